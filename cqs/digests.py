@@ -1,0 +1,29 @@
+"""The MD5 digests that SQS clients check (sqs.md A4): of a body, and of message attributes in AWS's byte layout:
+
+for each attribute, by name:   4-byte length, name · 4-byte length, data type · 1 or 2 · 4-byte length, value
+                                                                              (1 = text, 2 = binary)
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from cqs.message import Attribute
+
+
+def of_body(body: str) -> str:
+    return hashlib.md5(body.encode(), usedforsecurity=False).hexdigest()
+
+
+def of_attributes(attributes: Iterable[Attribute]) -> str:
+    """Hex digest, or "" when there are no attributes (SQS then leaves the member out)."""
+    digest = hashlib.md5(usedforsecurity=False)
+    empty = True
+    for attribute in sorted(attributes, key=lambda a: a.name):
+        empty = False
+        for part in (attribute.name.encode(), attribute.data_type.encode()):
+            digest.update(len(part).to_bytes(4, "big") + part)
+        digest.update(b"\x02" if attribute.is_binary else b"\x01")
+        digest.update(len(attribute.value).to_bytes(4, "big") + attribute.value)
+    return "" if empty else digest.hexdigest()

@@ -1,0 +1,160 @@
+"""Everything that can go wrong, as one tree. The wire names and statuses stand in `cqs.api.error_table`; the texts that
+clients match on stand here, once each, as SQS writes them (sqs.md A8).
+
+    CqsError
+    ├── SqsError                     the caller is told: one class per SQS error
+    │   ├── QueueDoesNotExist  QueueNameExists  QueueDeletedRecently  PurgeQueueInProgress  OverLimit
+    │   ├── MessageNotInflight  ReceiptHandleIsInvalid  InvalidMessageContents
+    │   ├── InvalidAttributeName  InvalidAttributeValue  InvalidParameterValue  MissingParameter
+    │   ├── EmptyBatchRequest  TooManyEntriesInBatchRequest  BatchEntryIdsNotDistinct  InvalidBatchEntryId
+    │   ├── BatchRequestTooLong  UnsupportedOperation  ResourceNotFound  AccessDenied  RequestThrottled
+    │   └── ServiceUnavailable       503: nothing was done, or it is not known; a retry is right
+    ├── CacheUnavailable             the cache can't be reached: serve from the store
+    ├── StoreUnavailable             nothing was written
+    ├── OutcomeUnknown               a write may or may not have happened
+    └── ConfigError                  a setting is wrong: one line that names it and says what would be right
+"""
+
+from __future__ import annotations
+
+
+class CqsError(Exception):
+    """Root of the tree. `str(error)` is fit to be shown to whoever caused it."""
+
+
+class SqsError(CqsError):
+    """An error that the client is told, with SQS's words."""
+
+
+class CacheUnavailable(CqsError):
+    """The cache did not answer, or not sensibly. Nothing may be concluded about the effect of the call."""
+
+
+class StoreUnavailable(CqsError):
+    """The store refused or can't be reached; nothing was written."""
+
+
+class OutcomeUnknown(CqsError):
+    """The write may or may not have happened; repeating it with the same address is safe."""
+
+
+class ConfigError(CqsError):
+    """A setting can't be used. The text names the setting, its origin, and what would be right."""
+
+
+class QueueDoesNotExist(SqsError):
+    def __init__(self, text: str = "The specified queue does not exist.") -> None:
+        super().__init__(text)
+
+
+class QueueNameExists(SqsError):
+    def __init__(self, attribute: str) -> None:
+        super().__init__(f"A queue already exists with the same name and a different value for attribute {attribute}")
+
+
+class QueueDeletedRecently(SqsError):
+    def __init__(self) -> None:
+        super().__init__(
+            "You must wait 60 seconds after deleting a queue before you can create another with the same name."
+        )
+
+
+class PurgeQueueInProgress(SqsError):
+    def __init__(self, queue: str) -> None:
+        super().__init__(f"Only one PurgeQueue operation on {queue} is allowed every 60 seconds.")
+
+
+class OverLimit(SqsError):
+    pass
+
+
+class MessageNotInflight(SqsError):
+    def __init__(self) -> None:
+        super().__init__("The specified message is not in flight.")
+
+
+class ReceiptHandleIsInvalid(SqsError):
+    def __init__(self, handle: str) -> None:
+        super().__init__(f'The input receipt handle "{handle}" is not a valid receipt handle.')
+
+
+class InvalidMessageContents(SqsError):
+    def __init__(
+        self,
+        text: str = "Invalid characters found. Valid unicode characters are #x9 | #xA | #xD | "
+        "#x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF",
+    ) -> None:
+        super().__init__(text)
+
+
+class InvalidAttributeName(SqsError):
+    @classmethod
+    def unknown(cls, name: str) -> InvalidAttributeName:
+        return cls(f"Unknown Attribute {name}.")
+
+
+class InvalidAttributeValue(SqsError):
+    @classmethod
+    def of(cls, name: str) -> InvalidAttributeValue:
+        return cls(f"Invalid value for the parameter {name}.")
+
+
+class InvalidParameterValue(SqsError):
+    @classmethod
+    def of(cls, value: object, parameter: str, reason: str) -> InvalidParameterValue:
+        return cls(f"Value {value} for parameter {parameter} is invalid. Reason: {reason}")
+
+
+class MissingParameter(SqsError):
+    @classmethod
+    def named(cls, parameter: str) -> MissingParameter:
+        return cls(f"The request must contain the parameter {parameter}.")
+
+
+class EmptyBatchRequest(SqsError):
+    def __init__(self) -> None:
+        super().__init__("There should be at least one entry in the request.")
+
+
+class TooManyEntriesInBatchRequest(SqsError):
+    def __init__(self, count: int) -> None:
+        super().__init__(f"Maximum number of entries per request are 10. You have sent {count}.")
+
+
+class BatchEntryIdsNotDistinct(SqsError):
+    def __init__(self, entry_id: str) -> None:
+        super().__init__(f"Id {entry_id} repeated.")
+
+
+class InvalidBatchEntryId(SqsError):
+    def __init__(self) -> None:
+        super().__init__(
+            "A batch entry id can only contain alphanumeric characters, hyphens and underscores. "
+            "It can be at most 80 letters long."
+        )
+
+
+class BatchRequestTooLong(SqsError):
+    def __init__(self, size: int, size_max: int) -> None:
+        super().__init__(f"Batch requests cannot be longer than {size_max} bytes. You have sent {size} bytes.")
+
+
+class UnsupportedOperation(SqsError):
+    pass
+
+
+class ResourceNotFound(SqsError):
+    pass
+
+
+class AccessDenied(SqsError):
+    pass
+
+
+class RequestThrottled(SqsError):
+    pass
+
+
+class ServiceUnavailable(SqsError):
+    def __init__(self, text: str = "The service can't do this now and has not confirmed it. Try again.") -> None:
+        super().__init__(text)

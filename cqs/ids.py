@@ -1,0 +1,93 @@
+"""Addresses: where a message lives, and what it is called.
+
+An address is a 122-bit number, and written as a UUIDv8 it is the message's id:
+
+    121                80 79          60 59      50 49                          0
+    ┌────────────────────┬──────────────┬──────────┬─────────────────────────────┐
+    │ milliseconds (42)  │ counter (20) │ row (10) │ process incarnation (50)    │
+    └────────────────────┴──────────────┴──────────┴─────────────────────────────┘
+
+Addresses of one process only grow, even when its clock steps back; the incarnation is random at each start, so no
+two processes and no two starts meet. Any node can delete by address without looking anything up (CQS paper,
+"Cassandra Component": the column name is time and counter, plus a number of the node).
+"""
+
+from __future__ import annotations
+
+import random
+import re
+
+from cqs.clock import Clock
+
+COUNTER_BITS, ROW_BITS, INCARNATION_BITS = 20, 10, 50
+_TAIL_BITS = ROW_BITS + INCARNATION_BITS
+_MS_SHIFT = COUNTER_BITS + _TAIL_BITS
+_TAIL_MASK = (1 << _TAIL_BITS) - 1
+_ROW_MASK = (1 << ROW_BITS) - 1
+_LOW_MASK = (1 << 62) - 1
+_UUID_MARKS = 8 << 76 | 2 << 62
+_TEXT = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+
+
+def pack(key: int, tail: int) -> int:
+    """The address of `key` (62 bits: milliseconds and counter) and `tail` (60 bits: row and incarnation)."""
+    return key << _TAIL_BITS | tail
+
+
+def key_of(address: int) -> int:
+    """Milliseconds and counter as one 62-bit number: sorts by time, unique in one process."""
+    return address >> _TAIL_BITS
+
+
+def tail_of(address: int) -> int:
+    """Row and incarnation as one 60-bit number."""
+    return address & _TAIL_MASK
+
+
+def ms_of(address: int) -> int:
+    return address >> _MS_SHIFT
+
+
+def row_of(address: int) -> int:
+    return address >> INCARNATION_BITS & _ROW_MASK
+
+
+def text_of(address: int) -> str:
+    """The address as a lower-case UUIDv8; order of texts = order of addresses."""
+    number = address >> 74 << 80 | (address >> 62 & 0xFFF) << 64 | address & _LOW_MASK | _UUID_MARKS
+    text = f"{number:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def parse(text: str) -> int | None:
+    """The address that `text_of` wrote as this text, or None when the text is not one."""
+    if not _TEXT.fullmatch(text):
+        return None
+    number = int(text.replace("-", ""), 16)
+    return number >> 80 << 74 | (number >> 64 & 0xFFF) << 62 | number & _LOW_MASK
+
+
+class Addresses:
+    """Gives out this process's addresses. Not thread-safe: it belongs to the event loop."""
+
+    def __init__(self, clock: Clock, rng: random.Random) -> None:
+        self._clock = clock
+        self._rng = rng
+        self._incarnation = rng.getrandbits(INCARNATION_BITS)
+        self._key = 0
+        self._row_seed = 0
+
+    def next(self, rows: int = 1) -> int:
+        """A new address, above every earlier one. All addresses of one millisecond share a random row below
+        `rows`, so that a group of sends becomes one write to one partition."""
+        key = self._clock.now_ms() << COUNTER_BITS
+        if key > self._key:
+            self._key = key
+            self._row_seed = self._rng.getrandbits(ROW_BITS)
+        else:
+            self._key += 1
+        return self._key << _TAIL_BITS | (self._row_seed % rows) << INCARNATION_BITS | self._incarnation
+
+    def raise_above(self, address: int) -> None:
+        """Never gives out an address at or below this one again (a mark read from the store at start)."""
+        self._key = max(self._key, key_of(address))

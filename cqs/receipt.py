@@ -1,0 +1,66 @@
+"""Receipt handles: the fence of a lease, opaque to clients and authenticated.
+
+    ┌─────────────┬───────────────┬────────────────────┬───────────────────┬──────────┐
+    │ address 16  │ queue uid 6   │ receive number 7   │ received (ms) 6   │ MAC 10   │   45 bytes, base64url
+    └─────────────┴───────────────┴────────────────────┴───────────────────┴──────────┘
+
+The receive number is new at every receive and never repeats within a shard, so the cache can tell the living lease
+from an earlier one. The MAC (keyed BLAKE2b, one key for the whole cluster) makes a handle of another queue, another
+cluster or a flipped bit unusable; it is not secret, only unforgeable.
+"""
+
+from __future__ import annotations
+
+import binascii
+import hashlib
+import hmac
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import NamedTuple
+
+_MAC_BYTES = 10
+_BYTES = 16 + 6 + 7 + 6 + _MAC_BYTES
+TEXT_LENGTH = _BYTES // 3 * 4
+
+
+class Receipt(NamedTuple):
+    """What a handle says."""
+
+    address: int
+    queue_uid: int
+    receive_number: int
+    received_ms: int
+
+
+class Receipts:
+    """Writes and reads handles with the cluster's key (16 to 64 bytes)."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def write(self, receipt: Receipt) -> str:
+        plain = (
+            receipt.address << 152 | receipt.queue_uid << 104 | receipt.receive_number << 48 | receipt.received_ms
+        ).to_bytes(_BYTES - _MAC_BYTES, "big")
+        return urlsafe_b64encode(plain + self._mac(plain)).decode()
+
+    def read(self, handle: str, queue_uid: int) -> Receipt | None:
+        """What the handle says, or None when this cluster did not write it for this queue."""
+        if len(handle) != TEXT_LENGTH or not handle.isascii():
+            return None
+        try:
+            raw = urlsafe_b64decode(handle)
+        except (binascii.Error, ValueError):
+            return None
+        if len(raw) != _BYTES:
+            return None
+        plain = raw[:-_MAC_BYTES]
+        if not hmac.compare_digest(raw[-_MAC_BYTES:], self._mac(plain)):
+            return None
+        number = int.from_bytes(plain, "big")
+        receipt = Receipt(
+            number >> 152, number >> 104 & (1 << 48) - 1, number >> 48 & (1 << 56) - 1, number & (1 << 48) - 1
+        )
+        return receipt if receipt.queue_uid == queue_uid else None
+
+    def _mac(self, plain: bytes) -> bytes:
+        return hashlib.blake2b(plain, key=self._key, digest_size=_MAC_BYTES).digest()

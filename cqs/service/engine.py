@@ -1,0 +1,57 @@
+"""What every verb of the service works with, in one value. The verbs are functions over it, one a file:
+
+    send · receive · delete · visibility      the life of a message
+    queues · tags · permissions               the life of a queue
+    move_tasks · redrive                      dead letters, there and back
+    residency · long_poll · revisibility      what keeps the cache filled, the pollers awake and the due messages moving
+
+The engine is built by `cqs.server`, the only place that knows which backends were chosen.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from cqs.cache.interface import QueueCache, Shard
+from cqs.clock import Clock
+from cqs.events import Witness
+from cqs.ids import Addresses
+from cqs.queue import Queue
+from cqs.receipt import Receipts
+from cqs.service.long_poll import Waiters
+from cqs.service.registry import Registry
+from cqs.store.interface import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Settings of the service that are no queue's own."""
+
+    region: str = "us-east-1"
+    is_purge_wait_on: bool = True
+    """A second PurgeQueue within 60 s is refused, as on AWS."""
+    is_recreate_wait_on: bool = False
+    """Creating a queue within 60 s of deleting its namesake is refused, as on AWS; off, because tests do that."""
+    in_flight_max: int = 120_000
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The parts. All belong to one event loop."""
+
+    clock: Clock
+    rng: random.Random
+    addresses: Addresses
+    cache: QueueCache
+    store: Store
+    registry: Registry
+    waiters: Waiters
+    receipts: Receipts
+    witness: Witness
+    tuning: Tuning = Tuning()
+
+
+def shard_of(queue: Queue) -> Shard:
+    """The shard of the cache that holds the queue."""
+    return Shard(queue.storage_id, queue.settings.is_fifo)
