@@ -142,7 +142,7 @@ class Catalog(Protocol):
         """The queue, unless one of that name exists: then that one is returned and nothing changes."""
 
     async def save(self, queue: Queue) -> bool:
-        """Replaces the queue of this name, uid and version − 1; False when it is not that any more."""
+        """Replaces the queue of this name, uid and the version below; False when it is not that any more."""
 
     async def drop(self, queue: Queue, now_ms: int) -> bool:
         """Deletes the queue with this uid and all it holds, and remembers when; False when it is gone already."""
