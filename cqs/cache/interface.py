@@ -222,6 +222,9 @@ class QueueCache(Protocol):
     async def peek(self, shard: Shard, state: State, after: int | None, limit: int) -> Page:
         """Messages in one state, in address order from above `after`; never hides, never counts, moves nothing."""
 
+    async def lookup(self, shard: Shard, addresses: Sequence[int]) -> list[Entry | None]:
+        """What the cache knows of each message, in whatever state; None = not here. Read-only: do not change them."""
+
     async def counts(self, shard: Shard) -> Counts:
         """The shard's numbers; zeros when absent."""
 

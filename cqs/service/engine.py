@@ -11,7 +11,7 @@ The engine is built by `cqs.server`, the only place that knows which backends we
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cqs.cache.interface import QueueCache, Shard
 from cqs.clock import Clock
@@ -19,6 +19,7 @@ from cqs.events import Witness
 from cqs.ids import Addresses
 from cqs.queue import Queue
 from cqs.receipt import Receipts
+from cqs.service.background import Background
 from cqs.service.long_poll import Waiters
 from cqs.service.registry import Registry
 from cqs.store.interface import Store
@@ -50,6 +51,7 @@ class Engine:
     receipts: Receipts
     witness: Witness
     tuning: Tuning = Tuning()
+    background: Background = field(default_factory=Background)
 
 
 def shard_of(queue: Queue) -> Shard:

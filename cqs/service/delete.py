@@ -1,0 +1,68 @@
+"""DeleteMessage: the store first, then the cache; acknowledged when the store has it.
+
+A crash between the two repeats the message at most once. On a standard queue any handle of the message deletes it, also
+an old one (SQS). On a FIFO queue only the living lease may: it is fenced first, so that it can't run out and be handed
+to another consumer while the delete is on its way to the store.
+
+    consumer A                     clock                     consumer B            without the fence
+    ──────────                     ─────                     ──────────
+    delete: lease is alive
+                                   A's timeout
+                                                             receives the message
+    store.delete … acknowledged                              … still works on it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cqs.cache.interface import Outcome, Ticket
+from cqs.errors import InvalidParameterValue, ReceiptHandleIsInvalid, SqsError
+from cqs.queue import Queue
+from cqs.receipt import Receipt
+from cqs.service.engine import Engine, shard_of
+
+FENCE_MS = 10_000
+"""How long a FIFO lease lasts at least once its delete has begun."""
+
+
+async def delete(engine: Engine, queue: Queue, handle: str) -> None:
+    """Idempotent: a message that is gone already is fine. Raises ReceiptHandleIsInvalid for a handle this cluster did
+    not write for this queue, InvalidParameterValue for an expired one (FIFO), StoreUnavailable, OutcomeUnknown."""
+    error = (await delete_batch(engine, queue, [handle]))[0]
+    if error is not None:
+        raise error
+
+
+async def delete_batch(engine: Engine, queue: Queue, handles: Sequence[str]) -> list[SqsError | None]:
+    """As `delete`, in one commit; for each handle its error, or None when it was deleted."""
+    receipts = [engine.receipts.read(handle, queue.uid) for handle in handles]
+    errors: list[SqsError | None] = [
+        ReceiptHandleIsInvalid(handle) if receipt is None else None
+        for handle, receipt in zip(handles, receipts, strict=True)
+    ]
+    if queue.settings.is_fifo:
+        await _fence(engine, queue, handles, receipts, errors)
+    addresses = [r.address for r, error in zip(receipts, errors, strict=True) if r is not None and error is None]
+    if addresses:
+        await engine.store.delete(queue, addresses)
+        await engine.cache.remove(shard_of(queue), addresses)
+        engine.witness.deleted(queue, addresses)
+        if queue.settings.is_fifo:
+            engine.waiters.wake(queue.uid, len(addresses))
+    return errors
+
+
+async def _fence(
+    engine: Engine,
+    queue: Queue,
+    handles: Sequence[str],
+    receipts: Sequence[Receipt | None],
+    errors: list[SqsError | None],
+) -> None:
+    places = [place for place, receipt in enumerate(receipts) if receipt is not None]
+    tickets = [Ticket(r.address, r.receive_number) for r in receipts if r is not None]
+    outcomes = await engine.cache.fence(shard_of(queue), tickets, FENCE_MS)
+    for place, outcome in zip(places, outcomes, strict=True):
+        if outcome is Outcome.STALE:
+            errors[place] = InvalidParameterValue.of(handles[place], "ReceiptHandle", "The receipt handle has expired.")

@@ -1,0 +1,68 @@
+"""Q.STATE: whether a queue's messages are in the cache.
+
+    absent ──begin_fill──► Initializing ──last page──► ready
+       ▲                                                 │
+       └───────────────── drop (purged, deleted) ◄───────┘
+
+Filling reads ids, times and leases from the store, never bodies: those are read when a message is received. Leases keep
+what was in flight hidden until its own time, with its receive count.
+"""
+
+from __future__ import annotations
+
+from cqs.cache.interface import Entry, State
+from cqs.queue import Queue
+from cqs.service.engine import Engine, shard_of
+from cqs.store.interface import Stored
+
+
+async def open_all(engine: Engine) -> None:
+    """At start: loads the queues, makes new addresses higher than every stored one, and fills every queue. Raises
+    StoreUnavailable."""
+    engine.addresses.raise_above(await engine.store.highest_address())
+    for queue in await engine.store.queues():
+        engine.registry.put(queue)
+    for queue in engine.registry:
+        await fill(engine, queue)
+
+
+async def fill(engine: Engine, queue: Queue) -> None:
+    """Fills the queue's shard from the store, if it is absent; does nothing when somebody else fills or has filled."""
+    shard = shard_of(queue)
+    epoch = await engine.cache.begin_fill(shard)
+    if epoch is None:
+        return
+    now_ms = engine.clock.now_ms()
+    async for page in engine.store.scan(queue):
+        expired = [stored.address for stored in page if _is_expired(queue, stored, now_ms)]
+        if expired:
+            engine.witness.expired(queue, expired)
+            engine.background.start("delete_expired", engine.store.delete(queue, expired))
+        entries = [_entry(queue, stored, now_ms) for stored in page if not _is_expired(queue, stored, now_ms)]
+        await engine.cache.fill(shard, epoch, entries, is_last=False)
+    await engine.cache.fill(shard, epoch, [], is_last=True)
+
+
+def _is_expired(queue: Queue, stored: Stored, now_ms: int) -> bool:
+    return stored.sent_ms + queue.settings.retention_ms <= now_ms
+
+
+def _entry(queue: Queue, stored: Stored, now_ms: int) -> Entry:
+    entry = Entry(address=stored.address, sent_ms=stored.sent_ms, group=stored.group, sequence=stored.sequence)
+    lease = stored.lease
+    if lease is not None:
+        entry.receive_count = lease.receive_count
+        entry.first_receive_ms = lease.first_receive_ms
+        entry.receive_number = lease.receive_number
+        if lease.hidden_until_ms > now_ms:
+            entry.state, entry.visible_ms = State.IN_FLIGHT, lease.hidden_until_ms
+            return entry
+    delayed_until_ms = _delayed_until_ms(queue, stored)
+    if lease is None and delayed_until_ms > now_ms:
+        entry.state, entry.visible_ms = State.DELAYED, delayed_until_ms
+    return entry
+
+
+def _delayed_until_ms(queue: Queue, stored: Stored) -> int:
+    """A FIFO queue's present delay rules also what was sent before it was set (SQS); a standard queue's does not."""
+    return stored.sent_ms + queue.settings.delay_ms if queue.settings.is_fifo else stored.visible_ms

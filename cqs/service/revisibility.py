@@ -1,0 +1,58 @@
+"""The worker that makes due messages ready again and wakes whoever waits for them.
+
+The CQS paper walks the whole hidden hash, O(h). Here the cache's `vesting` index names the shards that have work now,
+and `reveal` costs what is due; idle queues cost nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from cqs.cache.interface import Shard
+from cqs.errors import CqsError
+from cqs.service.engine import Engine
+
+SHARDS_MAX, MESSAGES_MAX = 100, 1_000
+PAUSE_MIN_MS, PAUSE_MAX_MS = 5, 50
+"""The bounds of a pause: a due message is late by at most the upper one."""
+
+_log = structlog.get_logger("cqs.revisibility")
+
+
+async def run(engine: Engine) -> None:
+    """For ever: one step after the other, with pauses until the next work is due. Survives an unavailable cache."""
+    while True:
+        try:
+            is_more = await step(engine)
+            next_ms = await engine.cache.next_vesting_ms()
+        except CqsError as error:
+            _log.warning("revisibility_failed", reason=str(error))
+            is_more, next_ms = False, None
+        pause_ms = PAUSE_MAX_MS if next_ms is None else next_ms - engine.clock.now_ms()
+        await asyncio.sleep(0 if is_more else min(max(pause_ms, PAUSE_MIN_MS), PAUSE_MAX_MS) / 1000)
+
+
+async def step(engine: Engine) -> bool:
+    """Reveals what is due in up to SHARDS_MAX shards, MESSAGES_MAX each; True when there may be more."""
+    shards = await engine.cache.vesting(SHARDS_MAX)
+    is_more = len(shards) == SHARDS_MAX
+    for shard in shards:
+        is_more |= await _reveal(engine, shard)
+    return is_more
+
+
+async def _reveal(engine: Engine, shard: Shard) -> bool:
+    queue = engine.registry.of_storage(shard.storage_id)
+    if queue is None:
+        await engine.cache.drop(shard)
+        return False
+    revealed = await engine.cache.reveal(shard, queue.settings.retention_ms, MESSAGES_MAX)
+    if revealed.visible:
+        engine.waiters.wake(queue.uid, revealed.visible)
+        engine.witness.revealed(queue, revealed.visible)
+    if revealed.expired:
+        engine.witness.expired(queue, revealed.expired)
+        engine.background.start("delete_expired", engine.store.delete(queue, revealed.expired))
+    return revealed.visible + len(revealed.expired) >= MESSAGES_MAX

@@ -1,0 +1,183 @@
+"""SendMessage: from here on a message exists.
+
+    check ──► (FIFO: claim) ──► store.append ═══► success, whatever comes ──► cache.put ──► wake waiters ──► answer
+                                 durable here
+
+The store first, the cache second. A crash between them costs nothing: the next fill finds the message in the store.
+The other order would hand out messages that a crash un-sends. (The first CQS reported an error when the cache failed
+after the store had the message; its clients retried, and every message existed four times.)
+
+A FIFO send first claims its deduplication id, which also gives its place in the order:
+
+    sender A                          sender B, same id
+    ────────                          ─────────────────
+    claim: new, sequence 7
+                                      claim: waits, since A's append is under way
+    append fails, release             claim: taken over, new, sequence 8          (had A's append gone well:
+                                      append …                                     A's id and sequence, no append)
+
+Sends are never cancelled half-way: a door that loses its client lets them run to their end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from cqs import digests, limits
+from cqs.cache.interface import Entry, State
+from cqs.errors import (
+    BatchRequestTooLong,
+    InvalidParameterValue,
+    MissingParameter,
+    OutcomeUnknown,
+    SqsError,
+    StoreUnavailable,
+)
+from cqs.ids import text_of
+from cqs.message import Attribute, Message
+from cqs.queue import DedupScope, Queue
+from cqs.service import draft_rules
+from cqs.service.draft_rules import Draft
+from cqs.service.engine import Engine, shard_of
+from cqs.store.interface import Wanted
+
+
+class Sent(msgspec.Struct, frozen=True, gc=False):
+    """The answer to a send; "" and 0 = not applicable."""
+
+    message_id: str
+    md5_of_body: str
+    md5_of_attributes: str = ""
+    md5_of_system_attributes: str = ""
+    sequence: int = 0
+
+
+async def send(engine: Engine, queue: Queue, draft: Draft, sender_id: str) -> Sent:
+    """Durable when it returns. Raises the SqsError of the rule that the draft breaks; StoreUnavailable when nothing was
+    stored; OutcomeUnknown when that is not known."""
+    draft_rules.check(draft, queue.settings)
+    return (await _send_checked(engine, queue, [draft], sender_id))[0]
+
+
+async def send_batch(engine: Engine, queue: Queue, drafts: Sequence[Draft], sender_id: str) -> list[Sent | SqsError]:
+    """As `send`, for up to ten, in one commit; answers in order. A draft that breaks a rule fails alone, except for
+    too many bytes in all and a missing group on a FIFO queue, which fail the call."""
+    _check_batch(queue, drafts)
+    answers: list[Sent | SqsError | None] = []
+    good: list[Draft] = []
+    for draft in drafts:
+        try:
+            draft_rules.check(draft, queue.settings)
+        except SqsError as error:
+            answers.append(error)
+        else:
+            answers.append(None)
+            good.append(draft)
+    sent = iter(await _send_checked(engine, queue, good, sender_id) if good else [])
+    return [next(sent) if answer is None else answer for answer in answers]
+
+
+def _check_batch(queue: Queue, drafts: Sequence[Draft]) -> None:
+    size = sum(map(draft_rules.size_of, drafts))
+    if size > limits.BATCH_SIZE_MAX:
+        raise BatchRequestTooLong(size, limits.BATCH_SIZE_MAX)
+    if queue.settings.is_fifo and any(draft.group is None for draft in drafts):
+        raise InvalidParameterValue(str(MissingParameter.named("MessageGroupId")))
+
+
+async def _send_checked(engine: Engine, queue: Queue, drafts: Sequence[Draft], sender_id: str) -> list[Sent]:
+    now_ms = engine.clock.now_ms()
+    messages = [_message(engine, queue, draft, sender_id, now_ms) for draft in drafts]
+    if queue.settings.is_fifo:
+        return await _send_fifo(engine, queue, messages)
+    await engine.store.append(queue, messages)
+    await _publish(engine, queue, messages)
+    return [_answer(message, message.address, 0) for message in messages]
+
+
+async def _send_fifo(engine: Engine, queue: Queue, messages: Sequence[Message]) -> list[Sent]:
+    by_group = queue.settings.dedup_scope is DedupScope.GROUP
+    wanted = [Wanted((m.group or "") if by_group else "", m.dedup_id or "", m.address) for m in messages]
+    claims = await engine.store.claim(queue, wanted, limits.DEDUP_WINDOW_MS)
+    fresh = [
+        msgspec.structs.replace(message, sequence=claim.sequence)
+        for message, claim in zip(messages, claims, strict=True)
+        if claim.is_new
+    ]
+    if fresh:
+        await _append_claimed(engine, queue, fresh)
+        await _publish(engine, queue, fresh)
+    repeats = [claim.address for claim in claims if not claim.is_new]
+    if repeats:
+        engine.witness.deduplicated(queue, repeats)
+    return [_answer(m, claim.address, claim.sequence) for m, claim in zip(messages, claims, strict=True)]
+
+
+async def _append_claimed(engine: Engine, queue: Queue, messages: Sequence[Message]) -> None:
+    """Appends, or gives the claims up, so that nobody's repeat is answered with a message that does not exist."""
+    addresses = [message.address for message in messages]
+    try:
+        await engine.store.append(queue, messages)
+    except StoreUnavailable:
+        await engine.store.release(queue, addresses)
+        raise
+    except OutcomeUnknown:
+        stored = await engine.store.read(queue, addresses)
+        if len(stored) < len(addresses):
+            await engine.store.release(queue, addresses)
+            raise
+
+
+async def _publish(engine: Engine, queue: Queue, messages: Sequence[Message]) -> None:
+    entries = [entry_of(message) for message in messages]
+    await engine.cache.put(shard_of(queue), entries)
+    engine.waiters.wake(queue.uid, len(entries))
+    engine.witness.sent(queue, messages)
+
+
+def entry_of(message: Message) -> Entry:
+    """The message as the cache takes it."""
+    return Entry(
+        address=message.address,
+        sent_ms=message.sent_ms,
+        group=message.group,
+        sequence=message.sequence,
+        message=message,
+        visible_ms=message.visible_ms,
+        state=State.DELAYED if message.visible_ms else State.READY,
+    )
+
+
+def _message(engine: Engine, queue: Queue, draft: Draft, sender_id: str, now_ms: int) -> Message:
+    settings = queue.settings
+    delay_ms = draft.delay_ms if draft.delay_ms is not None and not settings.is_fifo else settings.delay_ms
+    return Message(
+        address=engine.addresses.next(engine.store.rows),
+        body=draft.body,
+        sent_ms=now_ms,
+        visible_ms=now_ms + delay_ms if delay_ms else 0,
+        sender_id=sender_id,
+        attributes=draft.attributes,
+        trace_header=draft.trace_header,
+        group=draft.group,
+        dedup_id=draft_rules.dedup_id_of(draft, settings) if settings.is_fifo else None,
+    )
+
+
+def _answer(message: Message, address: int, sequence: int) -> Sent:
+    return Sent(
+        text_of(address),
+        digests.of_body(message.body),
+        digests.of_attributes(message.attributes) if message.attributes else "",
+        _md5_of_trace(message.trace_header) if message.trace_header else "",
+        sequence,
+    )
+
+
+def _md5_of_trace(header: str) -> str:
+    return digests.of_attributes((Attribute("AWSTraceHeader", "String", header.encode()),))
+
+
+__all__ = ["Draft", "Sent", "entry_of", "send", "send_batch"]

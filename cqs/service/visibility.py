@@ -1,0 +1,77 @@
+"""ChangeMessageVisibility: an acknowledged change is durable, so that a consumer's heartbeat survives a crash.
+
+The cache decides, fenced by the receive number of the handle; the new end of the lease then goes to the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cqs import limits
+from cqs.cache.interface import Entry, Outcome, Ticket
+from cqs.errors import InvalidParameterValue, ReceiptHandleIsInvalid, SqsError
+from cqs.queue import Queue
+from cqs.service.engine import Engine, shard_of
+from cqs.store.interface import Lease
+
+_GONE = "Message does not exist or is not available for visibility timeout change."
+_EXPIRED = "The receipt handle has expired."
+
+
+async def change(engine: Engine, queue: Queue, handle: str, timeout_ms: int) -> None:
+    """The message becomes visible `timeout_ms` from now; 0 = at once. Raises ReceiptHandleIsInvalid,
+    InvalidParameterValue (gone, stale handle, or over 12 h after the receive), StoreUnavailable, OutcomeUnknown."""
+    error = (await change_batch(engine, queue, [(handle, timeout_ms)]))[0]
+    if error is not None:
+        raise error
+
+
+async def change_batch(engine: Engine, queue: Queue, changes: Sequence[tuple[str, int]]) -> list[SqsError | None]:
+    """As `change`, with one durable write for all; for each its error, or None."""
+    now_ms = engine.clock.now_ms()
+    answers: list[SqsError | None] = []
+    done: list[tuple[int, int]] = []
+    for handle, timeout_ms in changes:
+        try:
+            address = await _hide(engine, queue, handle, now_ms, timeout_ms)
+        except SqsError as error:
+            answers.append(error)
+        else:
+            answers.append(None)
+            done.append((address, now_ms + timeout_ms))
+    if done:
+        await _write_down(engine, queue, done)
+        engine.waiters.wake(queue.uid, sum(until_ms <= now_ms for _, until_ms in done))
+    return answers
+
+
+async def _hide(engine: Engine, queue: Queue, handle: str, now_ms: int, timeout_ms: int) -> int:
+    """Changes it in the cache and returns the address."""
+    receipt = engine.receipts.read(handle, queue.uid)
+    if receipt is None:
+        raise ReceiptHandleIsInvalid(handle)
+    if timeout_ms and now_ms + timeout_ms > receipt.received_ms + limits.VISIBILITY_S_MAX * 1000:
+        raise InvalidParameterValue.of(
+            timeout_ms // 1000,
+            "VisibilityTimeout",
+            f"Total VisibilityTimeout for the message is beyond the limit [{limits.VISIBILITY_S_MAX} seconds]",
+        )
+    ticket = Ticket(receipt.address, receipt.receive_number)
+    outcome = await engine.cache.hide(shard_of(queue), ticket, now_ms + timeout_ms)
+    if outcome is not Outcome.DONE:
+        is_expired = outcome is Outcome.STALE and queue.settings.is_fifo
+        raise InvalidParameterValue.of(handle, "ReceiptHandle", _EXPIRED if is_expired else _GONE)
+    return receipt.address
+
+
+async def _write_down(engine: Engine, queue: Queue, done: Sequence[tuple[int, int]]) -> None:
+    known = await engine.cache.lookup(shard_of(queue), [address for address, _ in done])
+    await engine.store.lease(
+        queue, [_lease(entry, until_ms) for entry, (_, until_ms) in zip(known, done, strict=True) if entry is not None]
+    )
+    for address, until_ms in done:
+        engine.witness.hidden(queue, address, until_ms)
+
+
+def _lease(entry: Entry, until_ms: int) -> Lease:
+    return Lease(entry.address, until_ms, entry.receive_count, entry.first_receive_ms, entry.receive_number)
