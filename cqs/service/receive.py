@@ -18,11 +18,11 @@ import msgspec
 
 from cqs import limits
 from cqs.cache.interface import Received, Taken, TakeRequest
-from cqs.errors import OverLimit, QueueDoesNotExist, StoreUnavailable
+from cqs.errors import InvalidParameterValue, OverLimit, QueueDoesNotExist, StoreUnavailable
 from cqs.message import Message
 from cqs.queue import Queue
 from cqs.receipt import Receipt
-from cqs.service import redrive
+from cqs.service import draft_rules, redrive
 from cqs.service.engine import Engine, shard_of
 from cqs.store.interface import Lease
 
@@ -52,6 +52,7 @@ async def receive(
 ) -> list[Delivery]:
     """Up to `count_max` messages, now hidden; [] when none came in time or the client went away. Raises OverLimit
     (short poll, standard queue), QueueDoesNotExist when the queue is deleted meanwhile, StoreUnavailable."""
+    _check_attempt(queue, request.attempt_id)
     wait_ms = queue.settings.receive_wait_ms if request.wait_ms is None else request.wait_ms
     deliveries, is_over_limit = await _look(engine, queue, request)
     if not deliveries and wait_ms:
@@ -61,6 +62,17 @@ async def receive(
     if not deliveries:
         engine.witness.received_nothing(queue)
     return deliveries
+
+
+def _check_attempt(queue: Queue, attempt_id: str) -> None:
+    if attempt_id and not queue.settings.is_fifo:
+        raise InvalidParameterValue.of(
+            attempt_id,
+            "ReceiveRequestAttemptId",
+            "The request include parameter that is not valid for this queue type.",
+        )
+    if attempt_id:
+        draft_rules.check_id("ReceiveRequestAttemptId", attempt_id)
 
 
 async def give_back(engine: Engine, queue: Queue, deliveries: Sequence[Delivery]) -> None:

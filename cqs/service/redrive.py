@@ -57,6 +57,9 @@ async def _moves(engine: Engine, queue: Queue, target: Queue, dead: Sequence[Rec
     wanted = [one.address for one in dead if one.message is None]
     if wanted:
         known.update((message.address, message) for message in await engine.store.read(queue, wanted))
+    vanished = [address for address in wanted if address not in known]
+    if vanished:
+        await engine.cache.remove(shard_of(queue), vanished)
     now_ms = engine.clock.now_ms()
     return [
         Move(one.address, _buried(engine, queue, known[one.address], now_ms)) for one in dead if one.address in known
