@@ -8,10 +8,12 @@ clients match on stand here, once each, as SQS writes them (sqs.md A8).
     │   ├── InvalidAttributeName  InvalidAttributeValue  InvalidParameterValue  MissingParameter
     │   ├── EmptyBatchRequest  TooManyEntriesInBatchRequest  BatchEntryIdsNotDistinct  InvalidBatchEntryId
     │   ├── BatchRequestTooLong  UnsupportedOperation  ResourceNotFound  AccessDenied  RequestThrottled
+    │   ├── InvalidClientTokenId  SignatureDoesNotMatch  RequestExpired  IncompleteSignature  MissingAuthenticationToken
     │   └── ServiceUnavailable       503: nothing was done, or it is not known; a retry is right
     ├── CacheUnavailable             the cache can't be reached: serve from the store
     ├── StoreUnavailable             nothing was written
     ├── OutcomeUnknown               a write may or may not have happened
+    ├── CannotStart                  the machine does not let the server start: a taken port, a folder it can't write
     └── ConfigError                  a setting is wrong: one line that names it and says what would be right
 """
 
@@ -36,6 +38,10 @@ class StoreUnavailable(CqsError):
 
 class OutcomeUnknown(CqsError):
     """The write may or may not have happened; repeating it with the same address is safe."""
+
+
+class CannotStart(CqsError):
+    """The machine does not let the server start. The text says why and what to do."""
 
 
 class ConfigError(CqsError):
@@ -153,6 +159,35 @@ class AccessDenied(SqsError):
 
 class RequestThrottled(SqsError):
     pass
+
+
+class InvalidClientTokenId(SqsError):
+    """The access key is unknown or disabled, or the session token is not one of this server's."""
+
+    def __init__(self, text: str = "The security token included in the request is invalid.") -> None:
+        super().__init__(text)
+
+
+class SignatureDoesNotMatch(SqsError):
+    def __init__(
+        self,
+        text: str = "The request signature we calculated does not match the signature you provided. Check your AWS "
+        "Secret Access Key and signing method. Consult the service documentation for details.",
+    ) -> None:
+        super().__init__(text)
+
+
+class RequestExpired(SqsError):
+    """Signed too long ago, or too far in the future."""
+
+
+class IncompleteSignature(SqsError):
+    """The signature lacks a part, or is of a form that is not understood."""
+
+
+class MissingAuthenticationToken(SqsError):
+    def __init__(self, text: str = "Request is missing Authentication Token") -> None:
+        super().__init__(text)
 
 
 class ServiceUnavailable(SqsError):
