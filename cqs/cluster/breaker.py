@@ -1,0 +1,53 @@
+"""The circuit breaker of one Redis server: a pure state machine, so that one dead server costs its own queues a few
+microseconds instead of a time-out each, and the queues of the other servers nothing.
+
+    closed ──FAILURES_MAX failures in a row──► open ──after a jittered pause──► half-open: ONE probe
+      ▲                                          ▲                                   │
+      └───────────── the probe succeeds ─────────┼───────────────────────────────────┤
+                                                 └──── the probe fails: pause * 2 ◄──┘
+"""
+
+from __future__ import annotations
+
+import random
+
+FAILURES_MAX = 3
+PAUSE_MIN_MS, PAUSE_MAX_MS = 200, 5_000
+
+
+class Breaker:
+    """Not thread-safe. Times are the caller's, in ms of any steady clock."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self._failures = 0
+        self._pause_ms = PAUSE_MIN_MS
+        self._closed_again_ms: float | None = None
+        self._is_probing = False
+
+    @property
+    def is_open(self) -> bool:
+        return self._closed_again_ms is not None
+
+    def may_call(self, now_ms: float) -> bool:
+        """Whether this call may go out. Half-open, the first caller is the probe and everyone else is refused."""
+        if self._closed_again_ms is None:
+            return True
+        if self._is_probing or now_ms < self._closed_again_ms:
+            return False
+        self._is_probing = True
+        return True
+
+    def succeeded(self) -> None:
+        self._failures = 0
+        self._pause_ms = PAUSE_MIN_MS
+        self._closed_again_ms = None
+        self._is_probing = False
+
+    def failed(self, now_ms: float) -> None:
+        self._failures += 1
+        if self._is_probing:
+            self._pause_ms = min(self._pause_ms * 2, PAUSE_MAX_MS)
+        if self._is_probing or self._failures >= FAILURES_MAX:
+            self._is_probing = False
+            self._closed_again_ms = now_ms + self._pause_ms * (0.5 + self._rng.random() / 2)
