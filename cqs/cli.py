@@ -1,0 +1,61 @@
+"""The `cqs` command. Subcommands live in `cqs.commands`, one file each, and only the one that runs is imported, so that
+`cqs --version` and shell completion answer at once.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage or setting, 130 interrupted. Errors are one line on standard error.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from cqs import __version__
+from cqs.errors import ConfigError, CqsError
+
+_COMMANDS = {
+    "serve": "Run the server.",
+    "config": "Show every setting, its value and where it came from.",
+    "env": "Print the exports that point AWS clients here.",
+}
+
+
+class _Lazy(click.Group):
+    """A group that knows its commands by name and imports one when asked for it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command = import_module(f"cqs.commands.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, "--version", message="cqs %(version)s")
+def cli() -> None:
+    """CQS, a durable queue server that speaks Amazon SQS."""
+
+
+def main() -> None:
+    """The console script."""
+    try:
+        cli.main(prog_name="cqs")
+    except ConfigError as error:
+        _fail(error, 2)
+    except CqsError as error:
+        _fail(error, 1)
+
+
+def _fail(error: CqsError, code: int) -> None:
+    sys.stdout.flush()
+    click.echo(f"cqs: {error}", err=True)
+    sys.exit(code)

@@ -1,0 +1,30 @@
+"""`cqs env`: the exports that point AWS clients at this server."""
+
+from __future__ import annotations
+
+import shlex
+
+import click
+
+from cqs.commands.options import SettingsCommand, loaded_settings, with_settings
+from cqs.listen import endpoint_of
+
+
+@click.command(cls=SettingsCommand)
+@with_settings
+def command(**given: object) -> None:
+    """Print the exports that point AWS clients here: `eval $(cqs env)`.
+
+    Reads the same settings as `cqs serve`. AWS CLI and all current SDKs follow AWS_ENDPOINT_URL_SQS.
+    """
+    config = loaded_settings(given).config
+    listening = config.listening
+    exports = {
+        "AWS_ENDPOINT_URL_SQS": listening.public_url or endpoint_of(listening.host, listening.port),
+        "AWS_ACCESS_KEY_ID": config.behaviour.account,
+        "AWS_SECRET_ACCESS_KEY": "any",
+        "AWS_REGION": config.behaviour.region,
+        "AWS_DEFAULT_REGION": config.behaviour.region,
+    }
+    for name, value in exports.items():
+        click.echo(f"export {name}={shlex.quote(value)}")

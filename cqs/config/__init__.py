@@ -1,0 +1,7 @@
+"""The settings of a server: declared in `settings`, read by `load`, told by `report`."""
+
+from cqs.config.load import Loaded, load
+from cqs.config.queues import DeclaredQueue
+from cqs.config.settings import Config
+
+__all__ = ["Config", "DeclaredQueue", "Loaded", "load"]

@@ -1,0 +1,145 @@
+"""Resolves settings: flags beat `CQS_*` environment variables, which beat the TOML file, which beats the defaults.
+
+Every mistake is a ConfigError of one line that names the key and where it stood, the nearest key that exists, and what
+would be right. A secret may also come from a file (`CQS_X_FILE`, `--x-file`, `x_file`), so that it stands in no
+process list.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from cqs.config.queues import DeclaredQueue, read_queues
+from cqs.config.settings import Config, Schema, Setting, sections, settings
+from cqs.errors import ConfigError
+
+S = TypeVar("S", bound=Schema)
+_PREFIX = "CQS_"
+_FILE_VARIABLE = "CQS_CONFIG"
+_KUBERNETES = re.compile(r"CQS_SERVICE_(HOST|PORT.*)|CQS_PORT_\d+_.*")
+"""Kubernetes sets these in every pod beside a Service named `cqs`, and CQS_PORT=tcp://… too."""
+
+
+class Given(NamedTuple):
+    """A value as it was written, and where."""
+
+    value: object
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded(Generic[S]):
+    """The settings, where each came from (by name), and the queues that the file declares."""
+
+    config: S
+    origins: dict[str, str]
+    queues: tuple[DeclaredQueue, ...]
+
+
+def load(flags: Mapping[str, object], environ: Mapping[str, str], file: str | None = None) -> Loaded[Config]:
+    """Flags by setting name, as given on the command line (absent or None = not given); raises ConfigError."""
+    return load_schema(Config, flags, environ, file)
+
+
+def load_schema(
+    schema: type[S], flags: Mapping[str, object], environ: Mapping[str, str], file: str | None = None
+) -> Loaded[S]:
+    """`load` for any schema of sections."""
+    known = {setting.name: setting for setting in settings(schema)}
+    path = file or environ.get(_FILE_VARIABLE)
+    table = _read_file(Path(path).expanduser()) if path else {}
+    queues = read_queues(table.pop("queue", []), f"file {path}", frozenset(known))
+    given = _from_file(table, known, f"file {path}") | _from_environment(environ, known) | _from_flags(flags, known)
+    origins = {name: given[name].origin if name in given else "default" for name in known}
+    parts = {section: {} for section, _ in sections(schema)}  # type: dict[str, dict[str, Any]]
+    for setting in known.values():
+        parts[setting.section][setting.field] = (
+            _read(setting, given[setting.name]) if setting.name in given else setting.default
+        )
+    built = {section: section_class(**parts[section]) for section, section_class in sections(schema)}
+    return Loaded(schema(**built), origins, queues)
+
+
+def _read(setting: Setting, given: Given) -> object:
+    try:
+        return setting.kind.read(given.value)
+    except (ValueError, TypeError):
+        shown = "that value" if setting.kind.is_secret else f"{given.value!r}"
+        raise ConfigError(
+            f"{setting.name}: {shown} ({given.origin}) can't be used; expected {setting.kind.expects}"
+        ) from None
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise ConfigError(f"config: file {path} can't be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"config: file {path} is not valid TOML: {error}") from error
+
+
+def _from_file(table: Mapping[str, object], known: Mapping[str, Setting], origin: str) -> dict[str, Given]:
+    found: dict[str, Given] = {}
+    for key, value in table.items():
+        name, is_file = _name(key.replace("-", "_"), known)
+        if name is None:
+            raise _unknown(key, origin, key.replace("-", "_"), sorted(known))
+        if name in found:
+            raise ConfigError(f"{name}: given twice ({origin}); write it once")
+        found[name] = _given(str(value) if is_file else value, origin, name, is_file)
+    return found
+
+
+def _from_environment(environ: Mapping[str, str], known: Mapping[str, Setting]) -> dict[str, Given]:
+    found: dict[str, Given] = {}
+    for variable in sorted(key for key in environ if key.startswith(_PREFIX) and key != _FILE_VARIABLE):
+        if _KUBERNETES.fullmatch(variable) or (variable == "CQS_PORT" and environ[variable].startswith("tcp://")):
+            continue
+        origin = f"environment {variable}"
+        name, is_file = _name(variable.removeprefix(_PREFIX).lower(), known)
+        if name is None:
+            names = [setting.variable for setting in known.values()]
+            raise _unknown(variable, "environment", variable, names)
+        found[name] = _given(environ[variable], origin, name, is_file)
+    return found
+
+
+def _from_flags(flags: Mapping[str, object], known: Mapping[str, Setting]) -> dict[str, Given]:
+    found: dict[str, Given] = {}
+    for key, value in flags.items():
+        if value is None:
+            continue
+        name, is_file = _name(key, known)
+        assert name is not None, f"flag {key} is no setting"
+        found[name] = _given(value, f"flag {known[name].flag}{'-file' if is_file else ''}", name, is_file)
+    return found
+
+
+def _name(key: str, known: Mapping[str, Setting]) -> tuple[str | None, bool]:
+    """The setting a key means, and whether the key names a file that holds the value."""
+    if key in known:
+        return key, False
+    name = key.removesuffix("_file")
+    return (name, True) if name != key and name in known and known[name].kind.is_secret else (None, False)
+
+
+def _given(value: object, origin: str, name: str, is_file: bool) -> Given:
+    if not is_file:
+        return Given(value, origin)
+    try:
+        return Given(Path(str(value)).expanduser().read_text().rstrip("\r\n"), f"{origin}={value}")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{name}: file {value} ({origin}) can't be read: {error}") from error
+
+
+def _unknown(key: str, origin: str, spelled: str, names: list[str]) -> ConfigError:
+    nearest = difflib.get_close_matches(spelled, names, n=1, cutoff=0.4)
+    hint = f"; did you mean {nearest[0]}?" if nearest else ""
+    return ConfigError(f"{key}: no such setting ({origin}){hint} `cqs config` lists all")

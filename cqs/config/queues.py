@@ -1,0 +1,115 @@
+"""Queues declared in the TOML file, which exist when the server starts:
+
+    [[queue]]
+    name = "orders"
+    attributes = { VisibilityTimeout = 60 }
+    tags = { team = "shop" }
+    dead_letter = "orders-dead"
+    max_receive_count = 5
+
+    [[queue]]
+    name = "orders-dead"
+
+Here only the form is checked; what the attributes mean is the API's business, whose words they are (`cqs.boot`).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from cqs.errors import ConfigError
+from cqs.limits import QUEUE_NAME, REDRIVE_COUNT_DEFAULT, REDRIVE_COUNT_MAX, REDRIVE_COUNT_MIN
+
+_KEYS = ("name", "account", "attributes", "tags", "dead_letter", "max_receive_count")
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredQueue:
+    """One `[[queue]]`. `attributes` bear SQS's own names; `account` "" means the configured one."""
+
+    name: str
+    origin: str
+    account: str = ""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    dead_letter: str = ""
+    receive_count_max: int = REDRIVE_COUNT_DEFAULT
+
+
+def read_queues(entries: object, origin: str, setting_names: frozenset[str] = frozenset()) -> tuple[DeclaredQueue, ...]:
+    """All declared queues, dead-letter queues before those that use them; raises ConfigError."""
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise ConfigError(f"queue: ({origin}) expected [[queue]] tables, each with a name")
+    declared = [_read_queue(entry, number, origin, setting_names) for number, entry in enumerate(entries, 1)]
+    by_key: dict[tuple[str, str], DeclaredQueue] = {}
+    for queue in declared:
+        if (queue.account, queue.name) in by_key:
+            raise ConfigError(f"queue {queue.name!r}: declared twice ({origin}); write it once")
+        by_key[queue.account, queue.name] = queue
+    return tuple(_in_order(declared, by_key))
+
+
+def _read_queue(entry: Mapping[str, object], number: int, origin: str, setting_names: frozenset[str]) -> DeclaredQueue:
+    name = entry.get("name")
+    if not isinstance(name, str) or not QUEUE_NAME.fullmatch(name):
+        raise ConfigError(
+            f"queue number {number}: name {name!r} ({origin}) can't be used; expected 1 to 80 letters, digits, - and "
+            "_, ending in .fifo for a FIFO queue"
+        )
+    for key in entry:
+        if key not in _KEYS:
+            raise _unknown_key(key, name, origin, setting_names)
+    count = entry.get("max_receive_count", REDRIVE_COUNT_DEFAULT)
+    if isinstance(count, bool) or not isinstance(count, int) or not REDRIVE_COUNT_MIN <= count <= REDRIVE_COUNT_MAX:
+        expected = f"a whole number from {REDRIVE_COUNT_MIN} to {REDRIVE_COUNT_MAX}"
+        raise _bad("max_receive_count", name, count, origin, expected)
+    if "max_receive_count" in entry and "dead_letter" not in entry:
+        raise ConfigError(f"queue {name!r}: max_receive_count ({origin}) needs dead_letter, the name of a queue")
+    account = entry.get("account", "")
+    if not isinstance(account, str) or (account and not (len(account) == 12 and account.isdigit())):
+        raise _bad("account", name, account, origin, "twelve digits in quotes")
+    dead_letter = entry.get("dead_letter", "")
+    if not isinstance(dead_letter, str) or (dead_letter and not QUEUE_NAME.fullmatch(dead_letter)):
+        raise _bad("dead_letter", name, dead_letter, origin, "the name of a queue")
+    return DeclaredQueue(
+        name, origin, account, _texts("attributes", entry, origin), _texts("tags", entry, origin), dead_letter, count
+    )
+
+
+def _texts(key: str, entry: Mapping[str, object], origin: str) -> dict[str, str]:
+    """A table of scalars, as SQS's own texts: true → "true", 60 → "60"."""
+    table = entry.get(key, {})
+    if not isinstance(table, dict) or not all(isinstance(value, str | int) for value in table.values()):
+        raise _bad(key, str(entry["name"]), table, origin, "a table of names and texts, numbers or booleans")
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in table.items()}
+
+
+def _in_order(declared: list[DeclaredQueue], by_key: Mapping[tuple[str, str], DeclaredQueue]) -> list[DeclaredQueue]:
+    """Each queue after the dead-letter queue it names, else as written."""
+    ordered: dict[tuple[str, str], DeclaredQueue] = {}
+    for first in declared:
+        chain: list[DeclaredQueue] = []
+        queue: DeclaredQueue | None = first
+        while queue is not None and (queue.account, queue.name) not in ordered:
+            if queue in chain:
+                names = " → ".join(link.name for link in [*chain, queue])
+                raise ConfigError(f"queue {queue.name!r}: dead letters go round in a circle ({names}; {queue.origin})")
+            chain.append(queue)
+            queue = by_key.get((queue.account, queue.dead_letter)) if queue.dead_letter else None
+        for link in reversed(chain):
+            ordered[link.account, link.name] = link
+    return list(ordered.values())
+
+
+def _bad(key: str, name: str, value: object, origin: str, expected: str) -> ConfigError:
+    return ConfigError(f"queue {name!r}: {key} = {value!r} ({origin}) can't be used; expected {expected}")
+
+
+def _unknown_key(key: str, name: str, origin: str, setting_names: frozenset[str]) -> ConfigError:
+    if key.replace("-", "_") in setting_names:
+        return ConfigError(f"queue {name!r}: {key} ({origin}) is a setting; write it above the first [[queue]]")
+    nearest = difflib.get_close_matches(key, _KEYS, n=1, cutoff=0.4)
+    hint = f"; did you mean {nearest[0]}?" if nearest else f"; expected one of {', '.join(_KEYS)}"
+    return ConfigError(f"queue {name!r}: no such key {key} ({origin}){hint}")

@@ -1,0 +1,106 @@
+"""What the settings are and where they came from, for `cqs config`; and docs/configuration.md, made from the same
+declarations (`cqs config --format markdown`)."""
+
+from __future__ import annotations
+
+import json
+from typing import TypeVar
+
+from cqs.config.load import Loaded
+from cqs.config.settings import Config, Schema, Setting, sections, settings
+
+S = TypeVar("S", bound=Schema)
+MASK = "********"
+
+
+def rows(loaded: Loaded[S]) -> list[tuple[Setting, str, str]]:
+    """Each setting with its value as one would type it, secrets masked, and its origin."""
+    return [
+        (setting, _shown(setting, getattr(getattr(loaded.config, setting.section), setting.field)), origin)
+        for setting, origin in zip(settings(type(loaded.config)), loaded.origins.values(), strict=True)
+    ]
+
+
+def as_text(loaded: Loaded[S]) -> str:
+    """A table of name, value, origin, by section."""
+    table = rows(loaded)
+    titles = {name: section.__doc__ or name for name, section in sections(type(loaded.config))}
+    name_width = max(len(setting.name) for setting, _, _ in table)
+    value_width = min(44, max(len(value) for _, value, _ in table))
+    lines: list[str] = []
+    section = ""
+    for setting, value, origin in table:
+        if setting.section != section:
+            section = setting.section
+            lines += ["", titles[section]]
+        lines.append(f"  {setting.name:{name_width}}  {value or '-':{value_width}}  {origin}")
+    if loaded.queues:
+        lines += ["", "Declared queues", *(f"  {queue.name}  ({queue.origin})" for queue in loaded.queues)]
+    return "\n".join(lines[1:])
+
+
+def as_json(loaded: Loaded[S]) -> str:
+    """One object: setting → value, origin."""
+    return json.dumps({s.name: {"value": value, "origin": origin} for s, value, origin in rows(loaded)}, indent=2)
+
+
+def as_markdown(schema: type[Schema] = Config) -> str:
+    """docs/configuration.md."""
+    parts = [_HEAD]
+    for name, section in sections(schema):
+        parts.append(f"\n## {section.__doc__}\n\n| setting | default | what it does |\n|---|---|---|\n")
+        for setting in settings(schema):
+            if setting.section == name:
+                parts.append(
+                    f"| `{setting.name}` | {_code(_shown(setting, setting.default))} "
+                    f"| {setting.help} Expects {setting.kind.expects}. |\n"
+                )
+    return "".join(parts) + _TAIL
+
+
+def _shown(setting: Setting, value: object) -> str:
+    return MASK if setting.kind.is_secret and value else setting.kind.show(value)
+
+
+def _code(text: str) -> str:
+    return " ".join(f"`{part}`" for part in text.split(",")) if text else "none"
+
+
+_HEAD = """\
+# Configuration
+
+<!-- Made from cqs/config/settings.py by `make docs`; a test checks that it is current. -->
+
+A setting has one name everywhere. `port` is `--port` on the command line, `CQS_PORT` in the environment and `port` in
+the TOML file that `--config FILE` or `CQS_CONFIG` names (underscores become hyphens in flags; a switch also has its
+`--no-` form). Flags beat the environment, which beats the file, which beats the defaults. `cqs config` prints every
+setting, its value and where it came from. An unknown name or a bad value stops the start with one line that says what
+would be right.
+"""
+
+_TAIL = """
+## Queues that exist at boot
+
+```toml
+port = 9324
+data_dir = "/var/lib/cqs"
+
+[[queue]]
+name = "orders"
+attributes = { VisibilityTimeout = 60, ReceiveMessageWaitTimeSeconds = 20 }
+tags = { team = "shop" }
+dead_letter = "orders-dead"
+max_receive_count = 5
+
+[[queue]]
+name = "orders-dead"
+
+[[queue]]
+name = "payments.fifo"
+attributes = { ContentBasedDeduplication = true }
+account = "111122223333"
+```
+
+Attributes have SQS's own names. A queue that exists already is brought to the attributes and tags that the file names;
+what the file does not name is left alone. Removing a queue from the file does not delete it.
+"""

@@ -1,0 +1,168 @@
+"""What kinds of values settings have: how each is read from text or TOML, how it is shown, and what would be right.
+
+A flag and an environment variable bring text, a TOML file brings text, numbers, booleans or lists; both are read by the
+same function. A value that can't be read raises ValueError, and `Kind.expects` then says what would be right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+_SIZE = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
+_SIZE_UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|)", re.IGNORECASE)
+_DURATION_UNITS = {"ms": 1, "s": 1_000, "": 1_000, "m": 60_000, "h": 3_600_000}
+_WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+_ORIGIN = re.compile(r"https?://(\[[0-9a-f:]+\]|[A-Za-z0-9.-]+)(:\d{1,5}|:\*)?|null|\*")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of value. `read` gives the value or raises ValueError; `show` writes it as one would type it."""
+
+    name: str
+    expects: str
+    read: Callable[[object], object]
+    show: Callable[[object], str] = str
+    is_switch: bool = False
+    is_list: bool = False
+    is_secret: bool = False
+
+
+def text(name: str = "text", *, pattern: str = ".*", expects: str = "a text", is_secret: bool = False) -> Kind:
+    """A text that matches `pattern` as a whole."""
+    compiled = re.compile(pattern)
+
+    def read(given: object) -> str:
+        if not isinstance(given, str) or not compiled.fullmatch(given):
+            raise ValueError
+        return given
+
+    return Kind(name, expects, read, is_secret=is_secret)
+
+
+def integer(low: int, high: int) -> Kind:
+    """A whole number from `low` to `high`."""
+
+    def read(given: object) -> int:
+        number = int(given) if isinstance(given, str) and re.fullmatch(r"-?\d{1,18}", given) else given
+        if not isinstance(number, int) or isinstance(number, bool) or not low <= number <= high:
+            raise ValueError
+        return number
+
+    return Kind("number", f"a whole number from {low} to {high}", read)
+
+
+def switch() -> Kind:
+    """True or false."""
+
+    def read(given: object) -> bool:
+        value = _WORDS.get(given.lower()) if isinstance(given, str) else given
+        if not isinstance(value, bool):
+            raise ValueError
+        return value
+
+    return Kind("switch", "true or false", read, lambda value: "true" if value else "false", is_switch=True)
+
+
+def choice(*words: str) -> Kind:
+    """One of the words."""
+
+    def read(given: object) -> str:
+        if not isinstance(given, str) or given.lower() not in words:
+            raise ValueError
+        return given.lower()
+
+    return Kind("|".join(words), "one of " + ", ".join(words), read)
+
+
+def size(low: int, high: int) -> Kind:
+    """Bytes: a number, or one with a unit (kB, MB, GB; a thousand each)."""
+
+    def read(given: object) -> int:
+        count = given
+        if isinstance(given, str):
+            match = _SIZE.fullmatch(given.strip())
+            if match is None:
+                raise ValueError
+            count = int(match[1]) * _SIZE_UNITS[match[2].lower()]
+        if not isinstance(count, int) or isinstance(count, bool) or not low <= count <= high:
+            raise ValueError
+        return count
+
+    return Kind("size", f'a size from {show_size(low)} to {show_size(high)}, such as "256MB"', read, show_size)
+
+
+def duration(low_ms: int, high_ms: int) -> Kind:
+    """A time in ms: a number of seconds, or one with a unit (ms, s, m, h)."""
+
+    def read(given: object) -> int:
+        match = _DURATION.fullmatch(str(given).strip()) if isinstance(given, str | int | float) else None
+        if match is None or isinstance(given, bool):
+            raise ValueError
+        time_ms = round(float(match[1]) * _DURATION_UNITS[match[2].lower()])
+        if not low_ms <= time_ms <= high_ms:
+            raise ValueError
+        return time_ms
+
+    expects = f'a time from {show_duration(low_ms)} to {show_duration(high_ms)}, such as "10s" (s, ms, m, h)'
+    return Kind("time", expects, read, show_duration)
+
+
+def origins() -> Kind:
+    """Web origins, as a TOML list or separated by commas."""
+
+    def read(given: object) -> tuple[str, ...]:
+        parts = [part.strip() for part in given.split(",")] if isinstance(given, str) else given
+        if not isinstance(parts, list):
+            raise ValueError
+        chosen = tuple(part for part in parts if part != "")
+        if not all(isinstance(part, str) and _ORIGIN.fullmatch(part) for part in chosen):
+            raise ValueError
+        return chosen
+
+    return Kind(
+        "list",
+        'web origins such as "http://localhost:3000", a list or separated by commas',
+        read,
+        _show_list,
+        is_list=True,
+    )
+
+
+def base_url() -> Kind:
+    """An http(s) URL of scheme, host and port, with an optional path; or "" for none."""
+
+    def read(given: object) -> str:
+        if not isinstance(given, str):
+            raise ValueError
+        parts = urlsplit(given)
+        is_usable = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment)
+        if (given and not is_usable) or re.search(r"[\s\x00-\x1f]", given):
+            raise ValueError
+        return given.rstrip("/")
+
+    return Kind("URL", 'a URL such as "https://queues.example.org"', read)
+
+
+def show_size(value: object) -> str:
+    """Bytes in the largest unit that divides them."""
+    if isinstance(value, int) and value:
+        for unit, factor in (("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)):
+            if value % factor == 0:
+                return f"{value // factor}{unit}"
+    return str(value)
+
+
+def show_duration(value: object) -> str:
+    """Milliseconds as seconds where that is exact."""
+    if isinstance(value, int) and value % 1_000 == 0:
+        return f"{value // 1_000}s"
+    return f"{value}ms"
+
+
+def _show_list(value: object) -> str:
+    return ",".join(value) if isinstance(value, tuple) else str(value)

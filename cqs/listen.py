@@ -1,0 +1,85 @@
+"""The sockets a server listens on, opened before anything else is promised.
+
+Without checked credentials whoever reaches the port may purge every queue; so beyond loopback the server listens only
+when told so by name (`--open-to-network`).
+"""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import os
+import socket
+
+from cqs.config.settings import Listening
+from cqs.errors import CannotStart, ConfigError
+
+BACKLOG = 1_024
+_ANY = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}
+
+
+def open_sockets(listening: Listening) -> list[socket.socket]:
+    """One for each address of the host; port 0 becomes a free port, the same for all. Clients that connect early wait
+    in the backlog, and no second server takes the port meanwhile. Raises ConfigError for a host that is unknown or
+    open to the network unasked, CannotStart when the port is taken."""
+    addresses = _addresses_of(listening.host)
+    if not listening.is_open_to_network and not all(_is_loopback(address) for _, address in addresses):
+        raise ConfigError(
+            f"host: {listening.host} is reachable from the network and no credentials are checked, so anyone could "
+            "read and purge every queue; use 127.0.0.1, or say --open-to-network (CQS_OPEN_TO_NETWORK=true)"
+        )
+    sockets: list[socket.socket] = []
+    port = listening.port
+    try:
+        for family, address in addresses:
+            sockets.append(_bind(family, address, port))
+            port = port or sockets[0].getsockname()[1]
+    except CannotStart:
+        for opened in sockets:
+            opened.close()
+        raise
+    return sockets
+
+
+def endpoint_of(host: str, port: int) -> str:
+    """The URL by which a client on this machine reaches the server."""
+    reachable = _ANY.get(host) or (f"[{host}]" if ":" in host else host)
+    return f"http://{reachable}:{port}"
+
+
+def _addresses_of(host: str) -> list[tuple[int, str]]:
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        raise ConfigError(f"host: {host!r} is no address of this machine and no name that can be resolved") from error
+    return list(dict.fromkeys((int(family), str(address[0])) for family, _, _, _, address in found))
+
+
+def _is_loopback(address: str) -> bool:
+    return ipaddress.ip_address(address.partition("%")[0]).is_loopback
+
+
+def _bind(family: int, address: str, port: int) -> socket.socket:
+    opened = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            opened.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        opened.bind((address, port))
+        opened.listen(BACKLOG)
+    except (OSError, OverflowError) as error:
+        opened.close()
+        raise _reason(error, address, port) from error
+    opened.setblocking(False)
+    return opened
+
+
+def _reason(error: OSError | OverflowError, address: str, port: int) -> CannotStart:
+    code = error.errno if isinstance(error, OSError) else None
+    if code == errno.EADDRINUSE:
+        return CannotStart(
+            f"port {port} on {address} is in use; stop what uses it, or choose another (--port, CQS_PORT)"
+        )
+    if code == errno.EACCES:
+        return CannotStart(f"port {port} on {address} needs privileges; choose one above 1023 (--port, CQS_PORT)")
+    return CannotStart(f"can't listen on {address} port {port}: {os.strerror(code) if code else error}")

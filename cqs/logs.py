@@ -1,0 +1,80 @@
+"""How the server tells what happens: one line an event, on standard output.
+
+    {"ts":"2026-01-31T12:00:00.000Z","level":"info","event":"queue_created","queue":"orders"}
+
+The event is a fixed text that can be searched for; what varies stands in fields. A body, a receipt handle or a secret
+never appears. Libraries that log through the standard `logging` come out in the same form, and only by their message
+templates and the place of an exception, since what they would fill in may be a client's data.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+from collections.abc import MutableMapping
+from typing import Any, TextIO
+
+import msgspec
+import structlog
+
+_FIRST = ("ts", "level", "event")
+_FRAMES_MAX = 8
+
+
+def set_up(level: str, log_format: str, stream: TextIO | None = None) -> None:
+    """Sends all events from `level` up to `stream` (standard output), as `text`, `json`, or `auto`: text on a
+    terminal. Call once, before the first event."""
+    out = stream or sys.stdout
+    is_text = log_format == "text" or (log_format == "auto" and out.isatty())
+    number = logging.getLevelNamesMapping()[level.upper()]
+    renderer = structlog.dev.ConsoleRenderer(colors=_has_colours(out)) if is_text else _as_json
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True, key="timestamp" if is_text else "ts"),
+            _place_exception,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(number),
+        logger_factory=structlog.WriteLoggerFactory(file=out),
+        cache_logger_on_first_use=True,
+    )
+    logging.root.handlers = [_Bridge()]
+    logging.root.setLevel(max(number, logging.WARNING))
+
+
+def place_of(error: BaseException) -> list[str]:
+    """Where an exception came from, innermost last: `file:line function`, without its text."""
+    frames = traceback.extract_tb(error.__traceback__)[-_FRAMES_MAX:]
+    return [f"{os.path.relpath(frame.filename)}:{frame.lineno} {frame.name}" for frame in frames]
+
+
+def _as_json(_logger: object, _method: str, event: MutableMapping[str, Any]) -> str:
+    ordered = {key: event.pop(key) for key in _FIRST if key in event}
+    return msgspec.json.encode({**ordered, **event}, enc_hook=str).decode()
+
+
+def _place_exception(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """`exc_info=error` becomes the exception's type and place."""
+    error = event.pop("exc_info", None)
+    if error is True:
+        error = sys.exc_info()[1]
+    if isinstance(error, BaseException):
+        event["error"] = type(error).__name__
+        event["place"] = place_of(error)
+    return event
+
+
+def _has_colours(stream: TextIO) -> bool:
+    return stream.isatty() and "NO_COLOR" not in os.environ
+
+
+class _Bridge(logging.Handler):
+    """Standard `logging` records as events."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        log = structlog.get_logger()
+        error = record.exc_info[1] if record.exc_info else None
+        log.log(record.levelno, "library_message", library=record.name, text=str(record.msg), exc_info=error)
