@@ -80,9 +80,10 @@ class MessageStore(Protocol):
     async def delete(self, queue: Queue, addresses: Sequence[int]) -> None:
         """Durable when it returns; unknown addresses are fine."""
 
-    async def move(self, source: Queue, target: Queue, moves: Sequence[Move]) -> None:
+    async def move(self, source: Queue, target: Queue, moves: Sequence[Move]) -> list[Message]:
         """Destination first, then the source; both in one commit where the store can. A message whose old address is
-        gone already is not moved where the store can tell, so that a delete beats a move."""
+        gone already is not moved where the store can tell, so that a delete beats a move. Returns the messages that are
+        in the target now: only those may be put into its cache."""
 
     async def read(self, queue: Queue, addresses: Sequence[int]) -> list[Message]:
         """The messages that exist, in the order asked for; damaged ones (checksum) are left out and logged."""
@@ -97,9 +98,17 @@ class MessageStore(Protocol):
         """Writes leases down; durable when it returns (callers of standard receives do not wait). A later receive
         number replaces an earlier one; a lease of a message that is gone does no harm."""
 
+    def lease_soon(self, queue: Queue, leases: Sequence[Lease]) -> None:
+        """As `lease`, for callers that do not wait: durable LEASE_SOON_MS and one commit later. Never raises
+        and never blocks; what could not be written is counted and logged, and costs a duplicate after a crash at most.
+        Belongs to the event loop's thread."""
+
     @property
     def rows(self) -> int:
         """How many rows a queue has (CQS: 100)."""
+
+
+LEASE_SOON_MS = 15
 
 
 class MoveStatus(StrEnum):

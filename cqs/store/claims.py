@@ -1,0 +1,193 @@
+"""Deduplication windows and sequence numbers of FIFO queues, in memory. The durable backends write what is confirmed
+together with the message, and load it again at start.
+
+                      claim (nobody has it)            append is durable
+          unknown ─────────────────────────► pending ────────────────────► confirmed ──► unknown (the window ends)
+             ▲          release                 │  ▲                           ▲
+             └──────────────────────────────────┘  │ outcome unknown           │ the store has the message
+                                                   ▼                           │
+                                                doubtful ──────────────────────┘
+                                                   └───► unknown (the store has it not: taken over)
+
+A claim of a pending id waits. To wait for one id while holding another would let two batches wait for each other for
+ever, so a call first waits until none of its ids is pending elsewhere, and then takes all of them in one step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from cqs.clock import Clock
+from cqs.queue import GENERATION_BITS, Queue
+from cqs.store.interface import Claim, Wanted
+
+Key = tuple[int, str, str]
+"""Storage id (a purge ends all windows, as on SQS), scope, deduplication id."""
+
+SEQUENCE_MS_SHIFT = 20
+EXPIRED_BATCH_MAX = 256
+
+
+class Held(msgspec.Struct, frozen=True, gc=False):
+    """A window: the first send's message, and when repeats stop being repeats."""
+
+    address: int
+    sequence: int
+    expires_ms: int
+
+
+class Expired(NamedTuple):
+    """Windows that ended, by their first message, and the last sequence of each of their queues: what is left to be
+    remembered of them."""
+
+    addresses: list[int]
+    sequences: dict[int, int]
+
+
+class _Pending:
+    """A claim whose append has not been confirmed."""
+
+    __slots__ = ("held", "is_doubtful", "key", "waiters")
+
+    def __init__(self, key: Key, held: Held) -> None:
+        self.key = key
+        self.held = held
+        self.is_doubtful = False
+        self.waiters: list[asyncio.Future[None]] = []
+
+    async def settled(self) -> None:
+        waiter = asyncio.get_running_loop().create_future()
+        self.waiters.append(waiter)
+        await waiter
+
+    def wake(self) -> None:
+        waiters, self.waiters = self.waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+
+class Claims:
+    """All windows and sequences of the process. Belongs to the event loop's thread."""
+
+    def __init__(self, clock: Clock, find_stored: Callable[[int, Sequence[int]], Awaitable[set[int]]]) -> None:
+        """`find_stored(storage_id, addresses)` tells which messages the store has; asked only about doubtful ones."""
+        self._clock = clock
+        self._find_stored = find_stored
+        self._confirmed: dict[Key, Held] = {}
+        self._oldest: deque[Key] = deque()
+        self._pending: dict[Key, _Pending] = {}
+        self._pending_by_address: dict[int, _Pending] = {}
+        self._last_sequence: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._confirmed) + len(self._pending)
+
+    async def claim(self, queue: Queue, wanted: Sequence[Wanted], window_ms: int) -> list[Claim]:
+        """See `MessageStore.claim`. Raises what `find_stored` raises, having claimed nothing."""
+        while (blocker := self._blocker(queue.storage_id, wanted)) is not None:
+            if blocker.is_doubtful:
+                await self._resolve(blocker)
+            else:
+                await blocker.settled()
+        expires_ms = self._clock.now_ms() + window_ms
+        return [self._claim_one(queue, wish, expires_ms) for wish in wanted]
+
+    def _blocker(self, storage_id: int, wanted: Sequence[Wanted]) -> _Pending | None:
+        for wish in wanted:
+            pending = self._pending.get((storage_id, wish.scope, wish.dedup_id)) if wish.dedup_id else None
+            if pending is not None and pending.held.address != wish.address:
+                return pending
+        return None
+
+    async def _resolve(self, pending: _Pending) -> None:
+        address = pending.held.address
+        stored = await self._find_stored(pending.key[0], [address])
+        if not pending.is_doubtful or self._pending.get(pending.key) is not pending:
+            return
+        if address in stored:
+            self.confirm([address])
+        else:
+            self.release([address])
+
+    def _claim_one(self, queue: Queue, wish: Wanted, expires_ms: int) -> Claim:
+        if not wish.dedup_id:
+            return Claim(wish.address, self._next_sequence(queue.uid), True)
+        key = (queue.storage_id, wish.scope, wish.dedup_id)
+        pending = self._pending.get(key)
+        if pending is not None:
+            held = pending.held
+            return Claim(held.address, held.sequence, held.address == wish.address)
+        known = self._confirmed.get(key)
+        if known is not None and known.expires_ms > self._clock.now_ms():
+            return Claim(known.address, known.sequence, False)
+        held = Held(wish.address, self._next_sequence(queue.uid), expires_ms)
+        self._pending[key] = self._pending_by_address[wish.address] = _Pending(key, held)
+        return Claim(held.address, held.sequence, True)
+
+    def _next_sequence(self, queue_uid: int) -> int:
+        sequence = max(self._last_sequence.get(queue_uid, 0) + 1, self._clock.now_ms() << SEQUENCE_MS_SHIFT)
+        self._last_sequence[queue_uid] = sequence
+        return sequence
+
+    def pending(self, addresses: Iterable[int]) -> list[tuple[Key, Held]]:
+        """What is to be written down in the same commit as these messages."""
+        found = (self._pending_by_address.get(address) for address in addresses)
+        return [(pending.key, pending.held) for pending in found if pending is not None]
+
+    def confirm(self, addresses: Iterable[int]) -> None:
+        """The messages are durable: whoever waits gets them as the answer. Others than pending ones are passed over."""
+        for address in addresses:
+            pending = self._pending_by_address.pop(address, None)
+            if pending is not None:
+                del self._pending[pending.key]
+                self._confirmed[pending.key] = pending.held
+                self._oldest.append(pending.key)
+                pending.wake()
+
+    def doubt(self, addresses: Iterable[int]) -> None:
+        """Whether the messages are stored is unknown: whoever wants the id next asks the store."""
+        for address in addresses:
+            pending = self._pending_by_address.get(address)
+            if pending is not None:
+                pending.is_doubtful = True
+                pending.wake()
+
+    def release(self, addresses: Iterable[int]) -> None:
+        """Nothing was stored: the ids are free. Others than pending ones are passed over."""
+        for address in addresses:
+            pending = self._pending_by_address.pop(address, None)
+            if pending is not None:
+                del self._pending[pending.key]
+                pending.wake()
+
+    def load(self, key: Key, held: Held) -> None:
+        """A confirmed claim read from the store, in order of expiry."""
+        self._confirmed[key] = held
+        self._oldest.append(key)
+
+    def raise_sequence(self, queue_uid: int, sequence: int) -> None:
+        """Never gives out this sequence or a lower one in this queue again."""
+        self._last_sequence[queue_uid] = max(self._last_sequence.get(queue_uid, 0), sequence)
+
+    def pop_expired(self) -> Expired:
+        """Forgets up to EXPIRED_BATCH_MAX windows that have ended."""
+        addresses: list[int] = []
+        sequences: dict[int, int] = {}
+        now_ms = self._clock.now_ms()
+        while self._oldest and len(addresses) < EXPIRED_BATCH_MAX:
+            held = self._confirmed.get(self._oldest[0])
+            if held is not None and held.expires_ms > now_ms:
+                break
+            key = self._oldest.popleft()
+            if held is not None:
+                del self._confirmed[key]
+                addresses.append(held.address)
+                queue_uid = key[0] >> GENERATION_BITS
+                sequences[queue_uid] = self._last_sequence.get(queue_uid, held.sequence)
+        return Expired(addresses, sequences)
