@@ -39,3 +39,40 @@ class Witness(Protocol):
         """Old address and new message, by redrive to a dead-letter queue or by a move task."""
 
     def purged(self, queue: Queue) -> None: ...
+
+
+class NullWitness:
+    """Hears nothing: for tools and tests that do not care."""
+
+    def sent(self, queue: Queue, messages: Sequence[Message]) -> None:
+        pass
+
+    def deduplicated(self, queue: Queue, addresses: Sequence[int]) -> None:
+        pass
+
+    def received(self, queue: Queue, received: Sequence[Received], *, is_from_store: bool) -> None:
+        pass
+
+    def received_nothing(self, queue: Queue) -> None:
+        pass
+
+    def given_back(self, queue: Queue, received: Sequence[Received]) -> None:
+        pass
+
+    def deleted(self, queue: Queue, addresses: Sequence[int]) -> None:
+        pass
+
+    def hidden(self, queue: Queue, address: int, until_ms: int) -> None:
+        pass
+
+    def revealed(self, queue: Queue, count: int) -> None:
+        pass
+
+    def expired(self, queue: Queue, addresses: Sequence[int]) -> None:
+        pass
+
+    def moved(self, source: Queue, target: Queue, messages: Sequence[tuple[int, Message]]) -> None:
+        pass
+
+    def purged(self, queue: Queue) -> None:
+        pass

@@ -1,24 +1,41 @@
 """Which queues there are, in memory: the queue of a name is found without asking the store.
 
 Embedded, the registry is loaded once and is the truth, since only this process changes queues. With several nodes the
-same calls also take changes read from the store (`put`, `discard`)."""
+same calls also take changes read from the store (`put`, `discard`).
+
+News may arrive out of order, since whoever saved a change tells the registry only when it runs again:
+
+    settings                          tags                              deletion
+    ────────                          ────                              ────────
+    store.save: version 1
+                                      store.save: version 2
+                                      put(version 2)
+                                                                        store.drop, discard
+    put(version 1): older, ignored    (a put that comes now: the uid was discarded, ignored)
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
+from collections import OrderedDict
 from collections.abc import Iterator
 
 from cqs.errors import QueueDoesNotExist
 from cqs.queue import Queue, QueueName, name_of_arn
 
+DISCARDED_MAX = 1_000
+"""How many deleted queues are remembered, so that late news do not bring them back."""
+
 
 class Registry:
-    """Queues by name, by storage id and in order of their names."""
+    """Queues by name, by storage id, in order of their names, and by their dead-letter queue."""
 
     def __init__(self) -> None:
         self._by_name: dict[QueueName, Queue] = {}
         self._by_storage: dict[int, Queue] = {}
         self._names: dict[str, list[str]] = {}
+        self._sources: dict[str, list[str]] = {}
+        self._discarded: OrderedDict[int, None] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._by_name)
@@ -45,24 +62,39 @@ class Registry:
         return self._by_storage.get(storage_id)
 
     def put(self, queue: Queue) -> None:
-        """Adds the queue or replaces its namesake."""
+        """Adds the queue or replaces its namesake. Older than what is known of the same queue, or of a queue discarded
+        before: nothing happens."""
+        if queue.uid in self._discarded:
+            return
         old = self._by_name.get(queue.key)
         if old is None:
             insort(self._names.setdefault(queue.account, []), queue.name)
+        elif old.uid == queue.uid and old.version > queue.version:
+            return
         else:
             self._by_storage.pop(old.storage_id, None)
+            self._forget_source(old)
         self._by_name[queue.key] = queue
         self._by_storage[queue.storage_id] = queue
+        target_arn = _target_of(queue)
+        if target_arn:
+            insort(self._sources.setdefault(target_arn, []), queue.name)
 
     def discard(self, queue: Queue) -> None:
-        """Removes the queue, if it is still the one with this uid."""
+        """Removes the queue, if it is still the one with this uid, and keeps it from coming back."""
+        self._discarded[queue.uid] = None
+        if len(self._discarded) > DISCARDED_MAX:
+            self._discarded.popitem(last=False)
         old = self._by_name.get(queue.key)
         if old is None or old.uid != queue.uid:
             return
         del self._by_name[queue.key]
         self._by_storage.pop(old.storage_id, None)
+        self._forget_source(old)
         names = self._names[queue.account]
         names.pop(bisect_left(names, queue.name))
+        if not names:
+            del self._names[queue.account]
 
     def page(self, account: str, prefix: str, after: str, limit: int) -> list[Queue]:
         """Up to `limit` queues of the account whose names start with `prefix` and sort above `after`, in order."""
@@ -70,3 +102,25 @@ class Registry:
         start = max(bisect_left(names, prefix), bisect_right(names, after))
         chosen = [name for name in names[start : start + limit] if name.startswith(prefix)]
         return [self._by_name[QueueName(account, name)] for name in chosen]
+
+    def sources(self, target: Queue, after: str, limit: int) -> list[Queue]:
+        """Up to `limit` queues that send their dead letters to `target` and have names above `after`, in order."""
+        names = self._sources.get(target.arn, [])
+        start = bisect_right(names, after)
+        return [self._by_name[QueueName(target.account, name)] for name in names[start : start + limit]]
+
+    def _forget_source(self, queue: Queue) -> None:
+        target_arn = _target_of(queue)
+        if not target_arn:
+            return
+        names = self._sources[target_arn]
+        names.pop(bisect_left(names, queue.name))
+        if not names:
+            del self._sources[target_arn]
+
+
+def _target_of(queue: Queue) -> str:
+    """The ARN of its dead-letter queue, "" when it has none; SQS wants it in the queue's own account."""
+    redrive = queue.settings.redrive
+    target = name_of_arn(redrive.target_arn) if redrive is not None else None
+    return redrive.target_arn if redrive is not None and target is not None and target.account == queue.account else ""

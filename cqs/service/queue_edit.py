@@ -1,0 +1,58 @@
+"""Changing a queue: make the next version, save it if nobody else was faster, tell the registry.
+
+    settings (version 3 → 4)             tags (version 3 → 4)
+    ────────────────────────             ────────────────────
+    save: 3 is still there, done
+                                         save: 3 is not there any more, refused
+    registry.put(4)                      find: 4; apply the change to it; save: done
+                                         registry.put(5)
+
+Each change is therefore a function of the newest queue, called again on a lost race, and no change is ever lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from cqs.errors import OutcomeUnknown, QueueDoesNotExist, ServiceUnavailable
+from cqs.queue import Queue
+from cqs.service.engine import Engine
+
+RACES_MAX = 100
+"""Lost races before giving up: more would mean that the store refuses for another reason."""
+
+
+async def edit(engine: Engine, queue: Queue, change: Callable[[Queue], Queue]) -> Queue:
+    """The queue as `change` made it of its newest version, durable and known to the registry. When `change` returns
+    what it was given, nothing is written. Raises what `change` raises; QueueDoesNotExist when the queue is gone or a
+    namesake has taken its place; StoreUnavailable, OutcomeUnknown."""
+    current = engine.registry.get(queue.key)
+    for _ in range(RACES_MAX):
+        if current is None or current.uid != queue.uid:
+            engine.registry.discard(queue)
+            raise QueueDoesNotExist
+        changed = change(current)
+        if changed == current:
+            return current
+        saved = msgspec.structs.replace(changed, version=current.version + 1)
+        if await _save(engine, saved):
+            engine.registry.put(saved)
+            return saved
+        current = await engine.store.find(queue.key)
+    raise ServiceUnavailable
+
+
+async def _save(engine: Engine, queue: Queue) -> bool:
+    """As the store's `save`. When it can't say what it did, it is asked what it has now: a registry that does not know
+    of a purge would send new messages where they are garbage."""
+    try:
+        return await engine.store.save(queue)
+    except OutcomeUnknown:
+        newest = await engine.store.find(queue.key)
+        if newest is not None:
+            engine.registry.put(newest)
+        if newest != queue:
+            raise
+        return True

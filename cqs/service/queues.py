@@ -1,0 +1,216 @@
+"""The life of a queue: created, changed, purged, deleted, counted, listed.
+
+Where its messages are to be found is always ready before the queue is known, so that no send comes too early:
+
+    create   cache shard ready, empty ──► store.create ══► registry.put        (a race lost: the shard is dropped again)
+    purge    new shard ready, empty ──► store.save(generation + 1) ══► registry.put ──► old shard dropped
+    delete   store.drop ══► registry.discard, waiting receives end ──► shard dropped
+
+Purge and a send at the same time. A send holds the queue as it was when it began:
+
+    send A (generation 3)             purge                                 send B
+    ─────────────────────             ─────                                 ──────
+    append to generation 3
+                                      save generation 4 ══ purged
+    put to shard 3: garbage, or       registry.put(4)                       begins: finds generation 4,
+      nothing when dropped            drop shard 3                          append and put to it: kept
+    answered: sent, and purged        answered
+
+What was acknowledged before the purge began is gone after it; what began after the purge was answered stays; what ran
+beside it may do either, as on SQS. Deduplication is remembered under the storage id, so a purged queue starts without.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+import msgspec
+
+from cqs import limits
+from cqs.cache.interface import Counts, Shard
+from cqs.errors import (
+    CacheUnavailable,
+    CqsError,
+    PurgeQueueInProgress,
+    QueueDeletedRecently,
+    QueueDoesNotExist,
+    QueueNameExists,
+    UnsupportedOperation,
+)
+from cqs.queue import GENERATION_BITS, UID_BITS, Queue, QueueName, Settings
+from cqs.service import page_token, queue_rules
+from cqs.service.engine import Engine, shard_of
+from cqs.service.queue_edit import edit
+from cqs.service.tags import check_tags
+
+GENERATION_MAX = (1 << GENERATION_BITS) - 1
+
+
+async def create(engine: Engine, key: QueueName, changes: dict[str, object], tags: dict[str, str]) -> Queue:
+    """The new queue, or the one of that name when everything passed equals what it has; tags are not compared. Raises
+    QueueNameExists, QueueDeletedRecently, what `queue_rules` and `check_tags` raise, StoreUnavailable, OutcomeUnknown.
+    """
+    is_fifo = changes.get("is_fifo") is True
+    queue_rules.check_name(key.name, is_fifo=is_fifo)
+    queue_rules.check_type(changes, is_fifo=is_fifo)
+    check_tags(tags)
+    implied = queue_rules.with_encryption(changes)
+    existing = engine.registry.get(key)
+    if existing is not None:
+        return _same(existing, changes)
+    settings = msgspec.structs.replace(Settings(), **implied)
+    queue_rules.check_throughput(settings)
+    queue_rules.check_redrive(engine.registry, key, engine.tuning.region, settings)
+    await _check_wait(engine, key)
+    queue = _new_queue(engine, key, settings, tags)
+    created = await _create_ready(engine, queue)
+    return created if created.uid == queue.uid else _same(created, changes)
+
+
+async def change_settings(engine: Engine, queue: Queue, changes: dict[str, object]) -> Queue:
+    """The queue with the changes, which rule from now on, also for stored messages (retention, redrive, a FIFO queue's
+    delay). All or none. Raises as `create`, and QueueDoesNotExist."""
+    queue_rules.check_type(changes, is_fifo=queue.settings.is_fifo)
+    implied = queue_rules.with_encryption(changes)
+
+    def change(current: Queue) -> Queue:
+        settings = msgspec.structs.replace(current.settings, **implied)
+        if settings == current.settings:
+            return current
+        queue_rules.check_throughput(settings)
+        if "redrive" in changes:
+            queue_rules.check_redrive(engine.registry, current.key, current.region, settings)
+        return msgspec.structs.replace(current, settings=settings, modified_ms=engine.clock.now_ms())
+
+    changed = await edit(engine, queue, change)
+    if changed.settings.is_fifo and "delay_ms" in changes:
+        await engine.cache.redelay(shard_of(changed), changed.settings.delay_ms)
+    engine.waiters.wake(changed.uid, engine.waiters.count(changed.uid))
+    return changed
+
+
+async def delete(engine: Engine, queue: Queue) -> None:
+    """The queue and all it holds, for good; receives that wait on it end. Raises QueueDoesNotExist when it is gone
+    already, StoreUnavailable, OutcomeUnknown."""
+    was_there = await engine.store.drop(queue, engine.clock.now_ms())
+    present = engine.registry.get(queue.key)
+    engine.registry.discard(queue)
+    engine.waiters.end_queue(queue.uid)
+    await _drop(engine, shard_of(present if present is not None and present.uid == queue.uid else queue))
+    if not was_there:
+        raise QueueDoesNotExist
+
+
+async def purge(engine: Engine, queue: Queue) -> None:
+    """Every message sent before this call is gone when it returns. Raises PurgeQueueInProgress within 60 s of the last
+    purge (if that rule is on), QueueDoesNotExist, StoreUnavailable, OutcomeUnknown."""
+    before = engine.registry.find(queue.key)
+    if before.uid != queue.uid:
+        raise QueueDoesNotExist
+    _check_purge(engine, before)
+    await _make_ready(engine, shard_of(_purged(engine, before)))
+
+    def change(current: Queue) -> Queue:
+        if current.generation != before.generation:
+            _check_purge(engine, current)
+            return current
+        return _purged(engine, current)
+
+    after = await edit(engine, before, change)
+    await _drop(engine, shard_of(before))
+    engine.witness.purged(after)
+
+
+async def counts(engine: Engine, queue: Queue) -> Counts:
+    """How many messages are ready, in flight and delayed, as the cache knows."""
+    return await engine.cache.counts(shard_of(queue))
+
+
+def page(engine: Engine, account: str, prefix: str, token: str, limit: int | None) -> tuple[list[Queue], str]:
+    """Queues whose names start with `prefix`, in order, and the token of the next page, "" when there is none. Without
+    a limit at most 1,000, and no token (SQS). Raises InvalidParameterValue for a token that is none."""
+    found = engine.registry.page(account, prefix, page_token.read(token), (limit or limits.LIST_RESULTS_MAX) + 1)
+    return _cut(found, limit)
+
+
+def dead_letter_sources(engine: Engine, queue: Queue, token: str, limit: int | None) -> tuple[list[Queue], str]:
+    """Queues whose dead-letter queue this is; pages as those of `page`."""
+    found = engine.registry.sources(queue, page_token.read(token), (limit or limits.LIST_RESULTS_MAX) + 1)
+    return _cut(found, limit)
+
+
+def _cut(found: list[Queue], limit: int | None) -> tuple[list[Queue], str]:
+    shown = found[: limit or limits.LIST_RESULTS_MAX]
+    is_more = limit is not None and len(found) > limit
+    return shown, page_token.write(shown[-1].name) if is_more else ""
+
+
+def _new_queue(engine: Engine, key: QueueName, settings: Settings, tags: dict[str, str]) -> Queue:
+    now_ms = engine.clock.now_ms()
+    return Queue(
+        account=key.account,
+        name=key.name,
+        region=engine.tuning.region,
+        uid=engine.rng.getrandbits(UID_BITS),
+        created_ms=now_ms,
+        modified_ms=now_ms,
+        settings=settings,
+        tags=dict(tags),
+    )
+
+
+async def _create_ready(engine: Engine, queue: Queue) -> Queue:
+    """The queue as the store has it now: this one, or the one that another create was faster with."""
+    shard = shard_of(queue)
+    await _make_ready(engine, shard)
+    try:
+        created = await engine.store.create(queue)
+    except CqsError:
+        await _drop(engine, shard)
+        raise
+    if created.uid != queue.uid:
+        await _drop(engine, shard)
+    engine.registry.put(created)
+    return created
+
+
+def _same(existing: Queue, changes: dict[str, object]) -> Queue:
+    for field, value in changes.items():
+        if getattr(existing.settings, field) != value:
+            raise QueueNameExists(queue_rules.WIRE_NAMES[field])
+    return existing
+
+
+async def _check_wait(engine: Engine, key: QueueName) -> None:
+    if not engine.tuning.is_recreate_wait_on:
+        return
+    dropped_ms = await engine.store.dropped_ms(key)
+    if dropped_ms and 0 <= engine.clock.now_ms() - dropped_ms < limits.RECREATE_WAIT_MS:
+        raise QueueDeletedRecently
+
+
+def _check_purge(engine: Engine, queue: Queue) -> None:
+    is_waiting = 0 <= engine.clock.now_ms() - queue.purged_ms < limits.PURGE_WAIT_MS
+    if engine.tuning.is_purge_wait_on and is_waiting:
+        raise PurgeQueueInProgress(queue.name)
+    if queue.generation == GENERATION_MAX:
+        raise UnsupportedOperation(f"{queue.name} was purged {GENERATION_MAX} times. Delete it and create it again.")
+
+
+def _purged(engine: Engine, queue: Queue) -> Queue:
+    return msgspec.structs.replace(queue, generation=queue.generation + 1, purged_ms=engine.clock.now_ms())
+
+
+async def _make_ready(engine: Engine, shard: Shard) -> None:
+    """An empty shard, ready: only for a storage id that nobody has used. A cache that fails is filled later, from the
+    store."""
+    with contextlib.suppress(CacheUnavailable):
+        epoch = await engine.cache.begin_fill(shard)
+        if epoch is not None:
+            await engine.cache.fill(shard, epoch, [], is_last=True)
+
+
+async def _drop(engine: Engine, shard: Shard) -> None:
+    """Frees the memory of a shard that no queue names any more; if the cache fails, nothing can be found there."""
+    with contextlib.suppress(CacheUnavailable):
+        await engine.cache.drop(shard)

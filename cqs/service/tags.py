@@ -1,0 +1,57 @@
+"""Tags of a queue: up to 50 names with values that mean something to its owner only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from cqs import limits
+from cqs.errors import InvalidParameterValue
+from cqs.queue import Queue
+from cqs.service.engine import Engine
+from cqs.service.queue_edit import edit
+
+RESERVED_PREFIX = "aws:"
+
+
+def check_tags(tags: Mapping[str, str]) -> None:
+    """Raises InvalidParameterValue for the first tag that SQS would not have, or for too many."""
+    for key, value in tags.items():
+        if not 1 <= len(key) <= limits.TAG_KEY_MAX:
+            raise _invalid(key, "TagKey", f"A tag key has 1 to {limits.TAG_KEY_MAX} characters.")
+        if key.lower().startswith(RESERVED_PREFIX):
+            raise _invalid(key, "TagKey", f"The prefix {RESERVED_PREFIX} is reserved.")
+        if len(value) > limits.TAG_VALUE_MAX:
+            raise _invalid(value, "TagValue", f"A tag value has at most {limits.TAG_VALUE_MAX} characters.")
+        if limits.BAD_CHARACTER.search(key) or limits.BAD_CHARACTER.search(value):
+            raise InvalidParameterValue("One or more parameters are invalid. Reason: Invalid characters in a tag.")
+    if len(tags) > limits.TAGS_MAX:
+        raise InvalidParameterValue(f"Too many tags: {len(tags)}. A queue can have at most {limits.TAGS_MAX}.")
+
+
+async def tag(engine: Engine, queue: Queue, tags: dict[str, str]) -> None:
+    """Adds tags, replacing those of the same key. All or none. Raises as `check_tags` (the limit counts the tags the
+    queue has already), QueueDoesNotExist, StoreUnavailable, OutcomeUnknown."""
+    check_tags(tags)
+
+    def change(current: Queue) -> Queue:
+        merged = {**current.tags, **tags}
+        check_tags(merged)
+        return msgspec.structs.replace(current, tags=merged)
+
+    await edit(engine, queue, change)
+
+
+async def untag(engine: Engine, queue: Queue, keys: Sequence[str]) -> None:
+    """Removes the tags with these keys; unknown ones are fine. Raises QueueDoesNotExist, StoreUnavailable,
+    OutcomeUnknown."""
+
+    def change(current: Queue) -> Queue:
+        return msgspec.structs.replace(current, tags={k: v for k, v in current.tags.items() if k not in keys})
+
+    await edit(engine, queue, change)
+
+
+def _invalid(value: str, parameter: str, reason: str) -> InvalidParameterValue:
+    return InvalidParameterValue.of(value[: limits.TAG_VALUE_MAX], parameter, reason)
