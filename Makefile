@@ -1,0 +1,64 @@
+# `make` lists the targets. Everything is installed below this folder, in .venv* and build; `make clean` removes it all.
+
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+QUICK_TESTS := tests/unit tests/contract tests/protocol
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check docs bench clean provision test-env
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+run: $(VENV)/.serve ## set up and serve on 127.0.0.1:9324 (CQS_HOST, CQS_PORT, CQS_DATA_DIR, CQS_CONFIG ...)
+	@CQS_DATA_DIR="$${CQS_DATA_DIR:-.cqs}"; [ -n "$$CQS_CONFIG" ] || export CQS_DATA_DIR; exec $(VENV)/bin/cqs serve
+
+test: test-env provision ## set up and run all tests
+	$(PY) -m pytest
+
+check: $(VENV)/.dev ## lint, types, layers, unit and contract tests; no services, under a minute
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(PY) -m pytest -n 2 $(QUICK_TESTS)
+
+docs: $(VENV)/.serve ## write the generated pages of docs/
+	$(VENV)/bin/cqs config --format markdown > docs/configuration.md
+
+bench: $(VENV)/.dev ## measure against ElasticMQ (needs java, mvn and go)
+	$(PY) -m benchmarks
+
+clean: ## remove environments, builds and the data of `make run`
+	rm -rf .venv .venv-query .venv-cli build dist .cqs .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+provision:
+	@.ci/provision
+
+test-env: $(VENV)/.dev .venv-query/.done .venv-cli/.done
+
+$(VENV)/.serve: pyproject.toml
+	@.ci/venv $(VENV)
+	@echo "Installing CQS into $(VENV) ..." >&2
+	@$(PY) $(PIP_INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml
+	@.ci/venv $(VENV)
+	@echo "Installing CQS and its tests' tools into $(VENV) ..." >&2
+	@$(PY) $(PIP_INSTALL) --editable '.[dev]'
+	@touch $@ $(VENV)/.serve
+
+# botocore 1.31.80 is the last that speaks SQS's Query protocol.
+.venv-query/.done:
+	@.ci/venv .venv-query
+	@echo "Installing botocore 1.31.80 into .venv-query ..." >&2
+	@.venv-query/bin/python $(PIP_INSTALL) 'botocore==1.31.80'
+	@touch $@
+
+.venv-cli/.done:
+	@.ci/venv .venv-cli
+	@echo "Installing the AWS CLI into .venv-cli ..." >&2
+	@.venv-cli/bin/python $(PIP_INSTALL) 'awscli>=1.46,<2'
+	@touch $@
