@@ -1,0 +1,3 @@
+module cqs/benchmarks/load
+
+go 1.22
