@@ -21,6 +21,7 @@ from cqs.queue import Queue
 from cqs.receipt import Receipts
 from cqs.service.background import Background
 from cqs.service.long_poll import Waiters
+from cqs.service.move_board import MoveBoard
 from cqs.service.registry import Registry
 from cqs.store.interface import Store
 
@@ -52,6 +53,7 @@ class Engine:
     witness: Witness
     tuning: Tuning = Tuning()
     background: Background = field(default_factory=Background)
+    moves: MoveBoard = field(default_factory=MoveBoard)
 
 
 def shard_of(queue: Queue) -> Shard:

@@ -1,0 +1,84 @@
+"""The move tasks, in memory: what listing answers, what cancelling marks, what the runner carries out. The store keeps
+the same for restarts; the board is written first, so that whoever saves a task saves the newest of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from cqs import limits
+from cqs.errors import InvalidParameterValue, OverLimit
+from cqs.queue import QueueName
+from cqs.store.interface import MOVE_TASKS_KEPT, MoveStatus, MoveTask
+
+ACTIVE = frozenset({MoveStatus.RUNNING, MoveStatus.CANCELLING})
+
+
+class MoveBoard:
+    """All tasks by handle, and per source queue, newest first. Belongs to one event loop."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, MoveTask] = {}
+        self._of_source: dict[QueueName, list[str]] = {}
+        self._starting: dict[QueueName, None] = {}
+        self._news = asyncio.Event()
+        self.is_loaded = False
+
+    def load(self, newest_first: Sequence[MoveTask]) -> None:
+        """Adds the store's tasks; those known already stay as they are. Idempotent."""
+        for task in reversed(newest_first):
+            if task.handle not in self._tasks:
+                self.put(task)
+        self.is_loaded = True
+
+    def get(self, handle: str) -> MoveTask | None:
+        return self._tasks.get(handle)
+
+    def put(self, task: MoveTask) -> None:
+        """Adds the task, of which the runner is told, or replaces the one with its handle."""
+        if task.handle not in self._tasks:
+            handles = self._of_source.setdefault(task.source, [])
+            handles.insert(0, task.handle)
+            for old in handles[MOVE_TASKS_KEPT:]:
+                del self._tasks[old]
+            del handles[MOVE_TASKS_KEPT:]
+            self._news.set()
+        self._tasks[task.handle] = task
+
+    def count(self, handle: str, moved: int) -> None:
+        """Adds to what the task has moved."""
+        task = self._tasks[handle]
+        self._tasks[handle] = msgspec.structs.replace(task, moved=task.moved + moved)
+
+    def active(self) -> list[MoveTask]:
+        return [task for task in self._tasks.values() if task.status in ACTIVE]
+
+    def of_source(self, source: QueueName, limit: int) -> list[MoveTask]:
+        """The newest tasks of a source queue, newest first."""
+        return [self._tasks[handle] for handle in self._of_source.get(source, [])[:limit]]
+
+    @contextlib.contextmanager
+    def starting(self, source: QueueName) -> Iterator[None]:
+        """Holds the source's only place while a task is being started. Raises InvalidParameterValue when it is taken,
+        OverLimit when the account has too many active tasks."""
+        busy = [task.source for task in self.active()] + list(self._starting)
+        if source in busy:
+            raise InvalidParameterValue(
+                "There is already a task running. Only one active task is allowed for a source queue arn at a given "
+                "time."
+            )
+        if sum(other.account == source.account for other in busy) >= limits.MOVE_TASKS_ACTIVE_MAX:
+            raise OverLimit(f"There are {limits.MOVE_TASKS_ACTIVE_MAX} active message move tasks, the maximum.")
+        self._starting[source] = None
+        try:
+            yield
+        finally:
+            del self._starting[source]
+
+    async def wait(self) -> None:
+        """Until a task was added since the last wait ended."""
+        await self._news.wait()
+        self._news.clear()

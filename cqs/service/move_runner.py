@@ -1,0 +1,143 @@
+"""Carries move tasks out, a batch a step, side by side, until each has ended.
+
+Only what was ready when a task began is moved, by number: messages that fail again and come back do not go round in a
+circle. What is delayed or in flight stays. A task that resumes after a restart takes what is still there, so it moves
+nothing twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import TypeVar
+
+import msgspec
+import structlog
+
+from cqs import limits
+from cqs.cache.interface import TakeRequest
+from cqs.errors import CqsError
+from cqs.queue import Queue
+from cqs.service.engine import Engine, shard_of
+from cqs.service.move_batch import NO_QUEUE, move_batch
+from cqs.service.move_board import ACTIVE
+from cqs.service.retry import RETRY_MIN_MS, Pause, insist, longer, pause_ms
+from cqs.store.interface import MoveStatus, MoveTask
+
+BATCH_MAX = 100
+LEASE_MS = 60_000
+"""How long taken messages stay hidden if nobody finishes the step; far longer than a step takes."""
+STEPS_A_SECOND = 4
+"""Into how many batches a rate is divided, so that it is even and a cancel is soon noticed."""
+SAVE_EVERY = 1_000
+"""Messages between two savings of the progress, when there is no rate."""
+GRACE_S = 2.0
+"""How long a stopping runner may take to finish its step."""
+TOO_LONG = "MessageMoveTaskTimedOut"
+_UNBOUNDED = 1 << 31
+
+_T = TypeVar("_T")
+_log = structlog.get_logger("cqs.move_tasks")
+
+
+async def run(engine: Engine, pause: Pause = pause_ms) -> None:
+    """For ever: carries out every active task, also those that an earlier process left. Survives an unavailable store
+    or cache. Cancelling it lets the steps under way finish."""
+    engine.moves.load(await insist(pause, "load_move_tasks", engine.store.move_tasks))
+    carried: set[str] = set()
+    async with asyncio.TaskGroup() as group:
+        while True:
+            for handle in [task.handle for task in engine.moves.active() if task.handle not in carried]:
+                carried.add(handle)
+                group.create_task(_carry_out(engine, handle, pause, carried))
+            await engine.moves.wait()
+
+
+async def _carry_out(engine: Engine, handle: str, pause: Pause, carried: set[str]) -> None:
+    retry_ms = RETRY_MIN_MS
+    try:
+        while True:
+            try:
+                wait_ms = await _to_its_end(step(engine, handle, pause))
+                retry_ms = RETRY_MIN_MS
+            except Exception as error:
+                _log.warning("move_task_step_failed", reason=str(error), exc_info=not isinstance(error, CqsError))
+                wait_ms, retry_ms = retry_ms, longer(retry_ms)
+            if wait_ms is None:
+                return
+            await pause(wait_ms)
+    finally:
+        carried.discard(handle)
+
+
+async def step(engine: Engine, handle: str, pause: Pause) -> int | None:
+    """Moves one batch; how long to wait before the next step, or None when the task has ended. Raises CqsError when the
+    store or cache failed; the next step may do better."""
+    task = engine.moves.get(handle)
+    if task is None or task.status not in ACTIVE:
+        return None
+    began_ms = engine.clock.now_ms()
+    source = engine.registry.get(task.source)
+    status, failure = _status(engine, task, source, began_ms)
+    if status is MoveStatus.RUNNING and source is not None:
+        status, failure = await _move_some(engine, source, task, pause)
+    after = engine.moves.get(handle)
+    assert after is not None, "an active task stays on the board"
+    if status is not MoveStatus.RUNNING:
+        await _end(engine, after, pause, status, failure)
+        return None
+    if after.moved // SAVE_EVERY > task.moved // SAVE_EVERY or (task.rate_max and after.moved > task.moved):
+        await engine.store.save_move_task(after)
+    due_ms = began_ms + (after.moved - task.moved) * 1000 // task.rate_max if task.rate_max else began_ms
+    return max(0, due_ms - engine.clock.now_ms())
+
+
+def _status(engine: Engine, task: MoveTask, source: Queue | None, now_ms: int) -> tuple[MoveStatus, str]:
+    """RUNNING, or how and why the task ends before another batch."""
+    if task.status is MoveStatus.CANCELLING:
+        return MoveStatus.CANCELLED, ""
+    if source is None or (task.target_arn and engine.registry.of_arn(task.target_arn) is None):
+        return MoveStatus.FAILED, NO_QUEUE
+    if task.moved >= task.to_move:
+        return MoveStatus.COMPLETED, ""
+    if now_ms - task.started_ms > limits.MOVE_TASK_MS_MAX:
+        return MoveStatus.FAILED, TOO_LONG
+    return MoveStatus.RUNNING, ""
+
+
+async def _move_some(engine: Engine, source: Queue, task: MoveTask, pause: Pause) -> tuple[MoveStatus, str]:
+    """Takes and moves one batch; RUNNING, or how and why the task ends after it."""
+    evenly = max(1, task.rate_max // STEPS_A_SECOND) if task.rate_max else BATCH_MAX
+    request = TakeRequest(
+        count_max=min(BATCH_MAX, evenly, task.to_move - task.moved),
+        visibility_ms=LEASE_MS,
+        retention_ms=source.settings.retention_ms,
+        in_flight_max=_UNBOUNDED,
+    )
+    taken = await engine.cache.take(shard_of(source), request)
+    if taken.expired:
+        engine.witness.expired(source, taken.expired)
+        engine.background.start("delete_expired", engine.store.delete(source, taken.expired))
+    elif not taken.received:
+        return MoveStatus.COMPLETED, ""
+    failure = await move_batch(engine, source, task, taken.received, pause)
+    return (MoveStatus.FAILED, failure) if failure else (MoveStatus.RUNNING, "")
+
+
+async def _end(engine: Engine, task: MoveTask, pause: Pause, status: MoveStatus, failure: str) -> None:
+    """The board first: from here on a cancel finds an ended task, and can't overwrite what is being saved."""
+    ended = msgspec.structs.replace(task, status=status, failure=failure)
+    engine.moves.put(ended)
+    await insist(pause, "save_move_task", lambda: engine.store.save_move_task(ended))
+    _log.info("move_task_ended", source=task.source.name, status=status, moved=task.moved, reason=failure)
+
+
+async def _to_its_end(work: Coroutine[object, object, _T]) -> _T:
+    """As awaiting `work`, but a cancellation waits up to GRACE_S for it."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task], timeout=GRACE_S)
+        task.cancel()
+        raise

@@ -1,0 +1,133 @@
+"""Message move tasks: sending what lies in a dead-letter queue back, or elsewhere, in the background.
+
+              start                     nothing ready, or as many moved as were there
+                └──► RUNNING ─────────────────────────────────────────────► COMPLETED
+                        │  └────── a queue to move to is gone ────────────► FAILED
+                 cancel ▼
+                    CANCELLING ────── the batch under way is done ────────► CANCELLED
+
+The tasks are saved, so that a restart goes on with them; `cqs.service.move_runner` carries them out.
+"""
+
+from __future__ import annotations
+
+import binascii
+import uuid
+from base64 import b64decode, b64encode
+
+import msgspec
+
+from cqs import limits
+from cqs.errors import InvalidParameterValue, ResourceNotFound
+from cqs.queue import Queue, name_of_arn
+from cqs.service import queues, residency
+from cqs.service.engine import Engine
+from cqs.service.move_board import ACTIVE
+from cqs.service.move_runner import run
+from cqs.store.interface import MoveStatus, MoveTask
+
+_UUID_VERSION = 4
+
+
+class _Handle(msgspec.Struct, frozen=True, rename="camel"):
+    """What a task handle says, as JSON in base64 (as on AWS). Clients see an opaque text."""
+
+    task_id: str
+    source_arn: str
+
+
+async def start(engine: Engine, source_arn: str, target_arn: str, rate_max: int) -> str:
+    """The handle of a new task, durable. `target_arn` "": each message goes back to the queue it came from; `rate_max`
+    messages a second, 0 = as fast as it goes. Raises ResourceNotFound when a queue does not exist,
+    InvalidParameterValue (a bad ARN or rate, no dead-letter queue, a task is running already), OverLimit,
+    StoreUnavailable, OutcomeUnknown."""
+    source = _source(engine, source_arn)
+    if not engine.registry.sources(source, "", 1):
+        raise InvalidParameterValue("Source queue must be configured as a Dead Letter Queue.")
+    if target_arn:
+        _check_target(engine, source, target_arn)
+    if not 0 <= rate_max <= limits.MOVE_RATE_MAX:
+        reason = f"Must be between 1 and {limits.MOVE_RATE_MAX}, if provided."
+        raise InvalidParameterValue.of(rate_max, "MaxNumberOfMessagesPerSecond", reason)
+    await _load(engine)
+    with engine.moves.starting(source.key):
+        await residency.fill(engine, source)
+        task = MoveTask(
+            handle=_write_handle(engine, source_arn),
+            source=source.key,
+            source_arn=source_arn,
+            target_arn=target_arn,
+            rate_max=rate_max,
+            to_move=(await queues.counts(engine, source)).ready,
+            started_ms=engine.clock.now_ms(),
+        )
+        await engine.store.save_move_task(task)
+        engine.moves.put(task)
+    return task.handle
+
+
+async def cancel(engine: Engine, handle: str) -> int:
+    """How many messages the task has moved so far; the batch under way may still add to it. Idempotent while the task
+    is ending. Raises InvalidParameterValue for a handle that is none, ResourceNotFound when there is no such task or
+    it has ended, StoreUnavailable, OutcomeUnknown."""
+    _source(engine, _read_handle(handle).source_arn)
+    await _load(engine)
+    task = engine.moves.get(handle)
+    if task is None or task.status not in ACTIVE:
+        raise ResourceNotFound("Task does not exist.")
+    if task.status is MoveStatus.RUNNING:
+        task = msgspec.structs.replace(task, status=MoveStatus.CANCELLING)
+        engine.moves.put(task)
+        await engine.store.save_move_task(task)
+    return task.moved
+
+
+def tasks_of(engine: Engine, source_arn: str, limit: int) -> list[MoveTask]:
+    """The newest tasks of a source queue, newest first, at most ten. Raises ResourceNotFound, InvalidParameterValue."""
+    return engine.moves.of_source(_source(engine, source_arn).key, min(limit, limits.MOVE_TASKS_LISTED_MAX))
+
+
+def _source(engine: Engine, arn: str) -> Queue:
+    return _queue(engine, arn, "SourceArn")
+
+
+def _check_target(engine: Engine, source: Queue, arn: str) -> None:
+    target = _queue(engine, arn, "DestinationArn")
+    if target.key == source.key:
+        raise InvalidParameterValue("Source queue arn and destination queue arn cannot be the same.")
+    if target.account != source.account:
+        raise InvalidParameterValue("The source queue and the destination queue must belong to the same account.")
+    if target.settings.is_fifo != source.settings.is_fifo:
+        raise InvalidParameterValue("The source queue and the destination queue must be of the same type.")
+
+
+def _queue(engine: Engine, arn: str, parameter: str) -> Queue:
+    if name_of_arn(arn) is None:
+        raise InvalidParameterValue(
+            f"You must use this format to specify the {parameter}: "
+            "arn:<partition>:<service>:<region>:<account-id>:<resource-id>"
+        )
+    queue = engine.registry.of_arn(arn)
+    if queue is None or queue.arn != arn:
+        raise ResourceNotFound(f"The resource that you specified for the {parameter} parameter doesn't exist.")
+    return queue
+
+
+async def _load(engine: Engine) -> None:
+    if not engine.moves.is_loaded:
+        engine.moves.load(await engine.store.move_tasks())
+
+
+def _write_handle(engine: Engine, source_arn: str) -> str:
+    task_id = uuid.UUID(int=engine.rng.getrandbits(128), version=_UUID_VERSION)
+    return b64encode(msgspec.json.encode(_Handle(str(task_id), source_arn))).decode()
+
+
+def _read_handle(handle: str) -> _Handle:
+    try:
+        return msgspec.json.decode(b64decode(handle.encode(), validate=True), type=_Handle)
+    except (binascii.Error, UnicodeError, msgspec.DecodeError) as error:
+        raise InvalidParameterValue("Value for parameter TaskHandle is invalid.") from error
+
+
+__all__ = ["cancel", "run", "start", "tasks_of"]
