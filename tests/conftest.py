@@ -1,0 +1,24 @@
+"""Common to all tests: `needs` marks, and no setting of the developer's shell reaches a test."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests import needs
+
+_OURS = ("CQS_QUERY_PYTHON", "CQS_AWSCLI", "CQS_CELERY_PYTHON")
+"""Where the tests find other interpreters; no settings of the server."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "needs(*programs): skipped without these programs; a failure with CI=true")
+    config.addinivalue_line("markers", "slow: takes more than a few seconds; not part of `make check`")
+    for name in list(os.environ):
+        if name.startswith(("CQS_", "AWS_")) and name not in _OURS:
+            del os.environ[name]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    needs.check(item)

@@ -1,0 +1,56 @@
+"""What some tests need beyond Python packages, and the command that brings it.
+
+    @needs("redis-server")
+    def test_…
+
+Without it the test is skipped and the end of the run says so, with the command; under CI=true it fails instead, so that
+nothing goes untested unseen.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import NoReturn
+
+import pytest
+
+_PACKAGES = {
+    "redis-server": "redis-server",
+    "node": "nodejs",
+    "npm": "npm",
+    "java": "default-jre-headless",
+    "mvn": "maven",
+    "go": "golang-go",
+    "chromium": "chromium",
+    "prometheus": "prometheus",
+    "strace": "strace",
+}
+
+
+def needs(*programs: str) -> pytest.MarkDecorator:
+    """Marks a test that runs these programs."""
+    unknown = set(programs) - _PACKAGES.keys()
+    assert not unknown, f"add {unknown} to tests/needs.py"
+    return pytest.mark.needs(*programs)
+
+
+def missing_programs(programs: tuple[str, ...]) -> list[str]:
+    """Those of the programs that are not on the PATH."""
+    return [program for program in programs if shutil.which(program) is None]
+
+
+def check(item: pytest.Item) -> None:
+    """Skips or fails a test whose needs are not met; called before each test."""
+    missing = [name for mark in item.iter_markers("needs") for name in missing_programs(mark.args)]
+    if missing:
+        packages = " ".join(sorted({_PACKAGES[name] for name in missing}))
+        absent(f"needs {', '.join(missing)}", f"apt-get install {packages}")
+
+
+def absent(what: str, remedy: str) -> NoReturn:
+    """Skips the test loudly, or fails it under CI=true."""
+    text = f"{what}; to run it: {remedy}"
+    if os.environ.get("CI") == "true":
+        pytest.fail(text, pytrace=False)
+    pytest.skip(text)

@@ -1,0 +1,78 @@
+"""Sockets: loopback only unless told, free ports, and what is said when a port can't be had."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from cqs.config.settings import Listening
+from cqs.errors import CannotStart, ConfigError
+from cqs.listen import endpoint_of, open_sockets
+
+
+@contextmanager
+def opened(listening: Listening) -> Iterator[list[socket.socket]]:
+    sockets = open_sockets(listening)
+    try:
+        yield sockets
+    finally:
+        for one in sockets:
+            one.close()
+
+
+def test_port_0_takes_a_free_one_on_loopback() -> None:
+    with opened(Listening(port=0)) as (only,):
+        host, port = only.getsockname()
+
+    assert host == "127.0.0.1"
+    assert port > 0
+
+
+def test_all_addresses_of_a_name_get_the_same_port() -> None:
+    with opened(Listening(host="localhost", port=0)) as sockets:
+        assert len({one.getsockname()[1] for one in sockets}) == 1
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
+def test_network_is_refused_unless_named(host: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^host: {host} is reachable.*--open-to-network"):
+        open_sockets(Listening(host=host, port=0))
+
+
+def test_network_is_served_when_named() -> None:
+    with opened(Listening(host="0.0.0.0", port=0, is_open_to_network=True)) as (only,):
+        assert only.getsockname()[0] == "0.0.0.0"
+
+
+def test_unknown_host_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"^host: 'no.such.host.invalid' is no address"):
+        open_sockets(Listening(host="no.such.host.invalid", port=0))
+
+
+def test_taken_port_is_named() -> None:
+    with opened(Listening(port=0)) as (only,):
+        port = only.getsockname()[1]
+        with pytest.raises(CannotStart, match=rf"^port {port} on 127\.0\.0\.1 is in use; .*CQS_PORT"):
+            open_sockets(Listening(port=port))
+
+
+def test_address_of_another_machine_is_named() -> None:
+    with pytest.raises(CannotStart, match=r"^can't listen on 192\.0\.2\.1 port 9324"):
+        open_sockets(Listening(host="192.0.2.1", is_open_to_network=True))
+
+
+@pytest.mark.parametrize(
+    ("host", "endpoint"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:9324"),
+        ("localhost", "http://localhost:9324"),
+        ("0.0.0.0", "http://127.0.0.1:9324"),
+        ("::", "http://[::1]:9324"),
+        ("::1", "http://[::1]:9324"),
+    ],
+)
+def test_endpoint_is_what_a_local_client_can_reach(host: str, endpoint: str) -> None:
+    assert endpoint_of(host, 9324) == endpoint
