@@ -1,0 +1,209 @@
+"""Checks AWS Signature Version 4, in a header or in a presigned URL, on the raw bytes of a request.
+
+    Authorization: AWS4-HMAC-SHA256 Credential=<key id>/<day>/<region>/sqs/aws4_request,
+                   SignedHeaders=host;x-amz-date, Signature=<64 hex>
+                   └── parsed once per client and day (kept) ──┘
+    canonical request = method, path, query, signed headers, their names, SHA-256 of the body      → its SHA-256
+    string to sign    = algorithm, time, scope, that hash         → HMAC with the day's signing key (kept)
+
+What is signed must be all that matters: host, the date used and every x-amz-* header sent, or else a captured send
+becomes a purge by another X-Amz-Target. (content-type is optional: old SDKs leave it out.) The body's hash is always
+our own. A captured request stays valid for 15 minutes: SDKs sign to the second, so two equal sends of one second
+carry one signature, and remembering signatures would refuse honest clients. Against replay there is TLS.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from typing import Protocol
+
+from cqs.api import sigv4_claim as claims
+from cqs.api.sigv4_canonical import Headers, by_name, canonical_headers, canonical_path, canonical_query, query_pairs
+from cqs.api.sigv4_claim import ALGORITHM, CLAIM_BYTES_MAX, Claim, Stamp
+from cqs.clock import Clock
+from cqs.errors import IncompleteSignature, InvalidClientTokenId, RequestExpired, SignatureDoesNotMatch
+from cqs.identity import Caller, Credential
+
+SKEW_S_MAX = 900
+EXPIRES_S_MAX = 604_800
+SIGNING_KEYS_MAX = 4_096
+
+_UNSIGNED = b"UNSIGNED-PAYLOAD"
+_SIGNATURE_LENGTH = 64
+_EXPIRES = re.compile(rb"[0-9]{1,6}")
+_NO_SESSIONS = "Session tokens are not known to this server: sign with a long-term access key."
+_NOBODY = Credential(key_id="", secret=b"a secret that no client has", caller=Caller(account=""))
+
+
+class Credentials(Protocol):
+    """Where access keys come from."""
+
+    def find(self, key_id: str) -> Credential | None:
+        """The key, or None when it is unknown or disabled."""
+
+
+class Verifier:
+    """Tells who signed a request. Belongs to one event loop; does no input or output."""
+
+    def __init__(
+        self,
+        credentials: Credentials,
+        clock: Clock,
+        *,
+        region: str | None = None,
+        service: str = "sqs",
+        is_unsigned_payload_allowed: bool = False,
+        is_verbose: bool = False,
+    ) -> None:
+        """`region` None = any. `is_verbose` puts what should have been signed into the error text, as AWS does."""
+        self._credentials = credentials
+        self._clock = clock
+        self._region = None if region is None else region.encode()
+        self._service = service.encode()
+        self._is_unsigned_payload_allowed = is_unsigned_payload_allowed
+        self._is_verbose = is_verbose
+        self._keys: dict[tuple[str, bytes, bytes], tuple[bytes, bytes]] = {}
+
+    def verify(
+        self, method: bytes, target: bytes, headers: Headers, body: bytes, host: bytes | None = None
+    ) -> Credential:
+        """The credential that signed this request. `target` is the raw request target; `host` replaces the Host header
+        where a trusted proxy has told what the client signed.
+
+        Raises MissingAuthenticationToken (unsigned), IncompleteSignature (malformed, or Version 2), RequestExpired,
+        InvalidClientTokenId (unknown or disabled key, wrong session token), SignatureDoesNotMatch (all else)."""
+        values = by_name(headers)
+        if host is not None:
+            values[b"host"] = host
+        path, _, query = target.partition(b"?")
+        authorization = values.get(b"authorization")
+        if authorization is None:
+            if b"X-Amz-" not in query:
+                raise claims.unsigned(query, values, body)
+            return self._verify_presigned(method, path, query, values, body)
+        if query and b"X-Amz-Signature=" in query:
+            raise IncompleteSignature("The request is signed twice, by a header and by the query.")
+        head, _, signature = authorization.rpartition(b"Signature=")
+        if len(signature) != _SIGNATURE_LENGTH or len(head) > CLAIM_BYTES_MAX:
+            raise claims.malformed(authorization)
+        claim = claims.claim_of_header(head)
+        stamp = claims.stamp_of_headers(values, claim.signed)
+        self._check_skew(stamp, is_lasting=False)
+        token = values.get(b"x-amz-security-token")
+        target_lines = (method, canonical_path(path), canonical_query(query_pairs(query)) if query else b"")
+        return self._decide(claim, stamp, signature, token, target_lines, values, body)
+
+    def _verify_presigned(
+        self, method: bytes, path: bytes, query: bytes, values: dict[bytes, bytes], body: bytes
+    ) -> Credential:
+        pairs = query_pairs(query)
+        said = claims.members_of_query(pairs)
+        if said[b"X-Amz-Algorithm"] != ALGORITHM:
+            raise IncompleteSignature("X-Amz-Algorithm must be AWS4-HMAC-SHA256.")
+        signature, expires = said[b"X-Amz-Signature"], said[b"X-Amz-Expires"]
+        if len(signature) != _SIGNATURE_LENGTH:
+            raise IncompleteSignature("X-Amz-Signature must be 64 lower-case hexadecimal digits.")
+        if not _EXPIRES.fullmatch(expires) or not 1 <= int(expires) <= EXPIRES_S_MAX:
+            raise IncompleteSignature(f"X-Amz-Expires must be a number of seconds between 1 and {EXPIRES_S_MAX}.")
+        if len(said[b"X-Amz-Credential"]) + len(said[b"X-Amz-SignedHeaders"]) > CLAIM_BYTES_MAX:
+            raise IncompleteSignature("X-Amz-Credential and X-Amz-SignedHeaders are too long.")
+        claim = claims.claim_of(said[b"X-Amz-Credential"], said[b"X-Amz-SignedHeaders"])
+        stamp = claims.stamp_of_iso(said[b"X-Amz-Date"])
+        self._check_skew(stamp, is_lasting=True)
+        if self._clock.now_ms() > (stamp.at_s + int(expires)) * 1_000:
+            raise RequestExpired("Request has expired: X-Amz-Date plus X-Amz-Expires lies in the past.")
+        token = said.get(b"X-Amz-Security-Token", values.get(b"x-amz-security-token"))
+        unsigned_query = canonical_query(pair for pair in pairs if pair[0] != b"X-Amz-Signature")
+        target_lines = (method, canonical_path(path), unsigned_query)
+        return self._decide(claim, stamp, signature, token, target_lines, values, body)
+
+    def _decide(
+        self,
+        claim: Claim,
+        stamp: Stamp,
+        signature: bytes,
+        token: bytes | None,
+        target_lines: tuple[bytes, bytes, bytes],
+        values: dict[bytes, bytes],
+        body: bytes,
+    ) -> Credential:
+        self._check_scope(claim, stamp)
+        header_lines = canonical_headers(claim.signed, claim.template, values)
+        canonical = b"\n".join((*target_lines, header_lines, claim.signed_text, self._payload(values, body)))
+        digest = hashlib.sha256(canonical).hexdigest().encode()
+        to_sign = b"\n".join((ALGORITHM, stamp.text, claim.scope, digest))
+        credential = self._credentials.find(claim.key_id)
+        key = self._signing_key(credential or _NOBODY, claim)
+        is_equal = hmac.compare_digest(hmac.digest(key, to_sign, "sha256").hex().encode(), signature)
+        if credential is None:
+            raise InvalidClientTokenId(_NO_SESSIONS) if token else InvalidClientTokenId()
+        if not is_equal:
+            raise self._mismatch(canonical, to_sign)
+        _check_session(credential, token)
+        return credential
+
+    def _check_skew(self, stamp: Stamp, *, is_lasting: bool) -> None:
+        off_ms = self._clock.now_ms() - stamp.at_s * 1_000
+        if off_ms >= -SKEW_S_MAX * 1_000 and (is_lasting or off_ms <= SKEW_S_MAX * 1_000):
+            return
+        signed, now_s = stamp.text.decode(), self._clock.now_ms() // 1_000
+        if off_ms > 0:
+            limit = f"{claims.iso_of(now_s - SKEW_S_MAX)} ({claims.iso_of(now_s)} - 15 min.)"
+            raise RequestExpired(f"Signature expired: {signed} is now earlier than {limit}")
+        limit = f"{claims.iso_of(now_s + SKEW_S_MAX)} ({claims.iso_of(now_s)} + 15 min.)"
+        raise RequestExpired(f"Signature not yet current: {signed} is still later than {limit}")
+
+    def _check_scope(self, claim: Claim, stamp: Stamp) -> None:
+        if claim.day != stamp.text[:8]:
+            raise SignatureDoesNotMatch(
+                "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: "
+                f"'{claim.day.decode()}' != '{stamp.text[:8].decode()}', from '{stamp.text.decode()}'."
+            )
+        if self._region is not None and claim.region != self._region:
+            raise SignatureDoesNotMatch(f"Credential should be scoped to a valid region: '{self._region.decode()}'.")
+        if claim.service != self._service:
+            raise SignatureDoesNotMatch(f"Credential should be scoped to correct service: '{self._service.decode()}'.")
+        if claim.terminator != b"aws4_request":
+            raise SignatureDoesNotMatch("Credential should be scoped with a valid terminator: 'aws4_request'.")
+
+    def _payload(self, values: dict[bytes, bytes], body: bytes) -> bytes:
+        said = values.get(b"x-amz-content-sha256")
+        if said is not None:
+            if said == _UNSIGNED and self._is_unsigned_payload_allowed:
+                return _UNSIGNED
+            if said == _UNSIGNED or said.startswith(b"STREAMING-"):
+                raise SignatureDoesNotMatch("The body must be signed: x-amz-content-sha256 must be its SHA-256.")
+        return hashlib.sha256(body).hexdigest().encode()
+
+    def _signing_key(self, credential: Credential, claim: Claim) -> bytes:
+        name = (credential.key_id, claim.day, claim.region)
+        kept = self._keys.get(name)
+        if kept is not None and kept[0] is credential.secret:
+            return kept[1]
+        key = b"AWS4" + credential.secret
+        for part in (claim.day, claim.region, self._service, b"aws4_request"):
+            key = hmac.digest(key, part, "sha256")
+        self._keys.pop(name, None)
+        if len(self._keys) >= SIGNING_KEYS_MAX:
+            del self._keys[next(iter(self._keys))]
+        self._keys[name] = (credential.secret, key)
+        return key
+
+    def _mismatch(self, canonical: bytes, to_sign: bytes) -> SignatureDoesNotMatch:
+        error = SignatureDoesNotMatch()
+        if not self._is_verbose:
+            return error
+        return SignatureDoesNotMatch(
+            f"{error}\n\nThe Canonical String for this request should have been\n'{canonical.decode('latin-1')}'\n\n"
+            f"The String-to-Sign should have been\n'{to_sign.decode('latin-1')}'\n"
+        )
+
+
+def _check_session(credential: Credential, token: bytes | None) -> None:
+    if not credential.session_token:
+        if token is not None:
+            raise InvalidClientTokenId(_NO_SESSIONS)
+    elif token is None or not hmac.compare_digest(credential.session_token.encode(), token):
+        raise InvalidClientTokenId

@@ -1,0 +1,101 @@
+"""The canonical form of a request, of which AWS Signature Version 4 signs the hash.
+
+    POST                                  method
+    /111122223333/orders                  path: dots and double slashes resolved, then each segment encoded once more
+    Action=ReceiveMessage&b=%20           query: decoded, encoded by RFC 3986, sorted by encoded name, then value
+    host:localhost:9324                   headers that are signed: trimmed, inner spaces one, repeats joined by a comma
+    x-amz-date:20261127T120000Z
+                                          (an empty line)
+    host;x-amz-date                       their names
+    e3b0c442…                             SHA-256 of the body
+
+Everything starts from the raw bytes. A "+" in a query means a space, here as where the query is read: two requests
+with one signature must also mean one thing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from urllib.parse import quote, unquote_to_bytes
+
+from cqs.errors import IncompleteSignature, SignatureDoesNotMatch
+
+Headers = Sequence[tuple[bytes, bytes]]
+QUERY_MEMBERS_MAX = 1_000
+AMZ = b"x-amz-"
+"""How the names of headers start that must be signed when they are sent."""
+
+_PLAIN_PATH = re.compile(rb"(?:/(?!\.\.?(?:/|\Z))[A-Za-z0-9._~-]+)+/?")
+
+
+def by_name(headers: Headers) -> dict[bytes, bytes]:
+    """Values by lower-case name; those of a repeated name trimmed and joined by commas."""
+    values: dict[bytes, bytes] = {}
+    for name, value in headers:
+        name = name.lower()
+        if name in values:
+            values[name] = values[name].strip() + b"," + value.strip()
+        else:
+            values[name] = value
+    return values
+
+
+def query_pairs(query: bytes) -> list[tuple[bytes, bytes]]:
+    """Decoded names and values, in the order sent. Raises IncompleteSignature for more than QUERY_MEMBERS_MAX."""
+    if query.count(b"&") >= QUERY_MEMBERS_MAX:
+        raise IncompleteSignature(f"The query has more than {QUERY_MEMBERS_MAX} members.")
+    pairs = []
+    for member in query.replace(b"+", b" ").split(b"&"):
+        if member:
+            name, _, value = member.partition(b"=")
+            pairs.append((unquote_to_bytes(name), unquote_to_bytes(value)))
+    return pairs
+
+
+def canonical_query(pairs: Iterable[tuple[bytes, bytes]]) -> bytes:
+    encoded = sorted((quote(name, safe="~"), quote(value, safe="~")) for name, value in pairs)
+    return "&".join([f"{name}={value}" for name, value in encoded]).encode()
+
+
+def canonical_path(path: bytes) -> bytes:
+    if path == b"/" or _PLAIN_PATH.fullmatch(path):
+        return path
+    kept: list[bytes] = []
+    for segment in path.split(b"/"):
+        if segment == b"..":
+            del kept[-1:]
+        elif segment not in (b"", b"."):
+            kept.append(segment)
+    plain = b"/" + b"/".join(kept)
+    return quote(plain + b"/" if kept and path.endswith(b"/") else plain, safe="/~").encode()
+
+
+def header_template(signed: tuple[bytes, ...]) -> bytes:
+    """The lines of these headers, with a %b where each value goes."""
+    return b"".join([name.replace(b"%", b"%%") + b":%b\n" for name in signed])
+
+
+def canonical_headers(signed: tuple[bytes, ...], template: bytes, values: dict[bytes, bytes]) -> bytes:
+    """The signed headers, each line ended. Raises SignatureDoesNotMatch when one is missing, and when the host or an
+    x-amz-* header that was sent is not signed."""
+    if b"host" not in signed:
+        raise SignatureDoesNotMatch("'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization.")
+    try:
+        chosen = [values[name].strip() for name in signed]
+    except KeyError as error:
+        raise SignatureDoesNotMatch(f"The header '{error.args[0].decode()}' is signed but was not sent.") from None
+    if b"\n".join(values).count(AMZ) != template.count(AMZ):
+        _find_unsigned(signed, values)
+    lines = template % tuple(chosen)
+    if lines.count(b"  ") or lines.count(b"\t"):
+        lines = template % tuple([b" ".join(value.split()) for value in chosen])
+    return lines
+
+
+def _find_unsigned(signed: tuple[bytes, ...], values: dict[bytes, bytes]) -> None:
+    for name in values:
+        if name.startswith(AMZ) and name not in signed:
+            raise SignatureDoesNotMatch(
+                f"'{name.decode('latin-1')}' must be a 'SignedHeader' in the AWS Authorization."
+            )
