@@ -1,0 +1,65 @@
+"""What stands ready, and who is next: the part of the memory cache in which standard and FIFO shards differ.
+
+The shard owns entries, states and numbers; a line owns order. The shard tells it each move of a message:
+
+        join ──► │                  │ ──► next, start ──► in flight ──► finish
+      rejoin ──► │       line       │ ◄────────────────── undo ◄──┘
+                 │                  │ ──► leave
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from cqs.cache.interface import Entry
+
+
+class Line(Protocol):
+    """Order of the ready messages of one shard."""
+
+    groups_in_flight: int
+    """Message groups with something in flight; 0 on a standard shard."""
+
+    def join(self, entry: Entry, now_ms: int) -> None:
+        """A ready message stands at the back (FIFO: in its place)."""
+
+    def rejoin(self, entry: Entry) -> None:
+        """A message that came back stands in front (FIFO: in its place)."""
+
+    def undo(self, entry: Entry, now_ms: int) -> None:
+        """`finish`, then back in the old place, as though it had never been handed out."""
+
+    def leave(self, entry: Entry) -> None:
+        """The message is not ready any more, or gone, without having been `next`. Its state says so already; the
+        object never stands in the line again."""
+
+    def open_turn(self) -> None:
+        """A take begins."""
+
+    def next(self, now_ms: int) -> Entry | None:
+        """Takes the next message out of the line; the caller starts or drops it before the next call."""
+
+    def close_turn(self) -> None:
+        """A take ends."""
+
+    def start(self, entry: Entry, now_ms: int) -> None:
+        """The message is in flight from now on."""
+
+    def finish(self, entry: Entry, now_ms: int) -> None:
+        """The message is no longer in flight."""
+
+    def fill(self, entry: Entry, now_ms: int) -> None:
+        """`join` for a message read from the store, which stands before those put while the shard fills."""
+
+    def end_fill(self) -> None:
+        """All are there; the first `next` may come."""
+
+    def head(self) -> Entry | None:
+        """The ready message that expires next, roughly: the one that waits longest."""
+
+    def oldest(self, is_counted: Callable[[Entry], bool]) -> Entry | None:
+        """The longest waiting of the counted ones; looks at a few dozen messages at most."""
+
+    def noisy_groups(self, now_ms: int) -> int:
+        """Tenants that are noisy now, of those seen at takes; 0 on a FIFO shard."""

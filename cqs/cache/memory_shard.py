@@ -1,0 +1,266 @@
+"""The cache's verbs on one queue shard in memory. Each is one atomic step: it neither awaits nor fails half-way.
+
+Receive numbers start at the seconds since 2020, shifted, so they fit 53 bits and a shard filled anew never repeats one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from heapq import nsmallest
+
+from cqs.cache.bodies import BodyBudget
+from cqs.cache.interface import (
+    DEAD_BATCH_MAX,
+    DEAD_LEASE_MS,
+    RECEIVES_BEFORE_BACK,
+    Counts,
+    Entry,
+    Outcome,
+    Page,
+    Received,
+    Residency,
+    Revealed,
+    Shard,
+    State,
+    Taken,
+    TakeRequest,
+    Ticket,
+)
+from cqs.cache.ledger import Ledger, received_of
+from cqs.cache.replays import Replay, Replays
+from cqs.cache.vesting import NEVER_MS, VestingIndex
+
+EXPIRED_BATCH_MAX = 1_000
+"""A take drops at most this many messages past their retention."""
+
+
+class MemoryShard:
+    """All of one shard. `now_ms` of every call is the cache's time."""
+
+    __slots__ = ("_ledger", "_replays", "epoch", "removed", "residency", "shard")
+
+    def __init__(self, shard: Shard, epoch: int, number: int, bodies: BodyBudget, vesting: VestingIndex) -> None:
+        self.shard = shard
+        self.epoch = epoch
+        self.residency = Residency.INITIALIZING
+        self.removed: set[int] = set()
+        """Addresses removed while the shard fills."""
+        self._ledger = Ledger(shard, number, bodies, vesting)
+        self._replays: Replays | None = None
+
+    @property
+    def number(self) -> int:
+        """The last receive number given."""
+        return self._ledger.number
+
+    def knows(self, address: int) -> bool:
+        return address in self._ledger.entries
+
+    def put(self, entry: Entry, now_ms: int) -> None:
+        """A message that is not known yet."""
+        if entry.visible_ms > now_ms:
+            self._ledger.add_delayed(entry)
+        else:
+            self._ledger.add_ready(entry, now_ms)
+
+    def fill(self, entry: Entry, now_ms: int) -> None:
+        """A message from the store that is not known yet."""
+        ledger = self._ledger
+        ledger.number = max(ledger.number, entry.receive_number)
+        if entry.visible_ms <= now_ms and self.residency is Residency.INITIALIZING:
+            ledger.add_filled(entry, now_ms)
+        elif entry.visible_ms > now_ms and entry.state is State.IN_FLIGHT:
+            ledger.add_in_flight(entry, now_ms)
+        else:
+            self.put(entry, now_ms)
+
+    def end_fill(self) -> None:
+        """Idempotent."""
+        if self.residency is Residency.INITIALIZING:
+            self._ledger.line.end_fill()
+            self.residency = Residency.READY
+
+    def take(self, request: TakeRequest, now_ms: int) -> Taken:
+        ledger = self._ledger
+        ledger.set_retention(request.retention_ms)
+        if request.request_id and self._replays is not None:
+            repeated = self._repeat(self._replays, request, now_ms)
+            if repeated:
+                return Taken(received=repeated)
+        room = min(request.count_max, request.in_flight_max - ledger.in_flight)
+        if self.residency is not Residency.READY or not ledger.ready or room <= 0:
+            return Taken(received=[], is_over_limit=ledger.in_flight >= request.in_flight_max)
+        taken = self._take(request, room, now_ms)
+        if request.visibility_ms <= 0:
+            self._come_back([ledger.entries[received.address] for received in taken.received], now_ms)
+        elif request.request_id and taken.received:
+            self._keep(request, taken.received, now_ms)
+        return taken
+
+    def hide(self, ticket: Ticket, until_ms: int, now_ms: int) -> Outcome:
+        ledger = self._ledger
+        entry = ledger.entries.get(ticket.address)
+        if entry is None:
+            return Outcome.GONE
+        is_newest = 0 < entry.receive_number == ticket.receive_number
+        if not is_newest or (self.shard.is_fifo and not _is_living(entry, ticket, now_ms)):
+            return Outcome.STALE
+        if self._replays is not None:
+            self._replays.void(ticket.receive_number)
+        if until_ms <= now_ms:
+            if entry.state is State.IN_FLIGHT:
+                self._come_back([entry], now_ms)
+        elif entry.state is State.READY:
+            ledger.lease_again(entry, until_ms, now_ms)
+        else:
+            ledger.hide(entry, until_ms)
+        return Outcome.DONE
+
+    def fence(self, ticket: Ticket, hold_ms: int, now_ms: int) -> Outcome:
+        entry = self._ledger.entries.get(ticket.address)
+        if entry is None:
+            return Outcome.GONE
+        if not _is_living(entry, ticket, now_ms):
+            return Outcome.STALE
+        if entry.visible_ms < now_ms + hold_ms:
+            self._ledger.hide(entry, now_ms + hold_ms)
+        return Outcome.DONE
+
+    def give_back(self, tickets: Sequence[Ticket], now_ms: int) -> int:
+        count = 0
+        for ticket in reversed(tickets):
+            entry = self._ledger.entries.get(ticket.address)
+            if entry is not None and _is_living(entry, ticket, now_ms):
+                self._ledger.undo(entry, now_ms)
+                count += 1
+        return count
+
+    def remove(self, addresses: Sequence[int], now_ms: int) -> int:
+        ledger = self._ledger
+        count = 0
+        for address in addresses:
+            entry = ledger.entries.get(address)
+            if entry is not None:
+                ledger.remove(entry, now_ms)
+                count += 1
+        return count
+
+    def reveal(self, retention_ms: int, limit: int, now_ms: int) -> Revealed:
+        ledger = self._ledger
+        ledger.set_retention(retention_ms)
+        due: list[Entry] = []
+        expired: list[int] = []
+        while len(due) + len(expired) < limit:
+            entry = ledger.due.first()
+            if entry is None or entry.visible_ms > now_ms:
+                break
+            if entry.sent_ms + retention_ms <= now_ms:
+                expired.append(entry.address)
+                ledger.remove(entry, now_ms)
+            else:
+                due.append(entry)
+                ledger.unhide(entry, now_ms)
+        ledger.line_up(due, now_ms)
+        while len(due) + len(expired) < limit:
+            head = ledger.line.head()
+            if head is None or head.sent_ms + retention_ms > now_ms:
+                break
+            expired.append(head.address)
+            ledger.remove(head, now_ms)
+        return Revealed(len(due), expired, ledger.settle())
+
+    def redelay(self, delay_ms: int, now_ms: int) -> None:
+        ledger = self._ledger
+        delayed = [entry for entry in ledger.due.hidden() if entry.state is State.DELAYED]
+        due: list[Entry] = []
+        for entry in sorted(delayed, key=lambda entry: entry.address):
+            if entry.sent_ms + delay_ms > now_ms:
+                ledger.hide(entry, entry.sent_ms + delay_ms)
+            else:
+                due.append(entry)
+        self._come_back(due, now_ms)
+
+    def peek(self, state: State, after: int | None, limit: int) -> Page:
+        entries = self._ledger.entries
+        above = -1 if after is None else after
+        among = entries.values() if state is State.READY else self._ledger.due.hidden()
+        found = nsmallest(limit + 1, (e.address for e in among if e.state is state and e.address > above))
+        page = [copy(entries[address]) for address in found[:limit]]
+        return Page(page, page[-1].address if len(found) > limit else None)
+
+    def counts(self, now_ms: int) -> Counts:
+        ledger = self._ledger
+        oldest = ledger.line.oldest(_counts_as_waiting)
+        return Counts(
+            ready=ledger.ready,
+            in_flight=ledger.in_flight,
+            delayed=ledger.delayed,
+            oldest_ms=None if oldest is None else oldest.sent_ms,
+            groups_in_flight=ledger.line.groups_in_flight,
+            noisy_groups=ledger.line.noisy_groups(now_ms),
+        )
+
+    def close(self) -> None:
+        """The shard is dropped."""
+        self._ledger.close()
+
+    def _take(self, request: TakeRequest, room: int, now_ms: int) -> Taken:
+        ledger, line = self._ledger, self._ledger.line
+        received: list[Received] = []
+        dead: list[Received] = []
+        expired: list[int] = []
+        sent_max_ms = now_ms - request.retention_ms
+        until_ms = now_ms + request.visibility_ms
+        receive_count_max = request.receive_count_max or NEVER_MS
+        line.open_turn()
+        while len(received) < room and len(dead) < DEAD_BATCH_MAX and len(expired) < EXPIRED_BATCH_MAX:
+            entry = line.next(now_ms)
+            if entry is None:
+                break
+            if entry.sent_ms <= sent_max_ms:
+                expired.append(entry.address)
+                ledger.remove_next(entry)
+            elif entry.receive_count >= receive_count_max:
+                dead.append(ledger.lease(entry, now_ms + DEAD_LEASE_MS, now_ms))
+            else:
+                entry.receive_count += 1
+                entry.first_receive_ms = entry.first_receive_ms or now_ms
+                received.append(ledger.lease(entry, until_ms, now_ms))
+        line.close_turn()
+        return Taken(received=received, dead=dead, expired=expired)
+
+    def _keep(self, request: TakeRequest, received: list[Received], now_ms: int) -> None:
+        if self._replays is None:
+            self._replays = Replays()
+        tickets = tuple(one.ticket for one in received)
+        self._replays.keep(request.request_id, Replay(tickets, now_ms, now_ms + request.replay_ms), now_ms)
+
+    def _repeat(self, replays: Replays, request: TakeRequest, now_ms: int) -> list[Received]:
+        replay = replays.find(request.request_id, now_ms)
+        if replay is None:
+            return []
+        known = [(ticket, self._ledger.entries.get(ticket.address)) for ticket in replay.tickets]
+        living = [entry for ticket, entry in known if entry is not None and _is_living(entry, ticket, now_ms)]
+        if len(living) < len(known):
+            replays.forget(request.request_id)
+            return []
+        for entry in living:
+            self._ledger.hide(entry, now_ms + request.visibility_ms)
+        return [received_of(entry, replay.received_ms) for entry in living]
+
+    def _come_back(self, entries: Sequence[Entry], now_ms: int) -> None:
+        for entry in entries:
+            self._ledger.unhide(entry, now_ms)
+        self._ledger.line_up(entries, now_ms)
+
+
+def _is_living(entry: Entry, ticket: Ticket, now_ms: int) -> bool:
+    """Whether the ticket is the message's newest lease, and has not run out."""
+    return (
+        entry.state is State.IN_FLIGHT and entry.receive_number == ticket.receive_number and entry.visible_ms > now_ms
+    )
+
+
+def _counts_as_waiting(entry: Entry) -> bool:
+    return entry.state is State.READY and entry.receive_count < RECEIVES_BEFORE_BACK
