@@ -1,0 +1,69 @@
+"""Who is calling, and what they may do. Two questions with one answer in open mode: anybody, anything.
+
+In open mode credentials are not checked: an access key of twelve digits names the account, any other means the default
+account. A mode that checks signatures and policies is another `Access`; dispatch does not know which one it has.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b32encode
+from hashlib import sha256
+from typing import Protocol
+
+from cqs.api.request import Head, Request
+from cqs.identity import DEFAULT_ACCOUNT, Caller
+from cqs.queue import Queue
+
+CALLERS_KEPT_MAX = 1_000
+_KEY = re.compile(rb"Credential=([^/,\s]{1,128})/|[?&](?:X-Amz-Credential|AWSAccessKeyId)=([^/&%]{1,128})")
+_ACCOUNT = re.compile(rb"[0-9]{12}")
+
+
+class Access(Protocol):
+    """Decides before anything happens. Does no input or output."""
+
+    def authenticate(self, request: Request, head: Head) -> Caller:
+        """Who makes the request. Raises AccessDenied, or what signature checks raise."""
+
+    def authorize(self, caller: Caller, action: str, queue: Queue) -> None:
+        """Returns when the caller may do this to the queue. Raises AccessDenied, or QueueDoesNotExist for a queue whose
+        existence is none of the caller's business."""
+
+
+class OpenAccess:
+    """Any credentials, or none, are fine."""
+
+    def __init__(self, default_account: str = DEFAULT_ACCOUNT) -> None:
+        self._default = _caller(default_account)
+        self._callers: dict[bytes, Caller] = {}
+
+    def authenticate(self, request: Request, head: Head) -> Caller:
+        text = head.get(b"authorization")
+        if text is None:
+            text = request.target + b"&" + request.body if _is_form(head) else request.target
+        match = _KEY.search(text)
+        if match is None:
+            return self._default
+        key = match[1] or match[2]
+        caller = self._callers.get(key)
+        if caller is None:
+            if not _ACCOUNT.fullmatch(key):
+                return self._default
+            caller = _caller(key.decode())
+            if len(self._callers) < CALLERS_KEPT_MAX:
+                self._callers[key] = caller
+        return caller
+
+    def authorize(self, caller: Caller, action: str, queue: Queue) -> None:
+        """Everything is allowed."""
+
+
+def _is_form(head: Head) -> bool:
+    return head.get(b"content-type", b"").startswith(b"application/x-www-form-urlencoded")
+
+
+def _caller(account: str) -> Caller:
+    """The same id for the same account, always, in the form of an AWS user id."""
+    digest = b32encode(sha256(account.encode()).digest())[:17].decode()
+    return Caller(account=account, user_id="AIDA" + digest)

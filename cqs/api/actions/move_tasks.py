@@ -1,0 +1,70 @@
+"""StartMessageMoveTask, CancelMessageMoveTask, ListMessageMoveTasks."""
+
+from __future__ import annotations
+
+from cqs import limits
+from cqs.api.context import Context
+from cqs.api.shapes.move_tasks import (
+    CancelMessageMoveTaskRequest,
+    CancelMessageMoveTaskResult,
+    ListMessageMoveTasksRequest,
+    ListMessageMoveTasksResult,
+    ListMessageMoveTasksResultEntry,
+    StartMessageMoveTaskRequest,
+    StartMessageMoveTaskResult,
+)
+from cqs.errors import InvalidParameterValue
+from cqs.service import move_tasks
+from cqs.store.interface import MoveStatus, MoveTask
+
+
+async def start_message_move_task(context: Context, request: StartMessageMoveTaskRequest) -> StartMessageMoveTaskResult:
+    _authorize(context, request.source_arn)
+    rate = _within(
+        "MaxNumberOfMessagesPerSecond", request.max_number_of_messages_per_second, limits.MOVE_RATE_MAX, absent=0
+    )
+    handle = await move_tasks.start(context.engine, request.source_arn, request.destination_arn or "", rate)
+    return StartMessageMoveTaskResult(task_handle=handle)
+
+
+async def cancel_message_move_task(
+    context: Context, request: CancelMessageMoveTaskRequest
+) -> CancelMessageMoveTaskResult:
+    moved = await move_tasks.cancel(context.engine, request.task_handle)
+    return CancelMessageMoveTaskResult(approximate_number_of_messages_moved=moved)
+
+
+async def list_message_move_tasks(context: Context, request: ListMessageMoveTasksRequest) -> ListMessageMoveTasksResult:
+    _authorize(context, request.source_arn)
+    count_max = _within("MaxResults", request.max_results, limits.MOVE_TASKS_LISTED_MAX, absent=1)
+    tasks = move_tasks.tasks_of(context.engine, request.source_arn, count_max)
+    return ListMessageMoveTasksResult(results=[_entry(task) for task in tasks])
+
+
+def _authorize(context: Context, source_arn: str) -> None:
+    """An ARN that names no queue is the service's to refuse."""
+    queue = context.engine.registry.of_arn(source_arn)
+    if queue is not None:
+        context.access.authorize(context.caller, context.action, queue)
+
+
+def _within(parameter: str, value: int | None, value_max: int, *, absent: int) -> int:
+    if value is None:
+        return absent
+    if not 1 <= value <= value_max:
+        raise InvalidParameterValue.of(value, parameter, f"Must be between 1 and {value_max}, if provided.")
+    return value
+
+
+def _entry(task: MoveTask) -> ListMessageMoveTasksResultEntry:
+    return ListMessageMoveTasksResultEntry(
+        task_handle=task.handle if task.status is MoveStatus.RUNNING else None,
+        status=task.status.value,
+        source_arn=task.source_arn,
+        destination_arn=task.target_arn or None,
+        max_number_of_messages_per_second=task.rate_max or None,
+        approximate_number_of_messages_moved=task.moved,
+        approximate_number_of_messages_to_move=task.to_move,
+        failure_reason=task.failure or None,
+        started_timestamp=task.started_ms,
+    )

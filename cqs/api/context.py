@@ -1,0 +1,45 @@
+"""What an action works with: the engine, who calls, and the few facts of the request that matter to it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from cqs.api import urls
+from cqs.api.access import Access
+from cqs.api.request import Head
+from cqs.api.urls import BaseUrls
+from cqs.errors import QueueDoesNotExist
+from cqs.identity import Caller
+from cqs.queue import Queue, QueueName
+from cqs.service.engine import Engine
+
+
+class Context(msgspec.Struct, gc=False):
+    """One request's. `undelivered` is set by an action that must hear of it when its answer reached nobody."""
+
+    engine: Engine
+    access: Access
+    base_urls: BaseUrls
+    action: str
+    caller: Caller
+    head: Head
+    is_client_there: Callable[[], bool]
+    undelivered: Callable[[], Awaitable[None]] | None = None
+
+    def queue(self, url: str) -> Queue:
+        """The queue of a URL, whatever host it names. Raises QueueDoesNotExist, or what access control raises."""
+        name = urls.name_of_url(url)
+        if name is None:
+            raise QueueDoesNotExist
+        return self.queue_named(name)
+
+    def queue_named(self, name: QueueName) -> Queue:
+        queue = self.engine.registry.find(name)
+        self.access.authorize(self.caller, self.action, queue)
+        return queue
+
+    def url_of(self, queue: Queue) -> str:
+        """The queue's URL for this client."""
+        return urls.url_of(self.base_urls.of(self.head), queue)

@@ -1,0 +1,112 @@
+"""From a raw request to a raw reply, for every lane:
+
+    negotiate ────► may this page? ──► authenticate ──► decode ──► act ──► encode
+    which codec     origins            access           codec      one function of cqs.api.actions
+
+Whatever goes wrong on the way becomes an error in the protocol's own form. An SqsError is the caller's to hear;
+anything else is ours: logged once with its traceback, and told as ServiceUnavailable, so that clients retry and nobody
+reads of our insides. Nothing but cancellation leaves `dispatch` as an exception.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import structlog
+
+from cqs.api.access import Access
+from cqs.api.context import Context
+from cqs.api.error_table import UNAVAILABLE, wire_error
+from cqs.api.origins import Origins
+from cqs.api.protocol.codec import REQUEST_ID, Codec
+from cqs.api.protocol.json import JsonCodec
+from cqs.api.protocol.query import QueryCodec
+from cqs.api.request import Head, Reply, Request, head_of
+from cqs.api.request_ids import RequestIds
+from cqs.api.urls import BaseUrls
+from cqs.api.wire_errors import MethodNotAllowed
+from cqs.errors import ServiceUnavailable, SqsError
+from cqs.service.engine import Engine
+
+_log = structlog.get_logger("cqs.api")
+_JSON = JsonCodec(is_query_mode=False)
+_JSON_IN_QUERY_MODE = JsonCodec(is_query_mode=True)
+_QUERY = QueryCodec(is_json=False)
+_QUERY_AS_JSON = QueryCodec(is_json=True)
+_UNAVAILABLE_TEXT = str(ServiceUnavailable())
+
+
+class Dispatcher:
+    """Answers requests. One for all lanes of a process."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        access: Access,
+        request_ids: RequestIds,
+        *,
+        origins: Origins,
+        base_urls: BaseUrls,
+        is_logging_requests: bool = False,
+    ) -> None:
+        self._engine = engine
+        self._access = access
+        self._request_ids = request_ids
+        self._origins = origins
+        self._base_urls = base_urls
+        self._is_logging_requests = is_logging_requests
+
+    async def dispatch(self, request: Request) -> Reply:
+        """Never raises, except when cancelled."""
+        head = head_of(request.headers)
+        codec = _codec_of(request, head)
+        request_id = self._request_ids.next()
+        action = account = ""
+        try:
+            self._origins.check(head)
+            if request.method == b"OPTIONS":
+                return Reply(204, [(REQUEST_ID, request_id.encode()), *self._origins.preflight_headers(head)], b"")
+            if request.method not in (b"POST", b"GET"):
+                raise MethodNotAllowed
+            caller = self._access.authenticate(request, head)
+            operation, given = codec.read(request, head)
+            action, account = operation.name, caller.account
+            context = Context(
+                self._engine, self._access, self._base_urls, action, caller, head, request.is_client_there
+            )
+            output = await operation.act(context, given)
+            reply = codec.answer(operation, output, request_id, context.undelivered)
+        except Exception as error:
+            reply = self._refusal(codec, error, request_id, action)
+        if self._is_logging_requests:
+            _log.debug(
+                "request", request_id=request_id, action=action, account=account, peer=request.peer, status=reply.status
+            )
+        return self._with_cors(reply, head)
+
+    def refuse(self, error: SqsError, request: Request) -> Reply:
+        """The reply of a lane that will not even read the request to its end."""
+        head = head_of(request.headers)
+        reply = self._refusal(_codec_of(request, head), error, self._request_ids.next(), "")
+        return self._with_cors(reply, head)
+
+    def _refusal(self, codec: Codec, error: Exception, request_id: str, action: str) -> Reply:
+        if isinstance(error, SqsError):
+            entry, text = wire_error(error), str(error)
+        else:
+            entry, text = UNAVAILABLE, _UNAVAILABLE_TEXT
+        if entry is UNAVAILABLE:
+            _log.error("request_failed", request_id=request_id, action=action, exc_info=error)
+        return codec.refuse(entry, text, request_id)
+
+    def _with_cors(self, reply: Reply, head: Head) -> Reply:
+        if b"origin" not in head:
+            return reply
+        return msgspec.structs.replace(reply, headers=reply.headers + self._origins.cors_headers(head))
+
+
+def _codec_of(request: Request, head: Head) -> Codec:
+    if request.method == b"POST" and (
+        b"x-amz-target" in head or head.get(b"content-type", b"").startswith(b"application/x-amz-json")
+    ):
+        return _JSON_IN_QUERY_MODE if head.get(b"x-amzn-query-mode", b"").lower() == b"true" else _JSON
+    return _QUERY_AS_JSON if head.get(b"accept", b"").startswith(b"application/json") else _QUERY

@@ -1,0 +1,69 @@
+"""Which web pages may call the API. Open mode believes any credentials, so a page in a developer's browser could purge
+every queue on localhost; so what a browser sends for a page that is not listed is refused before anything happens.
+
+    what the browser tells                        meaning                                       answer
+    Origin: listed                                a page that may                               served, CORS headers
+    Origin: another, or null                      a page that may not                           403
+    no Origin, Sec-Fetch-Site: none               typed into the address bar                    served
+    no Origin, Sec-Fetch-Site: anything else      an image, a link, a re-bound DNS name         403
+    neither                                       no browser: an SDK, curl                      served
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from cqs.api.request import Head, Headers
+from cqs.api.wire_errors import OriginRefused
+
+LOCAL = ("http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*")
+_ANY_PORT = ":*"
+_PREFLIGHT_SECONDS = b"600"
+_EXPOSED = b"x-amzn-RequestId, x-amzn-query-error"
+
+
+class Origins:
+    """The listed origins: `scheme://host[:port]`, `:*` for any port, `*` for all."""
+
+    def __init__(self, allowed: Sequence[str] = LOCAL) -> None:
+        patterns = [
+            re.escape(origin.removesuffix(_ANY_PORT)) + (r"(?::[0-9]{1,5})?" if origin.endswith(_ANY_PORT) else "")
+            for origin in allowed
+            if origin != "*"
+        ]
+        if "*" in allowed:
+            patterns.append(".*")
+        self._allowed = re.compile("|".join(patterns).encode(), re.IGNORECASE) if patterns else None
+
+    def check(self, head: Head) -> None:
+        """Raises OriginRefused."""
+        origin = head.get(b"origin")
+        if origin is not None:
+            if not self._is_allowed(origin):
+                raise OriginRefused(origin.decode("latin-1")[:200])
+        elif head.get(b"sec-fetch-site", b"none") != b"none":
+            raise OriginRefused("")
+
+    def cors_headers(self, head: Head) -> Headers:
+        """What lets the page read the answer; nothing for callers that are not pages, or not listed."""
+        origin = head.get(b"origin")
+        if origin is None or not self._is_allowed(origin):
+            return []
+        return [
+            (b"Access-Control-Allow-Origin", origin),
+            (b"Access-Control-Expose-Headers", _EXPOSED),
+            (b"Vary", b"Origin"),
+        ]
+
+    def preflight_headers(self, head: Head) -> Headers:
+        """What a listed page may send, in answer to OPTIONS; beside `cors_headers`."""
+        asked = head.get(b"access-control-request-headers", b"*")
+        return [
+            (b"Access-Control-Allow-Methods", b"GET, POST, OPTIONS"),
+            (b"Access-Control-Allow-Headers", asked),
+            (b"Access-Control-Max-Age", _PREFLIGHT_SECONDS),
+        ]
+
+    def _is_allowed(self, origin: bytes) -> bool:
+        return self._allowed is not None and self._allowed.fullmatch(origin) is not None

@@ -1,0 +1,27 @@
+"""What dispatch asks of a protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from cqs.api.error_table import WireError
+from cqs.api.operations import Operation
+from cqs.api.request import Head, Reply, Request
+from cqs.api.shapes.shape import Shape
+
+REQUEST_ID = b"x-amzn-RequestId"
+Undelivered = Callable[[], Awaitable[None]] | None
+
+
+class Codec(Protocol):
+    """Reads requests and writes replies. Stateless."""
+
+    def read(self, request: Request, head: Head) -> tuple[Operation, Shape]:
+        """The action and its input. Raises SqsError."""
+
+    def answer(self, operation: Operation, output: Shape | None, request_id: str, undelivered: Undelivered) -> Reply:
+        """A success; `output` None = the action answers nothing."""
+
+    def refuse(self, entry: WireError, text: str, request_id: str) -> Reply:
+        """An error."""

@@ -1,0 +1,61 @@
+"""The Query protocol: a form in, by POST or in the URL of a GET; XML out, or JSON when the client accepts only that."""
+
+from __future__ import annotations
+
+from cqs.api import urls
+from cqs.api.error_table import TABLE, WireError
+from cqs.api.operations import BY_NAME, Operation
+from cqs.api.protocol import form, xml
+from cqs.api.protocol.codec import REQUEST_ID, Undelivered
+from cqs.api.request import Head, Headers, Reply, Request
+from cqs.api.shapes.shape import Shape
+from cqs.api.wire_errors import InvalidAction, NoSuchVersion, UnknownOperation
+from cqs.errors import QueueDoesNotExist
+
+_FORM = b"application/x-www-form-urlencoded"
+_NO_QUEUE = TABLE[QueueDoesNotExist]
+_UNKNOWN = TABLE[UnknownOperation]
+
+
+class QueryCodec:
+    """`is_json`: the answer is JSON of the same nesting."""
+
+    def __init__(self, *, is_json: bool) -> None:
+        self._is_json = is_json
+
+    def read(self, request: Request, head: Head) -> tuple[Operation, Shape]:
+        is_form = request.method == b"POST" and head.get(b"content-type", _FORM).lower().startswith(_FORM)
+        parameters = form.parse_form(request.target.partition(b"?")[2], request.body if is_form else b"")
+        action = parameters.get("Action")
+        if not action:
+            raise UnknownOperation
+        path = urls.path_of(request.target)
+        is_queue_path = urls.name_of_url(path) is not None
+        operation = BY_NAME.get(action)
+        if operation is None or (is_queue_path and not operation.is_on_queue):
+            raise InvalidAction(action)
+        version = form.unknown_version(parameters)
+        if version is not None:
+            raise NoSuchVersion(version)
+        if is_queue_path:
+            parameters.setdefault("QueueUrl", path)
+        return operation, form.expand(operation.input, parameters)
+
+    def answer(self, operation: Operation, output: Shape | None, request_id: str, undelivered: Undelivered) -> Reply:
+        encode = xml.encode_as_json if self._is_json else xml.encode
+        return Reply(200, self._headers(request_id), encode(operation.name, output, request_id), undelivered)
+
+    def refuse(self, entry: WireError, text: str, request_id: str) -> Reply:
+        if entry is _NO_QUEUE:
+            text = text.removesuffix(".") + " for this wsdl version."
+        if self._is_json:
+            body = xml.encode_error_as_json(entry, text, request_id)
+        elif entry is _UNKNOWN:
+            body = xml.encode_unknown_operation()
+        else:
+            body = xml.encode_error(entry, text, request_id)
+        return Reply(entry.status, self._headers(request_id), body)
+
+    def _headers(self, request_id: str) -> Headers:
+        content_type = xml.JSON_CONTENT_TYPE if self._is_json else xml.CONTENT_TYPE
+        return [(REQUEST_ID, request_id.encode()), (b"Content-Type", content_type)]

@@ -1,0 +1,117 @@
+"""The Query protocol's answers: XML, or JSON of the same nesting for `Accept: application/json`.
+
+    <SendMessageResponse xmlns="…">
+      <SendMessageResult><MessageId>…</MessageId></SendMessageResult>      left out when the action answers nothing
+      <ResponseMetadata><RequestId>…</RequestId></ResponseMetadata>
+    </SendMessageResponse>
+
+Lists and maps are flattened: their elements stand directly in the parent, one after the other. `"` goes out as `&quot;`
+and CR as `&#xD;`, as on AWS: a parser that normalised a CR away would break the body's MD5. XML is never parsed here.
+"""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Mapping
+from functools import lru_cache
+
+import msgspec
+
+from cqs.api.error_table import WireError
+from cqs.api.shapes.shape import MAP_KEYS, Shape
+
+CONTENT_TYPE = b"text/xml"
+JSON_CONTENT_TYPE = b"application/json"
+NAMESPACE = "http://queue.amazonaws.com/doc/2012-11-05/"
+
+_HEAD = '<?xml version="1.0"?>'
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#xD;"})
+_ESCAPES.update({code: "\ufffd" for code in (*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF)})
+"""What XML can't carry at all (it can come back only in error texts) becomes the replacement character."""
+
+
+def encode(action: str, output: Shape | None, request_id: str) -> bytes:
+    """A success; `output` None = the action answers nothing."""
+    parts = [_HEAD, f'<{action}Response xmlns="{NAMESPACE}">']
+    if output is not None:
+        parts.append(f"<{action}Result>")
+        _write_struct(parts, output)
+        parts.append(f"</{action}Result>")
+    parts.append(f"<ResponseMetadata><RequestId>{request_id}</RequestId></ResponseMetadata></{action}Response>")
+    return "".join(parts).encode()
+
+
+def encode_error(entry: WireError, text: str, request_id: str) -> bytes:
+    return (
+        f'{_HEAD}<ErrorResponse xmlns="{NAMESPACE}"><Error><Type>{_fault(entry)}</Type><Code>{entry.query_code}</Code>'
+        f"<Message>{text.translate(_ESCAPES)}</Message><Detail/></Error><RequestId>{request_id}</RequestId>"
+        "</ErrorResponse>"
+    ).encode()
+
+
+def encode_unknown_operation() -> bytes:
+    """The one error that AWS writes in another form."""
+    return b"<UnknownOperationException/>\n"
+
+
+def encode_as_json(action: str, output: Shape | None, request_id: str) -> bytes:
+    response: dict[str, object] = {"ResponseMetadata": {"RequestId": request_id}}
+    if output is not None:
+        response[f"{action}Result"] = output
+    return msgspec.json.encode({f"{action}Response": response})
+
+
+def encode_error_as_json(entry: WireError, text: str, request_id: str) -> bytes:
+    error = {"Type": _fault(entry), "Code": entry.query_code, "Message": text, "Detail": None}
+    return msgspec.json.encode({"Error": error, "RequestId": request_id})
+
+
+def _fault(entry: WireError) -> str:
+    return "Sender" if entry.is_sender else "Receiver"
+
+
+@lru_cache(maxsize=256)
+def _members(shape: type[Shape]) -> list[tuple[str, str, object]]:
+    """Attribute, element name, and the value at which it is left out, of each member."""
+    return [
+        (field.name, shape.QUERY_NAMES.get(field.encode_name, field.encode_name), None if field.required else "")
+        for field in msgspec.structs.fields(shape)
+    ]
+
+
+def _write_struct(parts: list[str], shape: Shape) -> None:
+    for attribute, name, left_out in _members(type(shape)):
+        value = getattr(shape, attribute)
+        if value is not None and value != left_out:
+            _write(parts, name, value)
+
+
+def _write(parts: list[str], name: str, value: object) -> None:
+    if isinstance(value, list):
+        for item in value:
+            _write(parts, name, item)
+    elif isinstance(value, Mapping):
+        _write_map(parts, name, value)
+    else:
+        parts.append(f"<{name}>")
+        if isinstance(value, Shape):
+            _write_struct(parts, value)
+        else:
+            parts.append(_text(value))
+        parts.append(f"</{name}>")
+
+
+def _write_map(parts: list[str], name: str, pairs: Mapping[str, object]) -> None:
+    key_name = MAP_KEYS.get(name, "Name")
+    for key, value in pairs.items():
+        parts.append(f"<{name}><{key_name}>{key.translate(_ESCAPES)}</{key_name}>")
+        _write(parts, "Value", value)
+        parts.append(f"</{name}>")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, bytes):
+        return binascii.b2a_base64(value, newline=False).decode()
+    return str(value).translate(_ESCAPES)

@@ -1,0 +1,75 @@
+"""Errors of the wire itself: what a request can get wrong before it means anything. Like all SqsErrors the client is
+told of them, in the form of its protocol; their names and statuses stand in `cqs.api.error_table`."""
+
+from __future__ import annotations
+
+from cqs.errors import AccessDenied, SqsError
+
+
+class SerializationError(SqsError):
+    """The body is not what its protocol says, or a member has another type."""
+
+
+class UnknownOperation(SqsError):
+    """No such X-Amz-Target, or no action named at all."""
+
+    def __init__(self, text: str = "The requested operation is unknown.") -> None:
+        super().__init__(text)
+
+
+class InvalidAction(SqsError):
+    def __init__(self, action: str) -> None:
+        super().__init__(f"The action {action} is not valid for this endpoint.")
+
+
+class NoSuchVersion(SqsError):
+    def __init__(self, version: str) -> None:
+        super().__init__(f"The requested version ( {version} ) is not valid.")
+
+
+class MalformedInput(SqsError):
+    """A form that contradicts itself: a parameter given twice with two values, a list index that is no number."""
+
+
+class MalformedQueryString(SqsError):
+    """A form that can't be read: bad encoding, or more parameters than any request needs."""
+
+
+class HttpError(SqsError):
+    """Refused by the rules of HTTP: the status says it all and stands in every protocol."""
+
+
+class BadRequest(HttpError):
+    """No well-formed HTTP/1 request, or one that two servers could read in two ways."""
+
+
+class MethodNotAllowed(HttpError):
+    def __init__(self) -> None:
+        super().__init__("Only GET, POST and OPTIONS are served here.")
+
+
+class RequestTimeout(HttpError):
+    def __init__(self) -> None:
+        super().__init__("The request took too long to arrive.")
+
+
+class RequestEntityTooLarge(HttpError):
+    def __init__(self, size_max: int) -> None:
+        super().__init__(f"The request is larger than {size_max} bytes, which no message of legal size needs.")
+
+
+class RequestHeaderFieldsTooLarge(HttpError):
+    def __init__(self) -> None:
+        super().__init__("The request has too many or too long header fields.")
+
+
+class UnsupportedContentEncoding(HttpError):
+    def __init__(self) -> None:
+        super().__init__("Content-Encoding is not supported. Send the body as it is.")
+
+
+class OriginRefused(HttpError, AccessDenied):
+    """A web page that is not listed tried to call the API."""
+
+    def __init__(self, origin: str) -> None:
+        super().__init__(f"Requests from web pages of {origin or 'another site'} are not allowed by this server.")
