@@ -1,3 +1,5 @@
+"""The registry: found by name, ARN and storage, in order, and never older than it was."""
+
 from __future__ import annotations
 
 import msgspec

@@ -1,0 +1,179 @@
+"""An engine on backends in memory, a clock that stands still, and seeded chance, for tests of the service.
+
+bench = await make_bench()
+queue = await bench.create("orders", visibility_ms=5_000)
+await bench.send(queue, "one", "two")
+bench.clock.advance_ms(5_000)
+bench = await bench.restart()                              the cache is lost, the store is not
+bench.store.fail("append", StoreUnavailable("disk full"))  the next call of append
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from cqs.cache.interface import Counts
+from cqs.cache.memory import MemoryCache
+from cqs.ids import Addresses
+from cqs.message import Message
+from cqs.queue import Queue, QueueName
+from cqs.receipt import Receipts
+from cqs.service import queues, residency
+from cqs.service.engine import Engine, Tuning
+from cqs.service.long_poll import Waiters
+from cqs.service.receive import Delivery, ReceiveRequest, receive
+from cqs.service.registry import Registry
+from cqs.service.send import Draft, send_batch
+from cqs.store.memory import MemoryStore
+from cqs.testing.clock import ManualClock
+from cqs.testing.witness import RecordingWitness
+
+ACCOUNT = "000000000000"
+TURNS_MAX = 10_000
+
+
+BODY_BUDGET_BYTES = 1_000_000
+
+
+class _Failing:
+    """Lets the next calls of a method fail, and calls that are one step let others run between."""
+
+    def slow(self, *names: str) -> None:
+        """Calls of these methods let everybody else run before and after their work."""
+        for name in names:
+            setattr(self, name, _slowly(getattr(self, name)))
+
+    def fail(self, name: str, error: Exception, *, times: int = 1, is_done: bool = False) -> None:
+        """The next `times` calls of `name` raise `error`, after having done their work if `is_done`."""
+        call: Callable[..., Awaitable[object]] = getattr(self, name)
+        left = times
+
+        async def failing(*args: object, **named: object) -> object:
+            nonlocal left
+            if left == 0:
+                return await call(*args, **named)
+            left -= 1
+            if is_done:
+                await call(*args, **named)
+            raise error
+
+        setattr(self, name, failing)
+
+
+def _slowly(call: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[object]]:
+    async def slow(*args: object, **named: object) -> object:
+        await asyncio.sleep(0)
+        result = await call(*args, **named)
+        await asyncio.sleep(0)
+        return result
+
+    return slow
+
+
+class FailingStore(_Failing, MemoryStore):
+    pass
+
+
+class FailingCache(_Failing, MemoryCache):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """An engine and the parts that a test moves and looks at."""
+
+    engine: Engine
+    clock: ManualClock
+    cache: FailingCache
+    store: FailingStore
+    witness: RecordingWitness
+    seed: int
+
+    async def create(self, name: str, **changes: object) -> Queue:
+        """The queue with these settings; a name that ends in `.fifo` makes it a FIFO queue."""
+        fifo: dict[str, object] = {"is_fifo": True} if name.endswith(".fifo") else {}
+        return await queues.create(self.engine, QueueName(ACCOUNT, name), fifo | changes, {})
+
+    async def send(self, queue: Queue, *bodies: str, group: str | None = None) -> None:
+        """Sends the bodies in this order; to a FIFO queue, in `group` (or "g") and never as duplicates."""
+        is_fifo = queue.settings.is_fifo
+        for body in bodies:
+            dedup_id = str(self.engine.rng.getrandbits(64)) if is_fifo else None
+            draft = Draft(body, group=group or "g" if is_fifo else group, dedup_id=dedup_id)
+            await send_batch(self.engine, queue, [draft], "sender")
+
+    async def send_same(self, queue: Queue, body: str) -> None:
+        """Sends to a FIFO queue that tells duplicates by their content."""
+        await send_batch(self.engine, queue, [Draft(body, group="g")], "sender")
+
+    async def receive(self, queue: Queue, count_max: int = 10, visibility_ms: int | None = None) -> list[Delivery]:
+        """One look, without waiting."""
+        request = ReceiveRequest(count_max, visibility_ms, wait_ms=0)
+        return await receive(self.engine, queue, request, lambda: True)
+
+    async def bodies(self, queue: Queue) -> list[str]:
+        """The bodies of up to ten ready messages, which are in flight after it."""
+        return [delivery.message.body for delivery in await self.receive(queue)]
+
+    async def counts(self, queue: Queue) -> Counts:
+        return await queues.counts(self.engine, queue)
+
+    async def stored(self, queue: Queue) -> list[Message]:
+        """Everything the store has of the queue."""
+        addresses = [stored.address async for page in self.store.scan(queue) for stored in page]
+        return await self.store.read(queue, addresses)
+
+    async def restart(self) -> Bench:
+        """A new engine on the same store and clock, filled as a server fills its own."""
+        return await make_bench(
+            tuning=self.engine.tuning, store=self.store, clock=self.clock, seed=self.seed + 1, witness=self.witness
+        )
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Lets everybody else run until the condition holds; fails when it never does."""
+    for _ in range(TURNS_MAX):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("it never came true")
+
+
+async def make_bench(
+    *,
+    tuning: Tuning | None = None,
+    store: FailingStore | None = None,
+    clock: ManualClock | None = None,
+    seed: int = 1,
+    witness: RecordingWitness | None = None,
+    body_budget_bytes: int = BODY_BUDGET_BYTES,
+) -> Bench:
+    """A new engine, filled from the store."""
+    clock = clock or ManualClock()
+    rng = random.Random(seed)
+    store = store or FailingStore(clock)
+    cache = FailingCache(clock, rng, body_budget_bytes)
+    witness = witness or RecordingWitness()
+    await store.open()
+    engine = Engine(
+        clock=clock,
+        rng=rng,
+        addresses=Addresses(clock, rng),
+        cache=cache,
+        store=store,
+        registry=Registry(),
+        waiters=Waiters(),
+        receipts=Receipts(await store.secret()),
+        witness=witness,
+        tuning=tuning or Tuning(),
+    )
+    await residency.open_all(engine)
+    return Bench(engine, clock, cache, store, witness, seed)
+
+
+async def make_engine(**parts: object) -> Engine:
+    """Only the engine of `make_bench`."""
+    return (await make_bench(**parts)).engine  # type: ignore[arg-type]
