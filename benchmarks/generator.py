@@ -1,0 +1,81 @@
+"""Runs the load generator once against a server that runs, and reads the server's clocks at the window's edges."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from benchmarks import proc
+from benchmarks.peers import Running
+from benchmarks.results import Load
+
+
+class LoadFailed(Exception):
+    """The load generator gave up; the text is its own."""
+
+
+class _Event(msgspec.Struct):
+    event: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Edge:
+    at_s: float
+    server: proc.Usage
+    generator_cpu_s: float
+    machine_cpu_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A load's result with what the server spent on it."""
+
+    load: Load
+    command: str
+    cpu_s: float
+    resident_mb: float
+    other_cpu: float
+
+
+def command_of(program: Path, server: Running, flags: Sequence[str]) -> list[str]:
+    return [str(program), f"-endpoint={server.endpoint}", f"-protocol={server.peer.protocol}", *flags]
+
+
+def drive(program: Path, server: Running, flags: Sequence[str]) -> Window:
+    """Raises LoadFailed when there is no result. A result with errors is a result: look at `load.errors`."""
+    command = command_of(program, server, flags)
+    edges: list[_Edge] = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        last = b""
+        try:
+            for line in process.stdout:
+                last = line
+                if msgspec.json.decode(line, type=_Event).event != "result":
+                    edges.append(_edge(server, process.pid))
+            complaint = process.stderr.read().decode().strip()
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode != 0 or len(edges) != 2:
+        raise LoadFailed(complaint or f"ended with {process.returncode}")
+    start, end = edges
+    cpu_s = end.server.cpu_s - start.server.cpu_s
+    own = end.generator_cpu_s - start.generator_cpu_s
+    return Window(
+        load=msgspec.json.decode(last, type=Load),
+        command=shlex.join(command),
+        cpu_s=round(cpu_s, 3),
+        resident_mb=round(end.server.resident_mb, 1),
+        other_cpu=round((end.machine_cpu_s - start.machine_cpu_s - cpu_s - own) / (end.at_s - start.at_s), 3),
+    )
+
+
+def _edge(server: Running, generator_pid: int) -> _Edge:
+    return _Edge(time.monotonic(), server.usage(), proc.usage([generator_pid]).cpu_s, proc.machine_cpu_s())

@@ -1,0 +1,67 @@
+"""CPU time and memory of a process tree, from /proc.
+
+Taken before and after a window, the difference is what the window cost. Children that ended are counted by their
+parent once it has waited for them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_MB = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Of one moment: seconds of CPU since the start, megabytes of memory."""
+
+    cpu_s: float
+    resident_mb: float
+    processes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Stat:
+    parent: int
+    cpu_s: float
+    resident_mb: float
+
+
+def usage(roots: Iterable[int]) -> Usage:
+    """The processes and all their descendants, together."""
+    stats = {pid: stat for pid in _pids() if (stat := _stat(pid)) is not None}
+    tree = set(roots) & stats.keys()
+    while added := {pid for pid, stat in stats.items() if stat.parent in tree and pid not in tree}:
+        tree |= added
+    return Usage(
+        cpu_s=sum(stats[pid].cpu_s for pid in tree),
+        resident_mb=sum(stats[pid].resident_mb for pid in tree),
+        processes=len(tree),
+    )
+
+
+def machine_cpu_s() -> float:
+    """Seconds of CPU that all processes of the machine have used since it booted."""
+    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
+    user, nice, system, _idle, _iowait, irq, softirq = map(int, fields[:7])
+    return (user + nice + system + irq + softirq) / _TICKS_PER_S
+
+
+def _pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def _stat(pid: int) -> _Stat | None:
+    """None when the process has just ended."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    fields = text[text.rindex(")") + 2 :].split()
+    ticks = sum(map(int, fields[11:15]))
+    return _Stat(parent=int(fields[1]), cpu_s=ticks / _TICKS_PER_S, resident_mb=int(fields[21]) * _PAGE / _MB)

@@ -1,0 +1,172 @@
+"""Makes docs/benchmarks.md, with its plots, from raw results; or prints the table alone.
+
+Nothing in the page is written by hand, so every figure in it can be traced to a file in benchmarks/results and the
+command that made it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from benchmarks import downloads, results
+from benchmarks.figures import CPU, DEFAULT_AGAINST, P50, P99, P999, RESIDENT, Cell, cells, leading_metric, losses
+from benchmarks.results import Memory, Run
+
+_PAGE = downloads.ROOT / "docs" / "benchmarks.md"
+_HEAD = (
+    "scenario",
+    "server",
+    "result",
+    "range",
+    "ratio",
+    "p50 ms",
+    "p99 ms",
+    "p99.9 ms",
+    "CPU ms/1,000",
+    "ratio",
+    "MB",
+)
+_WORDS = """\
+A figure is the median over the rounds of one run in which the servers took turns on one machine; the range is the
+lowest and highest round. A ratio is to {against}, the median of those within each round: for throughput more is
+better, for times and CPU less. Latencies are those of the send (of the receive where nothing is sent). CPU and
+resident memory are those of the server's whole process tree; the load generator's are not in them. Every answer was
+checked, and every round with an error would say so here.
+"""
+
+
+def table(all_cells: Sequence[Cell]) -> list[tuple[str, ...]]:
+    """Rows of text, one for each scenario and server."""
+    return [_row(cell) for cell in all_cells]
+
+
+def _row(cell: Cell) -> tuple[str, ...]:
+    metric = leading_metric(cell)
+    main, cpu = cell.figure(metric), cell.figure(CPU)
+    errors = sum(sample.load.errors for sample in cell.samples)
+    return (
+        cell.title,
+        cell.server,
+        f"{_number(main.median)} {metric.unit}" + (f" ({errors} errors)" if errors else ""),
+        f"{_number(main.lowest)} to {_number(main.highest)}",
+        _ratio(main.ratio),
+        *(_number(cell.figure(quantile).median) for quantile in (P50, P99, P999)),
+        _number(cpu.median),
+        _ratio(cpu.ratio),
+        _number(cell.figure(RESIDENT).median),
+    )
+
+
+def _number(value: float) -> str:
+    if value == 0:
+        return "0"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def print_table(runs: Sequence[Run], against: str | None = None) -> None:
+    """To the terminal, in columns."""
+    _columns([_HEAD, *table(cells(runs, against))])
+
+
+def print_memory(measured: Sequence[Memory]) -> None:
+    """To the terminal, in columns."""
+    _columns([_MEMORY_HEAD, *map(_memory_row, _medians(measured))])
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> None:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        padded = [text.ljust(width) for text, width in zip(row[:2], widths[:2], strict=True)]
+        padded += [text.rjust(width) for text, width in zip(row[2:], widths[2:], strict=True)]
+        print("  ".join(padded).rstrip())
+
+
+def markdown(runs: Sequence[Run], plots: Sequence[tuple[str, str]], against: str = DEFAULT_AGAINST) -> str:
+    """The whole page. `plots`: caption and path relative to the page."""
+    all_cells = cells(runs, against)
+    lines = ["# Benchmarks", "", _WORDS.format(against=against)]
+    lines += [f"![{caption}]({path})\n" for caption, path in plots]
+    lines += ["## Results", "", *_grid(_HEAD, table(all_cells)), ""]
+    memory = [measured for run in runs for measured in run.memory]
+    if memory:
+        lines += ["## Memory of waiting messages", "", *_grid(_MEMORY_HEAD, map(_memory_row, _medians(memory))), ""]
+    lost = losses(all_cells)
+    lines += ["## Where we lose", "", *([f"- {sentence}" for sentence in lost] or ["In none of these."]), ""]
+    lines += ["## How to repeat it", ""]
+    for run in runs:
+        lines += _provenance(run)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+_MEMORY_HEAD = (
+    "server",
+    "waiting",
+    "empty MB",
+    "filled MB",
+    "10 s later MB",
+    "filled in s",
+    "restart s",
+    "restarted MB",
+)
+
+
+def _medians(all_memory: Sequence[Memory]) -> list[Memory]:
+    """The middle one of each server and number of messages, by what it settled at."""
+    groups: dict[tuple[int, str], list[Memory]] = {}
+    for one in all_memory:
+        groups.setdefault((one.messages, one.server), []).append(one)
+    return [sorted(group, key=lambda one: one.settled_mb)[len(group) // 2] for group in groups.values()]
+
+
+def _memory_row(one: Memory) -> tuple[str, ...]:
+    return (
+        one.server,
+        f"{one.messages:,} of {one.size:,} B",
+        *(_number(value) for value in (one.empty_mb, one.filled_mb, one.settled_mb, one.fill_seconds)),
+        "" if one.restart_s is None else f"{one.restart_s:.2f}",
+        "" if one.restarted_mb is None else _number(one.restarted_mb),
+    )
+
+
+def _grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * 2 + "--:|" * (len(head) - 2)]
+    return [*lines, *("| " + " | ".join(row) + " |" for row in rows)]
+
+
+def _provenance(run: Run) -> list[str]:
+    commands = {(sample.scenario, sample.server): sample.command for sample in run.samples}
+    lines = [f"{run.started}, {', '.join(run.machine.values())}:", "", "```sh", run.command, "```", ""]
+    lines += [*(f"- {name}: {title}" for name, title in run.servers.items()), ""]
+    if commands:
+        lines += ["<details><summary>the load generator's commands</summary>", "", "```sh"]
+        return [*lines, *commands.values(), "```", "", "</details>", ""]
+    return [*lines, "```sh", *dict.fromkeys(one.command for one in run.memory), "```", ""]
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    """`python -m benchmarks.report [FILE …]`: all files of benchmarks/results unless some are named."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.report", description=__doc__.partition("\n")[0])
+    parser.add_argument("files", nargs="*", type=Path, help="raw results (default: all in benchmarks/results)")
+    parser.add_argument("--against", default=DEFAULT_AGAINST, help="the server that ratios are against")
+    parser.add_argument("--page", type=Path, default=_PAGE, help="where the page goes (default: docs/benchmarks.md)")
+    parser.add_argument("--print", action="store_true", dest="is_printing", help="the table to the terminal, no page")
+    options = parser.parse_args(given)
+    runs = results.load(options.files or sorted(results.FOLDER.glob("*.json")))
+    if options.is_printing:
+        print_table(runs, options.against)
+        return
+    from benchmarks.plots import draw
+
+    plots = draw(runs, options.against, options.page.with_suffix(""))
+    options.page.write_text(markdown(runs, plots, options.against))
+    print(options.page)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""`make bench`: the servers beside each other, by turns, in one run.
+
+    for each round:              1 … repetitions
+      for each scenario:
+        for each server:         in an order that turns with the round
+          one window             warm-up, then measured
+
+All servers stay up all the time, so a JVM is warm when its figures are taken, and they take turns, so that whatever
+else the machine does hits all of them. The raw results are written after every window.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks import downloads, results
+from benchmarks.generator import LoadFailed, drive
+from benchmarks.peers import PEERS, Running, running, stop_on_signals
+from benchmarks.report import print_table
+from benchmarks.results import Run, Sample
+from benchmarks.scenarios import SCENARIOS, SETS, Scenario
+
+_QUICK_WINDOW_S = (1.0, 3.0)
+
+
+def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line, checked."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.partition("\n")[0])
+    parser.add_argument("--set", choices=SETS, default="core", help="which scenarios (default: core)")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help=f"these scenarios instead: {', '.join(SCENARIOS)}")
+    parser.add_argument("--servers", default="cqs,elasticmq", help=f"of {','.join(PEERS)}")
+    parser.add_argument("--against", help="the server that ratios are against (default: elasticmq, if it takes part)")
+    parser.add_argument("--repetitions", type=int, default=5, help="rounds (default: 5)")
+    parser.add_argument("--jvm-warm", type=float, default=120.0, metavar="SECONDS", help="load on a JVM beforehand")
+    parser.add_argument("--quick", action="store_true", help="one round, short windows: does it work?")
+    parser.add_argument("--output", type=Path, help="file of raw results (default: benchmarks/results/<time>.json)")
+    options = parser.parse_args(given)
+    options.servers = options.servers.split(",")
+    for name in [*options.servers, *([options.against] if options.against else [])]:
+        if name not in PEERS:
+            parser.error(f"no server is called {name!r}")
+    for name in options.only or []:
+        if name not in SCENARIOS:
+            parser.error(f"no scenario is called {name!r}")
+    return options
+
+
+def chosen(options: argparse.Namespace) -> list[Scenario]:
+    members = [SCENARIOS[name] for name in options.only] if options.only else SETS[options.set]
+    return [scenario.shortened(*_QUICK_WINDOW_S) for scenario in members] if options.quick else members
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    """Measures, writes the raw results, prints the table. Exits 1 when a window failed or had errors."""
+    stop_on_signals()
+    options = arguments(given)
+    if options.quick:
+        options.repetitions, options.jvm_warm = 1, min(options.jvm_warm, 10.0)
+    scenarios = chosen(options)
+    run = Run(
+        command=shlex.join(["python", "-m", "benchmarks", *(given if given is not None else sys.argv[1:])]),
+        started=results.now(),
+        machine=results.machine(),
+        servers={name: f"{PEERS[name].title} ({PEERS[name].version})" for name in options.servers},
+        scenarios={scenario.name: scenario.title for scenario in scenarios},
+    )
+    path = options.output or results.FOLDER / f"{run.started.replace(':', '')}.json"
+    with contextlib.ExitStack() as stack:
+        servers = _start(stack, options.servers)
+        _warm(servers, options.jvm_warm)
+        failures = _measure(run, path, servers, scenarios, options.repetitions)
+    print_table([run], options.against)
+    print(f"\nraw results: {path}")
+    if failures:
+        print("\n".join(["", "failed:", *failures]))
+    sys.exit(1 if failures else 0)
+
+
+def _start(stack: contextlib.ExitStack, names: Sequence[str]) -> list[Running]:
+    servers: list[Running] = []
+    for name in names:
+        try:
+            servers.append(stack.enter_context(running(PEERS[name])))
+        except downloads.NotAvailable as reason:
+            print(f"without {name}: {reason}", file=sys.stderr)
+    return servers
+
+
+def _warm(servers: Sequence[Running], seconds: float) -> None:
+    """A JVM compiles what runs often; before that it is several times slower."""
+    program = downloads.load_generator()
+    for server in servers:
+        for batch in (1, 10) if server.peer.is_jvm and seconds > 0 else ():
+            _say(f"warming {server.peer.name}, {batch} a call, {seconds / 2:.0f} s")
+            drive(program, server, [f"-batch={batch}", "-clients=16", "-warmup=0s", f"-duration={seconds / 2}s"])
+
+
+def _measure(
+    run: Run, path: Path, servers: Sequence[Running], scenarios: Sequence[Scenario], repetitions: int
+) -> list[str]:
+    failures: list[str] = []
+    for repetition in range(repetitions):
+        turn = repetition % max(len(servers), 1)
+        for scenario in scenarios:
+            for server in [*servers[turn:], *servers[:turn]]:
+                if not is_for(scenario, server):
+                    continue
+                try:
+                    sample = _window(scenario, server, repetition)
+                except LoadFailed as reason:
+                    failures.append(f"{scenario.name}, {server.peer.name}: {reason}")
+                    _say(failures[-1])
+                    continue
+                if sample.load.errors:
+                    failures.append(f"{scenario.name}, {server.peer.name}: {sample.load.error_texts}")
+                run.samples.append(sample)
+                results.save(run, path)
+    return failures
+
+
+def is_for(scenario: Scenario, server: Running) -> bool:
+    """Whether this server can do it at all, and within the day."""
+    return not (scenario.fifo_groups and not server.peer.has_fifo) and not (scenario.is_heavy and server.peer.is_slow)
+
+
+def _window(scenario: Scenario, server: Running, repetition: int) -> Sample:
+    window = drive(downloads.load_generator(), server, scenario.flags())
+    sample = Sample(
+        scenario=scenario.name,
+        server=server.peer.name,
+        repetition=repetition,
+        command=window.command,
+        cpu_s=window.cpu_s,
+        resident_mb=window.resident_mb,
+        other_cpu=window.other_cpu,
+        load=window.load,
+    )
+    _say(
+        f"{repetition + 1}  {scenario.name:22} {server.peer.name:16} {window.load.messages_per_s:9,.0f} messages/s  "
+        f"{sample.cpu_ms_per_1000_calls:6.0f} ms/1,000 calls  {window.resident_mb:6.0f} MB  "
+        f"errors {window.load.errors}  others {window.other_cpu:.2f}"
+    )
+    return sample
+
+
+def _say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')}  {text}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
