@@ -10,15 +10,16 @@ costs no more than a group of one, and a group of one is small.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
+from operator import attrgetter
 
 from cqs.cache.interface import Entry, State
 
 _USED_UP_MIN = 32
 
 
-def place(entry: Entry) -> tuple[int, int]:
-    """Where the message stands in its group."""
-    return entry.sequence, entry.address
+place: Callable[[Entry], tuple[int, int]] = attrgetter("sequence", "address")
+"""Where a message stands in its group."""
 
 
 class Group:

@@ -10,13 +10,13 @@ looked up once a turn, so the messages of one take do not lock each other out.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from itertools import islice
+from itertools import chain
+from operator import attrgetter
 
 from cqs.cache.fifo_group import Group
 from cqs.cache.interface import Entry, State
+from cqs.cache.line import first_waiting
 
-OLDEST_LOOKS_MAX = 32
 _SLACK = 64
 _READY = State.READY
 
@@ -114,11 +114,9 @@ class FifoLine:
             ages.popleft()
         return ages[0] if ages else None
 
-    def oldest(self, is_counted: Callable[[Entry], bool]) -> Entry | None:
+    def oldest(self) -> Entry | None:
         first = self.head()
-        if first is None or is_counted(first):
-            return first
-        return next(filter(is_counted, islice(self._ages, OLDEST_LOOKS_MAX)), None)
+        return None if first is None else first_waiting(chain((first,), self._ages))
 
     def noisy_groups(self, now_ms: int) -> int:
         return 0
@@ -160,4 +158,4 @@ class FifoLine:
 
     def _sweep_ages(self) -> None:
         ready = (entry for entry in self._entries.values() if entry.state is _READY)
-        self._ages = deque(sorted(ready, key=lambda entry: entry.address))
+        self._ages = deque(sorted(ready, key=attrgetter("address")))

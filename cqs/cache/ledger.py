@@ -13,7 +13,7 @@ from copy import copy
 from cqs.cache.bodies import BodyBudget, cost
 from cqs.cache.due import DueIndex
 from cqs.cache.fifo_line import FifoLine
-from cqs.cache.interface import RECEIVES_BEFORE_BACK, Entry, Received, Shard, State
+from cqs.cache.interface import RECEIVES_BEFORE_BACK, Entry, Received, Shard, State, Ticket
 from cqs.cache.line import Line
 from cqs.cache.standard_line import StandardLine
 from cqs.cache.vesting import NEVER_MS, VestingIndex
@@ -61,6 +61,18 @@ class Ledger:
             head = self.line.head()
             if head is not None:
                 self._vesting.expect(self, head.sent_ms + retention_ms)
+
+    def living(self, ticket: Ticket, now_ms: int) -> Entry | None:
+        """The message whose newest lease the ticket is, if that has not run out."""
+        entry = self.entries.get(ticket.address)
+        if (
+            entry is None
+            or entry.state is not _IN_FLIGHT
+            or entry.receive_number != ticket.receive_number
+            or entry.visible_ms <= now_ms
+        ):
+            return None
+        return entry
 
     def add_ready(self, entry: Entry, now_ms: int) -> None:
         """A new message, ready at the back of the line."""
@@ -185,10 +197,14 @@ class Ledger:
         self._vesting.settle(self, next_ms)
         return next_ms
 
-    def close(self) -> None:
-        """The shard is dropped: its bodies take no room and it has no work any more."""
+    def close(self) -> dict[int, Entry]:
+        """The shard is dropped: it has no work any more and its bodies take no room. Returns what was in it, for the
+        caller to free at leisure; nothing else refers to it, also where something still refers to this ledger."""
         self._bodies.release(self._body_bytes)
         self._vesting.settle(self, None)
+        entries, self.entries = self.entries, {}
+        self.line, self.due = StandardLine(), DueIndex(self.entries)
+        return entries
 
     def _make_ready(self, entry: Entry) -> None:
         entry.state = _READY
@@ -218,6 +234,7 @@ class Ledger:
 
 
 def received_of(entry: Entry, received_ms: int) -> Received:
+    """What a taker is told of a message in flight."""
     return Received(
         address=entry.address,
         sent_ms=entry.sent_ms,

@@ -9,10 +9,13 @@ The shard owns entries, states and numbers; a line owns order. The shard tells i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
+from itertools import islice
 from typing import Protocol
 
-from cqs.cache.interface import Entry
+from cqs.cache.interface import RECEIVES_BEFORE_BACK, Entry, State
+
+OLDEST_LOOKS_MAX = 32
 
 
 class Line(Protocol):
@@ -58,8 +61,17 @@ class Line(Protocol):
     def head(self) -> Entry | None:
         """The ready message that expires next, roughly: the one that waits longest."""
 
-    def oldest(self, is_counted: Callable[[Entry], bool]) -> Entry | None:
-        """The longest waiting of the counted ones; looks at a few dozen messages at most."""
+    def oldest(self) -> Entry | None:
+        """The longest waiting of those received less than RECEIVES_BEFORE_BACK times, roughly."""
 
     def noisy_groups(self, now_ms: int) -> int:
         """Tenants that are noisy now, of those seen at takes; 0 on a FIFO shard."""
+
+
+def first_waiting(line: Iterable[Entry]) -> Entry | None:
+    """The first one that counts for the age of the oldest message (SQS leaves out what is received again and again);
+    looks at no more than OLDEST_LOOKS_MAX."""
+    for entry in islice(line, OLDEST_LOOKS_MAX):
+        if entry.state is State.READY and entry.receive_count < RECEIVES_BEFORE_BACK:
+            return entry
+    return None

@@ -4,12 +4,13 @@
          │                                      └──────► line: StandardLine (+ Tenants) or FifoLine (+ Groups)
          └── for all shards: body budget, tombstones, vesting index
 
-It belongs to one event loop and never awaits, so each call is one step. A message costs its Entry, two numbers, a slot
-in the dict of entries and one in its line: about 230 bytes without its body.
+It belongs to one event loop and does not await within a step, so each call is atomic. A message costs its Entry, two
+numbers, a slot in the dict of entries and one in its line: about 230 bytes without its body.
 """
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Sequence
 
@@ -37,6 +38,7 @@ _ABSENT = ShardState(Residency.ABSENT, 0)
 _EPOCH_BITS = 53
 _NUMBER_START_MS = 1_577_836_800_000
 _NUMBER_SHIFT = 21
+_FREE_BATCH = 10_000
 
 
 class MemoryCache:
@@ -128,7 +130,11 @@ class MemoryCache:
 
     async def peek(self, shard: Shard, state: State, after: int | None, limit: int) -> Page:
         held = self._shards.get(shard)
-        return Page([], None) if held is None else held.peek(state, after, limit)
+        return Page([], None) if held is None else await held.peek(state, after, limit)
+
+    async def lookup(self, shard: Shard, addresses: Sequence[int]) -> list[Entry | None]:
+        held = self._shards.get(shard)
+        return [None] * len(addresses) if held is None else held.lookup(addresses)
 
     async def counts(self, shard: Shard) -> Counts:
         held = self._shards.get(shard)
@@ -137,9 +143,9 @@ class MemoryCache:
     async def drop(self, shard: Shard) -> None:
         held = self._shards.pop(shard, None)
         if held is not None:
-            held.close()
             self._tombstones.forget(shard)
             self._number_min = max(self._number_min, held.number)
+            await _free(held.close())
 
     async def vesting(self, limit: int) -> list[Shard]:
         return self._vesting.take(self._clock.now_ms(), limit)
@@ -152,3 +158,11 @@ class MemoryCache:
             return False
         lately, earlier = self._tombstones.of(held.shard, now_ms)
         return not (lately and address in lately) and not (earlier and address in earlier)
+
+
+async def _free(entries: dict[int, Entry]) -> None:
+    """Lets go of a million messages without keeping everybody waiting; they are nobody's any more."""
+    while len(entries) > _FREE_BATCH:
+        for _ in range(_FREE_BATCH):
+            entries.popitem()
+        await asyncio.sleep(0)

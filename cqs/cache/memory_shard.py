@@ -1,4 +1,5 @@
-"""The cache's verbs on one queue shard in memory. Each is one atomic step: it neither awaits nor fails half-way.
+"""The cache's verbs on one queue shard in memory. Each is one atomic step: it neither awaits nor fails half-way, except
+that `peek`, which changes nothing, pauses in a big shard.
 
 Receive numbers start at the seconds since 2020, shifted, so they fit 53 bits and a shard filled anew never repeats one.
 """
@@ -6,14 +7,11 @@ Receive numbers start at the seconds since 2020, shifted, so they fit 53 bits an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
-from heapq import nsmallest
 
 from cqs.cache.bodies import BodyBudget
 from cqs.cache.interface import (
     DEAD_BATCH_MAX,
     DEAD_LEASE_MS,
-    RECEIVES_BEFORE_BACK,
     Counts,
     Entry,
     Outcome,
@@ -27,8 +25,9 @@ from cqs.cache.interface import (
     TakeRequest,
     Ticket,
 )
-from cqs.cache.ledger import Ledger, received_of
-from cqs.cache.replays import Replay, Replays
+from cqs.cache.ledger import Ledger
+from cqs.cache.peek import page_of
+from cqs.cache.replays import Replays
 from cqs.cache.vesting import NEVER_MS, VestingIndex
 
 EXPIRED_BATCH_MAX = 1_000
@@ -85,7 +84,7 @@ class MemoryShard:
         ledger = self._ledger
         ledger.set_retention(request.retention_ms)
         if request.request_id and self._replays is not None:
-            repeated = self._repeat(self._replays, request, now_ms)
+            repeated = self._replays.repeat(request, now_ms)
             if repeated:
                 return Taken(received=repeated)
         room = min(request.count_max, request.in_flight_max - ledger.in_flight)
@@ -95,7 +94,8 @@ class MemoryShard:
         if request.visibility_ms <= 0:
             self._come_back([ledger.entries[received.address] for received in taken.received], now_ms)
         elif request.request_id and taken.received:
-            self._keep(request, taken.received, now_ms)
+            self._replays = self._replays or Replays(ledger)
+            self._replays.keep(request, taken.received, now_ms)
         return taken
 
     def hide(self, ticket: Ticket, until_ms: int, now_ms: int) -> Outcome:
@@ -103,8 +103,11 @@ class MemoryShard:
         entry = ledger.entries.get(ticket.address)
         if entry is None:
             return Outcome.GONE
-        is_newest = 0 < entry.receive_number == ticket.receive_number
-        if not is_newest or (self.shard.is_fifo and not _is_living(entry, ticket, now_ms)):
+        if self.shard.is_fifo:
+            has_right = ledger.living(ticket, now_ms) is not None
+        else:
+            has_right = 0 < entry.receive_number == ticket.receive_number
+        if not has_right:
             return Outcome.STALE
         if self._replays is not None:
             self._replays.void(ticket.receive_number)
@@ -118,20 +121,19 @@ class MemoryShard:
         return Outcome.DONE
 
     def fence(self, ticket: Ticket, hold_ms: int, now_ms: int) -> Outcome:
-        entry = self._ledger.entries.get(ticket.address)
+        ledger = self._ledger
+        entry = ledger.living(ticket, now_ms)
         if entry is None:
-            return Outcome.GONE
-        if not _is_living(entry, ticket, now_ms):
-            return Outcome.STALE
+            return Outcome.STALE if ticket.address in ledger.entries else Outcome.GONE
         if entry.visible_ms < now_ms + hold_ms:
-            self._ledger.hide(entry, now_ms + hold_ms)
+            ledger.hide(entry, now_ms + hold_ms)
         return Outcome.DONE
 
     def give_back(self, tickets: Sequence[Ticket], now_ms: int) -> int:
         count = 0
         for ticket in reversed(tickets):
-            entry = self._ledger.entries.get(ticket.address)
-            if entry is not None and _is_living(entry, ticket, now_ms):
+            entry = self._ledger.living(ticket, now_ms)
+            if entry is not None:
                 self._ledger.undo(entry, now_ms)
                 count += 1
         return count
@@ -181,17 +183,17 @@ class MemoryShard:
                 due.append(entry)
         self._come_back(due, now_ms)
 
-    def peek(self, state: State, after: int | None, limit: int) -> Page:
+    async def peek(self, state: State, after: int | None, limit: int) -> Page:
         entries = self._ledger.entries
-        above = -1 if after is None else after
-        among = entries.values() if state is State.READY else self._ledger.due.hidden()
-        found = nsmallest(limit + 1, (e.address for e in among if e.state is state and e.address > above))
-        page = [copy(entries[address]) for address in found[:limit]]
-        return Page(page, page[-1].address if len(found) > limit else None)
+        among = list(entries) if state is State.READY else [entry.address for entry in self._ledger.due.hidden()]
+        return await page_of(entries, among, state, after, limit)
+
+    def lookup(self, addresses: Sequence[int]) -> list[Entry | None]:
+        return [self._ledger.entries.get(address) for address in addresses]
 
     def counts(self, now_ms: int) -> Counts:
         ledger = self._ledger
-        oldest = ledger.line.oldest(_counts_as_waiting)
+        oldest = ledger.line.oldest()
         return Counts(
             ready=ledger.ready,
             in_flight=ledger.in_flight,
@@ -201,9 +203,9 @@ class MemoryShard:
             noisy_groups=ledger.line.noisy_groups(now_ms),
         )
 
-    def close(self) -> None:
-        """The shard is dropped."""
-        self._ledger.close()
+    def close(self) -> dict[int, Entry]:
+        """See `Ledger.close`."""
+        return self._ledger.close()
 
     def _take(self, request: TakeRequest, room: int, now_ms: int) -> Taken:
         ledger, line = self._ledger, self._ledger.line
@@ -230,37 +232,7 @@ class MemoryShard:
         line.close_turn()
         return Taken(received=received, dead=dead, expired=expired)
 
-    def _keep(self, request: TakeRequest, received: list[Received], now_ms: int) -> None:
-        if self._replays is None:
-            self._replays = Replays()
-        tickets = tuple(one.ticket for one in received)
-        self._replays.keep(request.request_id, Replay(tickets, now_ms, now_ms + request.replay_ms), now_ms)
-
-    def _repeat(self, replays: Replays, request: TakeRequest, now_ms: int) -> list[Received]:
-        replay = replays.find(request.request_id, now_ms)
-        if replay is None:
-            return []
-        known = [(ticket, self._ledger.entries.get(ticket.address)) for ticket in replay.tickets]
-        living = [entry for ticket, entry in known if entry is not None and _is_living(entry, ticket, now_ms)]
-        if len(living) < len(known):
-            replays.forget(request.request_id)
-            return []
-        for entry in living:
-            self._ledger.hide(entry, now_ms + request.visibility_ms)
-        return [received_of(entry, replay.received_ms) for entry in living]
-
     def _come_back(self, entries: Sequence[Entry], now_ms: int) -> None:
         for entry in entries:
             self._ledger.unhide(entry, now_ms)
         self._ledger.line_up(entries, now_ms)
-
-
-def _is_living(entry: Entry, ticket: Ticket, now_ms: int) -> bool:
-    """Whether the ticket is the message's newest lease, and has not run out."""
-    return (
-        entry.state is State.IN_FLIGHT and entry.receive_number == ticket.receive_number and entry.visible_ms > now_ms
-    )
-
-
-def _counts_as_waiting(entry: Entry) -> bool:
-    return entry.state is State.READY and entry.receive_count < RECEIVES_BEFORE_BACK

@@ -1,25 +1,26 @@
 """The answers of takes, kept for their repetition.
 
 Only the tickets and the time are kept: an answer may be given again only while all its leases live unchanged, and then
-everything else still stands in the entries. So a kept answer holds no body in memory.
+everything else still stands in the entries. So a kept answer holds no body in memory. Empty answers are not kept: who
+got nothing looks again.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 
 import msgspec
 
-from cqs.cache.interface import Ticket
+from cqs.cache.interface import Received, TakeRequest, Ticket
+from cqs.cache.ledger import Ledger, received_of
 
 REPLAYS_MAX = 100_000
 """A shard keeps no more than this many answers; the oldest go first."""
 _TRIM_BATCH = 2
 
 
-class Replay(msgspec.Struct, frozen=True, gc=False):
-    """What a take answered, and until when it may be asked for again."""
-
+class _Replay(msgspec.Struct, frozen=True, gc=False):
     tickets: tuple[Ticket, ...]
     received_ms: int
     until_ms: int
@@ -28,31 +29,43 @@ class Replay(msgspec.Struct, frozen=True, gc=False):
 class Replays:
     """The kept answers of one shard, by request id."""
 
-    __slots__ = ("_by_id", "_ids")
+    __slots__ = ("_by_id", "_ids", "_ledger")
 
-    def __init__(self) -> None:
-        self._by_id: OrderedDict[str, Replay] = OrderedDict()
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._by_id: OrderedDict[str, _Replay] = OrderedDict()
         self._ids: dict[int, str] = {}
 
-    def find(self, request_id: str, now_ms: int) -> Replay | None:
-        replay = self._by_id.get(request_id)
-        return replay if replay is not None and now_ms < replay.until_ms else None
+    def repeat(self, request: TakeRequest, now_ms: int) -> list[Received]:
+        """The answer once more, its leases lasting anew from now; [] when there is none, or it is void."""
+        replay = self._by_id.get(request.request_id)
+        if replay is None or now_ms >= replay.until_ms:
+            return []
+        leased = [self._ledger.living(ticket, now_ms) for ticket in replay.tickets]
+        living = [entry for entry in leased if entry is not None]
+        if len(living) < len(leased):
+            self._forget(request.request_id)
+            return []
+        for entry in living:
+            self._ledger.hide(entry, now_ms + request.visibility_ms)
+        return [received_of(entry, replay.received_ms) for entry in living]
 
-    def keep(self, request_id: str, replay: Replay, now_ms: int) -> None:
-        """Keeps an answer under its request id, in place of an earlier one, and forgets some that are too old."""
-        self.forget(request_id)
+    def keep(self, request: TakeRequest, received: Sequence[Received], now_ms: int) -> None:
+        """Keeps the answer under its request id, in place of an earlier one, and forgets some that are too old."""
+        self._forget(request.request_id)
         self._trim(now_ms)
-        self._by_id[request_id] = replay
-        for ticket in replay.tickets:
-            self._ids[ticket.receive_number] = request_id
+        tickets = tuple(one.ticket for one in received)
+        self._by_id[request.request_id] = _Replay(tickets, now_ms, now_ms + request.replay_ms)
+        for ticket in tickets:
+            self._ids[ticket.receive_number] = request.request_id
 
     def void(self, receive_number: int) -> None:
         """The lease with this number was changed: the take that gave it is not repeated any more."""
         request_id = self._ids.get(receive_number)
         if request_id is not None:
-            self.forget(request_id)
+            self._forget(request_id)
 
-    def forget(self, request_id: str) -> None:
+    def _forget(self, request_id: str) -> None:
         replay = self._by_id.pop(request_id, None)
         if replay is not None:
             for ticket in replay.tickets:
@@ -65,4 +78,4 @@ class Replays:
                 return
             if now_ms < self._by_id[request_id].until_ms and len(self._by_id) < REPLAYS_MAX:
                 return
-            self.forget(request_id)
+            self._forget(request_id)

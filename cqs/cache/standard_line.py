@@ -11,14 +11,14 @@ in flight. Nobody's message is ever left out, only passed.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
-from itertools import islice
+from collections.abc import Iterable
+from itertools import chain
 
 from cqs.cache.interface import Entry, State
+from cqs.cache.line import first_waiting
 from cqs.cache.parked import Tenants
 
 PARKED_PER_TAKE_MAX = 1_000
-OLDEST_LOOKS_MAX = 32
 _SLACK = 64
 _READY = State.READY
 
@@ -106,11 +106,9 @@ class StandardLine:
                 return parked
         return head
 
-    def oldest(self, is_counted: Callable[[Entry], bool]) -> Entry | None:
+    def oldest(self) -> Entry | None:
         first = self.head()
-        if first is None or is_counted(first):
-            return first
-        return next(filter(is_counted, islice(self._main, OLDEST_LOOKS_MAX)), None)
+        return None if first is None else first_waiting(chain((first,), self._main))
 
     def noisy_groups(self, now_ms: int) -> int:
         return 0 if self._tenants is None else self._tenants.noisy_count(now_ms)
