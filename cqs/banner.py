@@ -9,7 +9,7 @@ from cqs import __version__
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The facts of a start. `data` is the database's path or "" for in memory."""
+    """The facts of a start. `data` is the data folder, "" for in memory."""
 
     endpoint: str
     data: str

@@ -123,7 +123,7 @@ class Bounds:
     header_timeout_ms: int = _setting(
         10_000, values.duration(100, _HOUR_MS), "For a request's headers to arrive, from its first byte or the connect."
     )
-    body_timeout_ms: int = _setting(30_000, values.duration(100, _HOUR_MS), "For a request's body to arrive.")
+    body_timeout_ms: int = _setting(60_000, values.duration(100, _HOUR_MS), "For a request's body to arrive.")
     keep_alive_ms: int = _setting(
         75_000, values.duration(0, 24 * _HOUR_MS), "How long an idle connection stays open between requests."
     )

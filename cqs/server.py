@@ -1,0 +1,222 @@
+"""The composition root: builds the parts from the settings, starts them in order, and ends them in the reverse one.
+
+    bind the port ─ open the store (locks the data) ─ fill the cache ─ declared queues ─ accept ─ "serving"
+                                                                                           │ SIGTERM, Ctrl-C
+    exit 0 ─ close the store ─ end the loops ─ finish what was accepted ─ answer the pollers ─ refuse new ones
+
+It is the only place that knows which backends were chosen. The loops that run beside the calls are tasks of one group:
+when one of them dies of a bug, the server ends rather than limp.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import os
+import random
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Coroutine, Sequence
+from pathlib import Path
+
+import structlog
+import uvloop
+
+from cqs import boot, logs
+from cqs.api.access import OpenAccess
+from cqs.api.app import App
+from cqs.api.dispatch import Dispatcher
+from cqs.api.http.bounds import Bounds
+from cqs.api.origins import Origins
+from cqs.api.request_ids import RequestIds
+from cqs.api.urls import BaseUrls
+from cqs.banner import Start
+from cqs.cache.memory import MemoryCache
+from cqs.clock import Clock, SystemClock
+from cqs.config import Config, Loaded
+from cqs.config.settings import Storage
+from cqs.events import NullWitness
+from cqs.ids import Addresses
+from cqs.listen import endpoint_of, open_sockets
+from cqs.receipt import Receipts
+from cqs.service import move_tasks, residency, revisibility
+from cqs.service.engine import Engine, Tuning
+from cqs.service.long_poll import Waiters
+from cqs.service.registry import Registry
+from cqs.store.interface import Store
+from cqs.store.memory import MemoryStore
+from cqs.store.sqlite import SqliteStore
+
+SAME_SIGNAL_S = 1.0
+_log = structlog.get_logger("cqs.server")
+
+
+def run(loaded: Loaded[Config]) -> int:
+    """Serves until told to stop; the exit code. Raises ConfigError, CannotStart, StoreUnavailable."""
+    logging = loaded.config.logging
+    logs.set_up(logging.log_level, logging.log_format)
+    _raise_file_limit()
+    sockets = open_sockets(loaded.config.listening)
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(_serve(loaded, sockets))
+    finally:
+        for opened in sockets:
+            opened.close()
+
+
+class _Stop:
+    """SIGTERM and Ctrl-C: the first asks for an orderly end, a second one ends the process at once.
+
+    `make` passes on a signal that the whole process group got, so the server hears it twice; what comes within
+    SAME_SIGNAL_S of the first is therefore the same request."""
+
+    def __init__(self) -> None:
+        self.requested = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._requested_s = 0.0
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self._loop.add_signal_handler(number, self._hear, number)
+
+    async def cuts(self, work: Coroutine[object, object, None]) -> bool:
+        """Does the work, unless told to stop first: then it is cancelled, and the answer is True."""
+        task = asyncio.ensure_future(work)
+        stopping = asyncio.ensure_future(self.requested.wait())
+        await asyncio.wait((task, stopping), return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if not task.done():
+            task.cancel()
+            await asyncio.wait((task,))
+            return True
+        task.result()
+        return False
+
+    def _hear(self, number: int) -> None:
+        now_s = self._loop.time()
+        if not self.requested.is_set():
+            self._requested_s = now_s
+            self.requested.set()
+        elif now_s - self._requested_s > SAME_SIGNAL_S:
+            os._exit(128 + number)
+
+
+async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket]) -> int:
+    config = loaded.config
+    stop = _Stop()
+    clock = SystemClock()
+    store = _store_of(config.storage, clock)
+    await store.open()
+    try:
+        engine = await _engine_of(config, store, clock)
+        if not await stop.cuts(_fill(engine, loaded)):
+            async with asyncio.TaskGroup() as loops:
+                tasks = [loops.create_task(loop(engine)) for loop in (revisibility.run, move_tasks.run)]
+                await _accept(engine, loaded, sockets, stop)
+                for task in tasks:
+                    task.cancel()
+        await engine.background.drain()
+    finally:
+        await store.close()
+    _log.info("stopped")
+    return 0
+
+
+async def _accept(engine: Engine, loaded: Loaded[Config], sockets: Sequence[socket.socket], stop: _Stop) -> None:
+    """Serves until told to stop, then finishes what it accepted."""
+    bounds = loaded.config.bounds
+    app = App(
+        _dispatcher_of(engine, loaded.config),
+        why_not_ready=lambda: "stopping" if stop.requested.is_set() else "",
+        bounds=Bounds(
+            header_s_max=bounds.header_timeout_ms / 1_000,
+            body_s_max=bounds.body_timeout_ms / 1_000,
+            idle_s_max=bounds.keep_alive_ms / 1_000,
+            connections_max=bounds.connections_max,
+            connections_per_address_max=bounds.connections_per_address_max,
+        ),
+    )
+    gc.collect()
+    gc.freeze()
+    await app.start(sockets, stop_s_max=bounds.stop_timeout_ms / 1_000)
+    _tell(engine, loaded, sockets[0].getsockname()[1])
+    await stop.requested.wait()
+    _log.info("stopping", polls=len(engine.waiters), connections=len(app.connections))
+    engine.waiters.end_all()
+    await app.stop()
+
+
+async def _fill(engine: Engine, loaded: Loaded[Config]) -> None:
+    await residency.open_all(engine)
+    await boot.declare(engine, loaded.queues, loaded.config.behaviour.account)
+
+
+def _store_of(storage: Storage, clock: Clock) -> Store:
+    """The store that was chosen, not opened yet."""
+    return MemoryStore(clock) if storage.is_in_memory else SqliteStore(_folder_of(storage), clock)
+
+
+def _folder_of(storage: Storage) -> Path:
+    return Path(storage.data_dir).expanduser().absolute()
+
+
+async def _engine_of(config: Config, store: Store, clock: Clock) -> Engine:
+    """The parts around an open store."""
+    rng = random.Random()
+    behaviour = config.behaviour
+    return Engine(
+        clock=clock,
+        rng=rng,
+        addresses=Addresses(clock, rng),
+        cache=MemoryCache(clock, rng, config.storage.body_memory),
+        store=store,
+        registry=Registry(),
+        waiters=Waiters(),
+        receipts=Receipts(await store.secret()),
+        witness=NullWitness(),
+        tuning=Tuning(
+            region=behaviour.region,
+            is_purge_wait_on=behaviour.is_purge_wait,
+            is_recreate_wait_on=behaviour.is_recreate_wait,
+        ),
+    )
+
+
+def _dispatcher_of(engine: Engine, config: Config) -> Dispatcher:
+    """The API in open mode."""
+    listening = config.listening
+    return Dispatcher(
+        engine,
+        OpenAccess(config.behaviour.account),
+        RequestIds(engine.rng),
+        origins=Origins(listening.origins),
+        base_urls=BaseUrls(listening.public_url, is_forwarded_trusted=listening.is_forwarded_trusted),
+        is_logging_requests=config.logging.log_level == "debug",
+    )
+
+
+def _raise_file_limit() -> None:
+    """A connection is an open file, and the usual soft limit of 1,024 is fewer than `connections_max`."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _tell(engine: Engine, loaded: Loaded[Config], port: int) -> None:
+    """Log line for machines, banner on standard error for people; with `--log-format json` the line alone."""
+    config = loaded.config
+    storage = config.storage
+    start = Start(
+        endpoint=endpoint_of(config.listening.host, port),
+        data="" if storage.is_in_memory else str(_folder_of(storage)),
+        mode="open: any credentials are accepted",
+        region=config.behaviour.region,
+        account=config.behaviour.account,
+        queue_count=len(engine.registry),
+    )
+    if config.logging.log_format != "json":
+        sys.stderr.write(start.text())
+        sys.stderr.flush()
+    _log.info("serving", **start.fields())

@@ -1,0 +1,100 @@
+"""`cqs serve` as a process of its own, as a user starts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+ROOT = Path(__file__).parents[2]
+START_S_MAX = 30.0
+STOP_S_MAX = 15.0
+
+
+class Served:
+    """A running server: its log lines so far, its endpoint, and how to end it."""
+
+    def __init__(self, process: subprocess.Popen[str], lines: list[dict[str, Any]]) -> None:
+        self.process = process
+        self.lines = lines
+        self.endpoint = str(lines[-1]["endpoint"])
+
+    def get(self, path: str) -> tuple[int, str]:
+        """Status and body."""
+        try:
+            with urlopen(self.endpoint + path, timeout=10) as answer:
+                return int(answer.status), answer.read().decode()
+        except HTTPError as error:
+            return error.code, error.read().decode()
+
+    def call(self, action: str, timeout_s: float = 30, **members: object) -> dict[str, Any]:
+        """The answer to one SQS action."""
+        headers = {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": f"AmazonSQS.{action}"}
+        request = Request(self.endpoint, json.dumps(members).encode(), headers)
+        with urlopen(request, timeout=timeout_s) as answer:
+            text = answer.read()
+        told: dict[str, Any] = json.loads(text) if text else {}
+        return told
+
+    def stop(self, number: int = signal.SIGTERM) -> tuple[int, str]:
+        """Exit code, and what was left on standard output and error."""
+        self.process.send_signal(number)
+        output, errors = self.process.communicate(timeout=STOP_S_MAX)
+        return self.process.returncode, output + errors
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "cqs", "serve", *arguments]
+
+
+def refused(*arguments: str, **env: str) -> tuple[int, str]:
+    """Exit code and standard error of a server that must not start."""
+    done = subprocess.run(
+        command(*arguments), capture_output=True, text=True, timeout=START_S_MAX, cwd=ROOT, env=os.environ | env
+    )
+    return done.returncode, done.stderr
+
+
+@contextmanager
+def serving(*arguments: str, port: int = 0, **env: str) -> Iterator[Served]:
+    """A server that says it serves; killed at the end if it still runs."""
+    process = subprocess.Popen(
+        command("--port", str(port), *arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | env,
+    )
+    try:
+        yield Served(process, lines_until_serving(process))
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def lines_until_serving(process: subprocess.Popen[str]) -> list[dict[str, Any]]:
+    """What a starting server logs, to the line that says it serves."""
+    assert process.stdout is not None
+    lines: list[dict[str, Any]] = []
+    give_up_s = time.monotonic() + START_S_MAX
+    while not lines or lines[-1]["event"] != "serving":
+        ready, _, _ = select.select([process.stdout], [], [], max(0.0, give_up_s - time.monotonic()))
+        line = process.stdout.readline() if ready else ""
+        if not line:
+            process.kill()
+            raise AssertionError(f"the server did not start: {lines} {process.communicate()}")
+        lines.append(json.loads(line))
+    return lines

@@ -1,0 +1,80 @@
+"""Log lines: one JSON object an event, levels, exceptions by type and place, and nothing that a client sent."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import structlog
+
+from cqs import logs
+
+
+@pytest.fixture
+def out() -> Iterator[io.StringIO]:
+    before = logging.root.handlers, logging.root.level
+    yield io.StringIO()
+    structlog.reset_defaults()
+    logging.root.handlers, logging.root.level = before
+
+
+def lines(out: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in out.getvalue().splitlines()]
+
+
+def test_event_is_one_line_that_starts_with_time_level_and_event(out: io.StringIO) -> None:
+    logs.set_up("info", "auto", out)
+
+    structlog.get_logger().info("queue_created", queue="orders", count=2)
+
+    (line,) = lines(out)
+    assert list(line) == ["ts", "level", "event", "queue", "count"]
+    assert line["ts"].endswith("Z")
+    assert (line["level"], line["event"], line["count"]) == ("info", "queue_created", 2)
+
+
+def test_events_below_the_level_are_silent(out: io.StringIO) -> None:
+    logs.set_up("warning", "json", out)
+
+    structlog.get_logger().info("a")
+    structlog.get_logger().warning("b")
+
+    assert [line["event"] for line in lines(out)] == ["b"]
+
+
+def test_exception_is_told_by_type_and_place_without_its_text(out: io.StringIO) -> None:
+    logs.set_up("info", "json", out)
+
+    try:
+        raise ValueError("a body")
+    except ValueError as error:
+        structlog.get_logger().error("failed", exc_info=error)
+
+    (line,) = lines(out)
+    assert line["error"] == "ValueError"
+    assert line["place"][-1].endswith("test_exception_is_told_by_type_and_place_without_its_text")
+    assert "a body" not in out.getvalue()
+
+
+def test_libraries_are_told_by_their_template_only(out: io.StringIO) -> None:
+    logs.set_up("info", "json", out)
+
+    logging.getLogger("aiohttp.server").error("Error handling %s", "a body")
+    logging.getLogger("aiohttp.server").info("chatter")
+
+    (line,) = lines(out)
+    assert (line["event"], line["library"], line["text"]) == ("library_message", "aiohttp.server", "Error handling %s")
+
+
+def test_text_is_for_people(out: io.StringIO) -> None:
+    logs.set_up("info", "text", out)
+
+    structlog.get_logger().info("queue_created", queue="orders")
+
+    assert "queue_created" in out.getvalue()
+    assert "queue=orders" in out.getvalue()
+    assert "\x1b" not in out.getvalue()
