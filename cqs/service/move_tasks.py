@@ -70,7 +70,7 @@ async def cancel(engine: Engine, handle: str) -> int:
     """How many messages the task has moved so far; the batch under way may still add to it. Idempotent while the task
     is ending. Raises InvalidParameterValue for a handle that is none, ResourceNotFound when there is no such task or
     it has ended, StoreUnavailable, OutcomeUnknown."""
-    _source(engine, _read_handle(handle).source_arn)
+    _source(engine, source_arn_of(handle))
     await _load(engine)
     task = engine.moves.get(handle)
     if task is None or task.status not in ACTIVE:
@@ -85,6 +85,15 @@ async def cancel(engine: Engine, handle: str) -> int:
 def tasks_of(engine: Engine, source_arn: str, limit: int) -> list[MoveTask]:
     """The newest tasks of a source queue, newest first, at most ten. Raises ResourceNotFound, InvalidParameterValue."""
     return engine.moves.of_source(_source(engine, source_arn).key, min(limit, limits.MOVE_TASKS_LISTED_MAX))
+
+
+def source_arn_of(handle: str) -> str:
+    """The source queue that a task handle names, so that a door can ask who may touch it. Raises
+    InvalidParameterValue for a handle that is none."""
+    try:
+        return msgspec.json.decode(b64decode(handle.encode(), validate=True), type=_Handle).source_arn
+    except (binascii.Error, UnicodeError, msgspec.DecodeError, RecursionError) as error:
+        raise InvalidParameterValue("Value for parameter TaskHandle is invalid.") from error
 
 
 def _source(engine: Engine, arn: str) -> Queue:
@@ -123,11 +132,4 @@ def _write_handle(engine: Engine, source_arn: str) -> str:
     return b64encode(msgspec.json.encode(_Handle(str(task_id), source_arn))).decode()
 
 
-def _read_handle(handle: str) -> _Handle:
-    try:
-        return msgspec.json.decode(b64decode(handle.encode(), validate=True), type=_Handle)
-    except (binascii.Error, UnicodeError, msgspec.DecodeError) as error:
-        raise InvalidParameterValue("Value for parameter TaskHandle is invalid.") from error
-
-
-__all__ = ["cancel", "run", "start", "tasks_of"]
+__all__ = ["cancel", "run", "source_arn_of", "start", "tasks_of"]

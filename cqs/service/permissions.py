@@ -134,7 +134,7 @@ def _policy_of(queue: Queue) -> dict[str, object]:
         return {"Version": POLICY_VERSION, "Id": f"{queue.arn}/SQSDefaultPolicy", "Statement": []}
     try:
         return msgspec.json.decode(queue.settings.policy, type=dict[str, object])
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise InvalidAttributeValue.of("Policy") from error
 
 

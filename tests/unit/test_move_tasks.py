@@ -46,6 +46,7 @@ async def test_handle_is_opaque_and_names_the_source() -> None:
     handle = await move_tasks.start(bench.engine, dead.arn, "", 0)
 
     assert json.loads(b64decode(handle))["sourceArn"] == dead.arn
+    assert move_tasks.source_arn_of(handle) == dead.arn
 
 
 @pytest.mark.parametrize(
@@ -216,7 +217,9 @@ def handle_of(**said: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "handle", ["", "x", "%%%", "ä", b64encode(b"no JSON").decode(), b64encode(b"[]").decode(), handle_of(taskId="1")]
+    "handle",
+    ["", "x", "%%%", "ä", handle_of(taskId="1")]
+    + [b64encode(text).decode() for text in (b"no JSON", b"[]", b"\xff", b'{"taskId": "1", "more": ' + b"[" * 9_000)],
 )
 async def test_bad_handle_is_refused(handle: str) -> None:
     bench = await make_bench()

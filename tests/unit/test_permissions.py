@@ -195,9 +195,10 @@ async def test_policy_keeps_to_its_limits() -> None:
         await permissions.add(bench.engine, long, "a", accounts, ["SendMessage"])
 
 
-async def test_policy_that_is_no_object_is_not_touched() -> None:
+@pytest.mark.parametrize("policy", ["[]", "{", '{"Statement": ' + "[" * 8_000])
+async def test_policy_that_is_no_object_is_not_touched(policy: str) -> None:
     bench = await make_bench()
-    queue = await bench.create("orders", policy="[]")
+    queue = await bench.create("orders", policy=policy)
 
     with pytest.raises(InvalidAttributeValue, match="Policy"):
         await permissions.add(bench.engine, queue, "a", [OTHER], ["SendMessage"])
