@@ -136,8 +136,11 @@ class Claims:
         return sequence
 
     def pending(self, addresses: Iterable[int]) -> list[tuple[Key, Held]]:
-        """What is to be written down in the same commit as these messages."""
-        found = (self._pending_by_address.get(address) for address in addresses)
+        """What is to be written down in the same commit as these messages, whose append begins now."""
+        found = [self._pending_by_address.get(address) for address in addresses]
+        for pending in found:
+            if pending is not None:
+                pending.is_doubtful = False
         return [(pending.key, pending.held) for pending in found if pending is not None]
 
     def confirm(self, addresses: Iterable[int]) -> None:

@@ -84,15 +84,15 @@ class GroupCommit(Generic[Job, Result]):
         jobs_max: int = JOBS_MAX,
         commit_weight_max: int = COMMIT_WEIGHT_MAX,
         pending_weight_max: int = PENDING_WEIGHT_MAX,
-        observe: Callable[[int, int, int], None] | None = None,
     ) -> None:
-        """`observe(jobs, waited_ns, took_ns)` is called in the loop after each commit."""
         self.tally = Tally()
+        self.observe: Callable[[int, int, int], None] | None = None
+        """Called in the loop after each commit with its number of jobs, how long the first one waited, and how long it
+        took (ns)."""
         self._run = run
         self._jobs_max = jobs_max
         self._commit_weight_max = commit_weight_max
         self._pending_weight_max = pending_weight_max
-        self._observe = observe
         self._queue: deque[_Entry[Job, Result]] = deque()
         self._wake: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._is_idle = False
@@ -194,8 +194,8 @@ class GroupCommit(Generic[Job, Result]):
         self.tally.count(len(batch), failures, waited_ns, took_ns)
         if self._line:
             self._admit()
-        if self._observe is not None:
-            self._observe(len(batch), waited_ns, took_ns)
+        if self.observe is not None:
+            self.observe(len(batch), waited_ns, took_ns)
 
     def _serve(self) -> None:
         while batch := self._collect():

@@ -1,0 +1,42 @@
+"""Claims as rows: read at start, forgotten when their windows end. (writer.py writes them with their messages.)"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Sequence
+
+from cqs import ids
+from cqs.queue import GENERATION_BITS
+from cqs.store.claims import Claims, Expired, Held
+from cqs.store.sqlite import sql
+
+
+def load(connection: sqlite3.Connection, living: Collection[int], claims: Claims) -> list[int]:
+    """For a read before the store serves: fills `claims`; returns ids of rows whose queue is gone."""
+    gone: list[int] = []
+    for queue_uid, last in connection.execute("SELECT queue_uid, last FROM sequences"):
+        claims.raise_sequence(queue_uid, last)
+    for key, storage_id, tail, sequence, expires_ms, scope, dedup_id in connection.execute(
+        "SELECT id, queue, tail, sequence, expires_ms, scope, dedup_id FROM claims ORDER BY id"
+    ):
+        claims.raise_sequence(storage_id >> GENERATION_BITS, sequence)
+        if storage_id in living:
+            claims.load((storage_id, scope, dedup_id), Held(ids.pack(key, tail), sequence, expires_ms))
+        else:
+            gone.append(key)
+    return gone
+
+
+def forget(expired: Expired, connection: sqlite3.Connection) -> None:
+    """For a `Work`: removes windows that ended, and remembers the sequences they held up."""
+    delete_claims([ids.key_of(address) for address in expired.addresses], connection)
+    connection.executemany(
+        "INSERT INTO sequences VALUES (?, ?) ON CONFLICT (queue_uid) DO UPDATE SET last = max(last, excluded.last)",
+        list(expired.sequences.items()),
+    )
+
+
+def delete_claims(keys: Sequence[int], connection: sqlite3.Connection) -> None:
+    """For a `Work`."""
+    for _ in sql.over_ids(connection, "DELETE FROM claims WHERE id IN", keys):
+        pass

@@ -1,0 +1,44 @@
+"""SQLite's errors in the store's words: what happened, whether anything was written, and what to do."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from cqs.errors import OutcomeUnknown, StoreUnavailable
+
+_NOTHING_DONE_AT_COMMIT = frozenset(
+    {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_CORRUPT}
+)
+"""Codes with which a COMMIT fails before its last frame is in the WAL; without that frame it never happened. Others (a
+failed fsync) may leave it there to be found after a crash."""
+
+
+def code_of(error: sqlite3.Error) -> int:
+    """The primary result code."""
+    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
+
+
+def is_full(error: sqlite3.Error) -> bool:
+    return code_of(error) == sqlite3.SQLITE_FULL
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    return code_of(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def told(error: sqlite3.Error, file: Path, *, is_commit: bool = False) -> StoreUnavailable | OutcomeUnknown:
+    """The error to raise `from error`. `is_commit`: a COMMIT failed, or a statement that was a transaction alone."""
+    code = code_of(error)
+    if is_commit and code not in _NOTHING_DONE_AT_COMMIT:
+        return OutcomeUnknown(f"Writing {file} failed ({error}); whether it took effect is not known.")
+    if code == sqlite3.SQLITE_FULL:
+        return StoreUnavailable(f"The disk of {file.parent} is full: free space there. Nothing was written.")
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return StoreUnavailable(
+            f"{file} is damaged ({error}): restore a copy, or save what is readable with "
+            f"`sqlite3 {file} .recover` into a new file and put that in its place."
+        )
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return StoreUnavailable(f"{file} can't be written ({error}): check its owner and that the disk is writable.")
+    return StoreUnavailable(f"{file} failed: {error}.")

@@ -1,0 +1,67 @@
+"""The data directory: who may read it, and that only one process uses it.
+
+SQLite's own locks would let two servers take turns in one file, each with its own picture in memory. So an exclusive
+`flock` on a file beside it is held for as long as the store is open; the kernel frees it when the process dies.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from cqs.errors import StoreUnavailable
+from cqs.store.sqlite.schema import FILE_NAME
+
+LOCK_NAME = "lock"
+FILE_MODE = 0o600
+FOLDER_MODE = 0o700
+
+
+class Folder:
+    """A data directory and its lock."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.file = path / FILE_NAME
+        self._lock: int | None = None
+
+    def take(self) -> None:
+        """Makes the directory and its files where they are missing, readable by their owner only, and locks them.
+        Raises StoreUnavailable."""
+        try:
+            self.path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+            lock = os.open(self.path / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+        except OSError as error:
+            raise StoreUnavailable(f"The data directory {self.path} can't be used: {error.strerror}.") from error
+        try:
+            self._hold(lock)
+            os.close(os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
+            self.file.chmod(FILE_MODE)
+        except OSError as error:
+            os.close(lock)
+            raise StoreUnavailable(f"{self.file} can't be opened for writing: {error.strerror}.") from error
+        except StoreUnavailable:
+            os.close(lock)
+            raise
+        self._lock = lock
+
+    def _hold(self, lock: int) -> None:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            owner = os.read(lock, 32).decode(errors="replace").strip() or "unknown"
+            raise StoreUnavailable(
+                f"The data directory {self.path} is in use by another process (pid {owner}): "
+                "stop it, or choose another data directory."
+            ) from error
+        with suppress(OSError):
+            os.ftruncate(lock, 0)
+            os.pwrite(lock, str(os.getpid()).encode(), 0)
+
+    def give_up(self) -> None:
+        """Idempotent."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None

@@ -1,0 +1,48 @@
+"""What the writer can be asked to do. Jobs of one commit are done kind by kind, not one by one:
+
+appends ──► leases ──► deletes ──► everything else          a delete in the same commit as the append or lease of
+                                                            its message wins, whichever was asked for first
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from cqs.message import Message
+from cqs.store.claims import Held, Key
+from cqs.store.interface import Lease
+
+
+@dataclass(slots=True, frozen=True)
+class Append:
+    storage_id: int
+    messages: Sequence[Message]
+    claims: Sequence[tuple[Key, Held]] = ()
+
+
+@dataclass(slots=True, frozen=True)
+class Delete:
+    addresses: Sequence[int]
+
+
+@dataclass(slots=True, frozen=True)
+class Leases:
+    leases: Sequence[Lease]
+
+
+@dataclass(slots=True, frozen=True)
+class Work:
+    """Anything else: `run` inside the commit, taken back alone when it raises a CqsError."""
+
+    run: Callable[[sqlite3.Connection], object]
+
+
+@dataclass(slots=True, frozen=True)
+class Checkpoint:
+    """Copies what is left in the WAL into the file, after the commit, so that the WAL starts over. Result: whether
+    nothing is left."""
+
+
+Job = Append | Delete | Leases | Work | Checkpoint

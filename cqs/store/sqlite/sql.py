@@ -1,0 +1,51 @@
+"""Statements over many rows at once.
+
+A statement costs about as much as a row: Python binds, SQLite starts and ends, the GIL is given up and taken back, and
+a busy event loop may keep it meanwhile. So n rows go in as multi-row INSERTs of 64, 32, … 1 rows (at most seven for
+fewer than 128), and ids come as IN lists, filled up to the next power of two by repeating the last one. Only the powers
+of two occur as texts, so the connection's cache of prepared statements holds all of them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import TypeVar
+
+ROWS_MAX = 64
+IDS_MAX = 256
+
+Value = int | str | bytes | None
+RowType = TypeVar("RowType", bound=tuple[Value, ...])
+
+
+@lru_cache(maxsize=128)
+def _placeholders(before: str, item: str, count: int, after: str) -> str:
+    return f"{before}{','.join([item] * count)}{after}"
+
+
+def insert(
+    connection: sqlite3.Connection, before: str, rows: Sequence[RowType], after: str = ""
+) -> Iterator[tuple[Sequence[RowType], int]]:
+    """`before VALUES rows after` in as few statements as it takes; for each statement its rows and how many changed."""
+    item = f"({','.join('?' * len(rows[0]))})" if rows else ""
+    start = 0
+    while start < len(rows):
+        count = min(ROWS_MAX, 1 << (len(rows) - start).bit_length() - 1)
+        chunk = rows[start : start + count]
+        sql = _placeholders(f"{before} VALUES ", item, count, after)
+        yield chunk, connection.execute(sql, tuple(chain.from_iterable(chunk))).rowcount
+        start += count
+
+
+def over_ids(
+    connection: sqlite3.Connection, before: str, ids: Sequence[int], after: str = "", first: Iterable[Value] = ()
+) -> Iterator[sqlite3.Cursor]:
+    """`before (ids) after` for all ids; `first` are values for placeholders in `before`."""
+    for start in range(0, len(ids), IDS_MAX):
+        chunk = list(ids[start : start + IDS_MAX])
+        count = 1 << (len(chunk) - 1).bit_length()
+        chunk += chunk[-1:] * (count - len(chunk))
+        yield connection.execute(_placeholders(f"{before} (", "?", count, f") {after}"), (*first, *chunk))

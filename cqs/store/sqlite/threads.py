@@ -1,0 +1,67 @@
+"""The store's connections and the threads that own them: one that writes, one that reads."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar, cast
+
+from cqs.message import Message
+from cqs.store.group_commit import GroupCommit
+from cqs.store.sqlite.jobs import Job, Work
+from cqs.store.sqlite.reader import Query, ReadBodies, Reader, ReadJob
+from cqs.store.sqlite.schema import connect
+from cqs.store.sqlite.writer import Writer
+
+READS_MAX = 32
+
+T = TypeVar("T")
+
+
+class Threads:
+    """Open from construction (which may raise sqlite3.Error) to `close`."""
+
+    def __init__(self, file: Path, prepare: Callable[[sqlite3.Connection], None]) -> None:
+        """`prepare` is called with the writing connection before anything else; what it raises is raised."""
+        self._connections: list[sqlite3.Connection] = []
+        try:
+            self._connections.append(connect(file))
+            prepare(self._connections[0])
+            self._connections += [connect(file), connect(file)]
+        except BaseException:
+            self._close_connections()
+            raise
+        writing, reading, self.copying = self._connections
+        self.writer = Writer(writing, file)
+        self.commits: GroupCommit[Job, object] = GroupCommit(self.writer.run, name="cqs-writer")
+        self._reads: GroupCommit[ReadJob, object] = GroupCommit(
+            Reader(reading, file).run, name="cqs-reader", jobs_max=READS_MAX
+        )
+
+    def start(self) -> None:
+        self.commits.start()
+        self._reads.start()
+
+    async def close(self) -> None:
+        """Finishes what was accepted. Idempotent."""
+        await self.commits.close()
+        await self._reads.close()
+        self._close_connections()
+
+    def _close_connections(self) -> None:
+        for connection in reversed(self._connections):
+            with suppress(sqlite3.Error):
+                connection.close()
+
+    async def write(self, run: Callable[[sqlite3.Connection], T]) -> T:
+        """`run` in a commit of the writer's thread."""
+        return cast(T, await self.commits.submit(Work(run)))
+
+    async def read(self, run: Callable[[sqlite3.Connection], T]) -> T:
+        """`run` in the reader's thread."""
+        return cast(T, await self._reads.submit(Query(run)))
+
+    async def read_messages(self, storage_id: int, addresses: Sequence[int]) -> list[Message]:
+        return cast("list[Message]", await self._reads.submit(ReadBodies(storage_id, addresses)))

@@ -1,0 +1,201 @@
+"""The one that writes. Runs in the group commit's thread, with a connection of its own.
+
+    jobs ──► plan (encode rows; a job that can't be encoded fails alone) ──► BEGIN ─ rows ─ COMMIT ──► results
+                                                                              │
+                    disk full: checkpoint (frees the WAL), then deletes and the rest, then appends, apart
+
+Nothing is ever answered as done that did not commit. A failed statement means rolled back, nothing written
+(StoreUnavailable); a failed COMMIT may have reached the disk (OutcomeUnknown). After any failure the next commit starts
+afresh, so the store works again as soon as the disk does.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from cqs import ids
+from cqs.errors import CqsError, OutcomeUnknown, StoreUnavailable
+from cqs.message import Message
+from cqs.store.interface import Lease, Move
+from cqs.store.sqlite import rows, sql
+from cqs.store.sqlite.failures import is_full, told
+from cqs.store.sqlite.jobs import Append, Checkpoint, Job
+from cqs.store.sqlite.plan import Plan, Result
+from cqs.store.tombstones import Tombstones
+
+_INSERT_MESSAGES = f"INSERT OR IGNORE INTO messages ({rows.COLUMNS})"
+_INSERT_LEASES = "INSERT INTO leases (id, hidden_until_ms, receive_count, first_receive_ms, receive_number)"
+_NEWER_LEASE_WINS = (
+    " ON CONFLICT (id) DO UPDATE SET hidden_until_ms = excluded.hidden_until_ms,"
+    " receive_count = excluded.receive_count, first_receive_ms = excluded.first_receive_ms,"
+    " receive_number = excluded.receive_number"
+    " WHERE excluded.receive_number >= leases.receive_number"
+)
+_SELECT_TAILS = "SELECT id, tail FROM messages WHERE queue = ? AND id IN"
+_INSERT_CLAIMS = "INSERT OR REPLACE INTO claims (id, queue, tail, sequence, expires_ms, scope, dedup_id)"
+
+
+class Writer:
+    """Belongs to one thread, except `wal_pages`, which anybody may read."""
+
+    def __init__(self, connection: sqlite3.Connection, file: Path) -> None:
+        self._db = connection
+        self._file = file
+        self._tombstones = Tombstones()
+        self._gone: list[int] = []
+        self._is_at_commit = False
+        self.wal_pages = 0
+        """About how many pages were written to the WAL since it last started over."""
+
+    def run(self, jobs: Sequence[Job]) -> list[Result | Exception]:
+        """The body of the group commit."""
+        results = self._attempt(jobs)
+        if any(isinstance(result, _DiskFull) for result in results):
+            results = self._attempt_apart(jobs)
+        for place, job in enumerate(jobs):
+            if isinstance(job, Checkpoint):
+                results[place] = self._checkpoint()
+        return results
+
+    def _attempt(self, jobs: Sequence[Job]) -> list[Result | Exception]:
+        plan = Plan(jobs, self._tombstones)
+        try:
+            self._write(plan)
+        except sqlite3.Error as error:
+            failure = told(error, self._file, is_commit=self._is_at_commit)
+            if is_full(error):
+                failure = _DiskFull(str(failure))
+            failure.__cause__ = error
+            return [failure] * len(jobs)
+        finally:
+            self._roll_back()
+        return plan.results
+
+    def _attempt_apart(self, jobs: Sequence[Job]) -> list[Result | Exception]:
+        self._checkpoint()
+        results: list[Result | Exception] = [None] * len(jobs)
+        for is_append in (False, True):
+            places = [place for place, job in enumerate(jobs) if isinstance(job, Append) is is_append]
+            if places:
+                for place, result in zip(places, self._attempt([jobs[place] for place in places]), strict=True):
+                    results[place] = result
+        return results
+
+    def _write(self, plan: Plan) -> None:
+        self._gone.clear()
+        self._is_at_commit = plan.is_one_statement
+        if plan.is_one_statement:
+            self._insert_messages(plan)
+        elif plan.has_anything:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._insert_messages(plan)
+            self._insert_claims(plan)
+            self._lease(plan.leases)
+            self._delete(plan.deleted)
+            self._work(plan)
+            self._is_at_commit = True
+            self._db.execute("COMMIT")
+        self._tombstones.add(self._gone)
+        self.wal_pages += plan.wal_pages
+
+    def _insert_messages(self, plan: Plan) -> None:
+        for chunk, inserted in sql.insert(self._db, _INSERT_MESSAGES, plan.rows):
+            if inserted < len(chunk):
+                self._check_known(plan, chunk)
+
+    def _check_known(self, plan: Plan, chunk: Sequence[rows.Row]) -> None:
+        """Some ids were there already: fine if by the same address, a repeat."""
+        for row in chunk:
+            found = self._db.execute("SELECT tail FROM messages WHERE id = ?", (row[0],)).fetchone()
+            if found != (row[2],):
+                place = plan.place_of[row[0]]
+                plan.results[place] = OutcomeUnknown(_taken(ids.pack(row[0], row[2])))
+
+    def _insert_claims(self, plan: Plan) -> None:
+        for _ in sql.insert(self._db, _INSERT_CLAIMS, plan.claims):
+            pass
+
+    def _delete(self, addresses: Sequence[int]) -> None:
+        """By id and tail: an address of an earlier process whose clock was ahead must not hit a younger message."""
+        self._gone += addresses
+        by_tail: dict[int, list[int]] = {}
+        for address in addresses:
+            by_tail.setdefault(ids.tail_of(address), []).append(ids.key_of(address))
+        for tail, keys in by_tail.items():
+            for _ in sql.over_ids(self._db, "DELETE FROM messages WHERE tail = ? AND id IN", keys, first=(tail,)):
+                pass
+            for _ in sql.over_ids(self._db, "DELETE FROM leases WHERE id IN", keys):
+                pass
+
+    def _lease(self, leases: Sequence[Lease]) -> None:
+        living = [
+            (ids.key_of(one.address), one.hidden_until_ms, one.receive_count, one.first_receive_ms, one.receive_number)
+            for one in leases
+            if one.address not in self._tombstones
+        ]
+        for _ in sql.insert(self._db, _INSERT_LEASES, living, _NEWER_LEASE_WINS):
+            pass
+
+    def _work(self, plan: Plan) -> None:
+        for place, work in plan.works:
+            self._db.execute("SAVEPOINT work")
+            try:
+                plan.results[place] = work.run(self._db)
+            except CqsError as error:
+                plan.results[place] = error
+                self._db.execute("ROLLBACK TO work")
+            self._db.execute("RELEASE work")
+
+    def move(self, source_id: int, target_id: int, moves: Sequence[Move]) -> list[Message]:
+        """For a `Work`: moves the messages that are still there, and returns those that are in the target. Raises
+        OutcomeUnknown when a new address is in use by another message."""
+        there = self._existing(source_id, [move.old_address for move in moves])
+        leaving = [move for move in moves if move.old_address in there]
+        self._delete([move.old_address for move in leaving])
+        new_rows = [rows.encode(target_id, move.message) for move in leaving]
+        for _ in sql.insert(self._db, _INSERT_MESSAGES, new_rows):
+            pass
+        arrived = self._existing(target_id, [move.message.address for move in moves])
+        for move in leaving:
+            if move.message.address not in arrived:
+                raise OutcomeUnknown(_taken(move.message.address))
+        return [move.message for move in moves if move.message.address in arrived]
+
+    def _existing(self, storage_id: int, addresses: Sequence[int]) -> set[int]:
+        return existing(self._db, storage_id, addresses)
+
+    def _checkpoint(self) -> bool:
+        try:
+            busy, log, copied = self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        except sqlite3.Error:
+            return False
+        if busy or copied < log:
+            return False
+        self.wal_pages = 0
+        return True
+
+    def _roll_back(self) -> None:
+        with suppress(sqlite3.Error):
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+
+
+def existing(connection: sqlite3.Connection, storage_id: int, addresses: Sequence[int]) -> set[int]:
+    """Which of the addresses are messages of this queue."""
+    wanted = set(addresses)
+    keys = [ids.key_of(address) for address in addresses]
+    found: set[int] = set()
+    for cursor in sql.over_ids(connection, _SELECT_TAILS, keys, first=(storage_id,)):
+        found.update(ids.pack(key, tail) for key, tail in cursor)
+    return found & wanted
+
+
+def _taken(address: int) -> str:
+    return f"Address {ids.text_of(address)} is in use by another message."
+
+
+class _DiskFull(StoreUnavailable):
+    """Nothing was written for lack of space."""
