@@ -1,0 +1,174 @@
+"""The door: an HTTP server around `dispatch`, on aiohttp.
+
+    socket ─► Connection (deadlines, caps) ─► head rules ─► body within bounds ─► dispatch ─► answer
+                                               │
+                                               └ /health /ready: for operators   mounted paths: other applications
+
+aiohttp parses HTTP and nothing else: its limits, its decompression, its error pages and its cancellation of handlers
+are off or replaced. A handler is never cancelled because its client left: sends run to their end; receives ask
+`is_client_there` before they take, and what could not be written goes back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable, Mapping, Sequence
+
+from aiohttp import StreamReader, hdrs, web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http_parser import HttpRequestParser, HttpRequestParserPy, RawRequestMessage
+from multidict import CIMultiDict
+
+from cqs.api.dispatch import Dispatcher
+from cqs.api.http.body import read_body
+from cqs.api.http.bounds import DEFAULT_BOUNDS, Bounds
+from cqs.api.http.connection import Answer, Connection, Connections
+from cqs.api.http.rules import refusal
+from cqs.api.request import Reply, Request
+from cqs.api.wire_errors import HttpError
+from cqs.errors import CannotStart
+
+SERVER = "cqs"
+HEALTH_PATHS = frozenset({"/health", "/healthz"})
+READY_PATHS = frozenset({"/ready", "/readyz"})
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+_HTTP_11 = (1, 1)
+
+
+class App:
+    """Serves the API on sockets that are already bound."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        *,
+        why_not_ready: Callable[[], str] = str,
+        bounds: Bounds = DEFAULT_BOUNDS,
+        mounts: Mapping[str, web.Application] | None = None,
+    ) -> None:
+        """`why_not_ready` says what is missing, "" when calls will be served. `mounts`: applications by path prefix;
+        they serve everything below it."""
+        if HttpRequestParser is HttpRequestParserPy:
+            raise CannotStart("aiohttp runs without its C parser, which is not safe: install one of its wheels")
+        self._dispatcher = dispatcher
+        self._why_not_ready = why_not_ready
+        self._bounds = bounds
+        self._mounts = {prefix: web.AppRunner(application) for prefix, application in (mounts or {}).items()}
+        self._runner: web.ServerRunner | None = None
+        self._sweeping: asyncio.Task[None] | None = None
+        self.connections = Connections(bounds)
+
+    async def start(self, sockets: Sequence[socket.socket], *, stop_s_max: float = 10.0) -> None:
+        """Accepts from now on. `stop_s_max`: how long `stop` waits for requests that were accepted."""
+        for mount in self._mounts.values():
+            await mount.setup()
+        self._runner = web.ServerRunner(_Server(self), shutdown_timeout=stop_s_max)
+        await self._runner.setup()
+        for listening in sockets:
+            await web.SockSite(self._runner, listening).start()
+        self._sweeping = asyncio.create_task(self.connections.run(), name="connections")
+
+    async def stop(self) -> None:
+        """Accepts no more, answers what was accepted, closes. Idempotent."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._sweeping
+            self._sweeping = None
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+        for mount in self._mounts.values():
+            await mount.cleanup()
+
+    def connection(self, server: web.Server) -> Connection:
+        """A protocol for one new connection."""
+        loop = asyncio.get_running_loop()
+        return Connection(server, self.connections, self._refuse_unread, loop=loop, bounds=self._bounds)
+
+    def make_request(
+        self,
+        message: RawRequestMessage,
+        payload: StreamReader,
+        protocol: web.RequestHandler,
+        writer: AbstractStreamWriter,
+        task: asyncio.Task[None],
+    ) -> web.BaseRequest:
+        """The request as the application that will serve it wants it."""
+        if isinstance(protocol, Connection):
+            protocol.begin()
+        mount = self._mount_of(message.path)
+        if mount is not None and mount.server is not None:
+            return mount.server.request_factory(message, payload, protocol, writer, task)
+        return web.BaseRequest(message, payload, protocol, writer, task, asyncio.get_running_loop())
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answers any request."""
+        mount = self._mount_of(request.raw_path) if self._mounts else None
+        if mount is not None and mount.server is not None:
+            return await mount.server.request_handler(request)
+        if request.raw_path in HEALTH_PATHS:
+            return _operator_answer("")
+        if request.raw_path in READY_PATHS:
+            return _operator_answer(self._why_not_ready())
+        return await self._serve(request)
+
+    async def _serve(self, request: web.BaseRequest) -> Answer:
+        connection = request.protocol
+        assert isinstance(connection, Connection)
+        method = request.method.encode()
+        target = request.raw_path.encode("utf-8", "surrogateescape")
+        headers = list(request.raw_headers)
+        error = refusal(method, target, request.version >= _HTTP_11, headers, self._bounds)
+        raw = Request(method, target, headers, b"", connection.address, connection.is_client_there)
+        if error is not None:
+            return self._refuse(error, raw)
+        if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue" and connection.transport is not None:
+            connection.transport.write(_CONTINUE)
+        try:
+            body = await read_body(request.content, self._bounds)
+        except HttpError as refused:
+            return self._refuse(refused, raw)
+        raw = Request(method, target, headers, body, connection.address, connection.is_client_there)
+        return _answer_of(await self._dispatcher.dispatch(raw))
+
+    def _refuse(self, error: HttpError, request: Request) -> Answer:
+        """The connection ends with it: where the next request would begin is not known."""
+        answer = _answer_of(self._dispatcher.refuse(error, request))
+        answer.force_close()
+        return answer
+
+    def _refuse_unread(self, error: HttpError) -> Answer:
+        return self._refuse(error, Request(b"GET", b"/", []))
+
+    def _mount_of(self, path: str) -> web.AppRunner | None:
+        for prefix, mount in self._mounts.items():
+            if path.startswith(prefix) and path[len(prefix) : len(prefix) + 1] in ("", "/", "?"):
+                return mount
+        return None
+
+
+class _Server(web.Server):
+    """aiohttp's server, with our connections."""
+
+    def __init__(self, app: App) -> None:
+        super().__init__(app.handle, request_factory=app.make_request)
+        self._app = app
+
+    def __call__(self) -> web.RequestHandler:
+        return self._app.connection(self)
+
+
+def _answer_of(reply: Reply) -> Answer:
+    headers = CIMultiDict((name.decode("latin-1"), value.decode("latin-1")) for name, value in reply.headers)
+    headers[hdrs.SERVER] = SERVER
+    answer = Answer(body=reply.body, status=reply.status, headers=headers)
+    answer.undelivered = reply.undelivered
+    return answer
+
+
+def _operator_answer(problem: str) -> web.Response:
+    state = {"status": "unavailable", "reason": problem} if problem else {"status": "ok"}
+    return web.json_response(state, status=503 if problem else 200, headers={hdrs.SERVER: SERVER})

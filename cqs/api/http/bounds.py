@@ -1,0 +1,36 @@
+"""What a client may take: sizes, times and connections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cqs import limits
+
+_ESCAPED_MAX = 6
+"""Bytes of JSON that one byte of a message may need: `\\u0041`."""
+_ENVELOPE_MAX = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Times in seconds, sizes in bytes."""
+
+    body_bytes_max: int = _ESCAPED_MAX * limits.MESSAGE_SIZE_MAX + _ENVELOPE_MAX
+    headers_max: int = 64
+    header_bytes_max: int = 16_384
+    """Of the request target and all header fields together."""
+    header_s_max: float = 10.0
+    """From the connect, or from a later request's first byte, until its headers are complete."""
+    body_s_max: float = 60.0
+    body_grace_s: float = 10.0
+    """After which a body must have come at `body_rate_min` bytes a second."""
+    body_rate_min: int = 1_000
+    idle_s_max: float = 75.0
+    """Between two requests of a connection."""
+    linger_s_max: float = 2.0
+    """How long what a refused client still sends is read away, so that it gets to read why."""
+    connections_max: int = 10_000
+    connections_per_address_max: int = 10_000
+
+
+DEFAULT_BOUNDS = Bounds()

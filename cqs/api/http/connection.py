@@ -1,0 +1,187 @@
+"""Connections with deadlines and a bound on their number, which aiohttp alone does not have.
+
+    connect ──► head awaited ──► request served ──► idle ──► head awaited ──► …
+                 header_s_max     body: see body.py   idle_s_max
+                 then 408, or     the answer: as long
+                 silence if silent  as it takes
+
+Nothing is timed per request: a connection only notes since when it waits for a head, and one sweep looks at all of
+them. An answer that could not be written is told to whoever asked to hear of it (`Answer.undelivered`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+from aiohttp.http_exceptions import LineTooLong
+
+from cqs.api.http.bounds import Bounds
+from cqs.api.wire_errors import BadRequest, HttpError, RequestHeaderFieldsTooLarge
+
+SWEEPS_PER_DEADLINE = 4
+SWEEP_S_MAX = 1.0
+_TIMED_OUT = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+_FULL = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n"
+_TOO_MANY = "Too many headers"
+"""How aiohttp's parser begins its one error that has no class of its own."""
+_log = logging.getLogger("cqs.http")
+
+
+class Answer(web.Response):
+    """A response whose fate somebody may want to know."""
+
+    undelivered: Callable[[], Awaitable[None]] | None = None
+
+
+class Connections:
+    """All open connections of a process: how many, from where, and which have waited too long."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+        self._open: set[Connection] = set()
+        self._by_address: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def admit(self, connection: Connection) -> bool:
+        """Counts the connection, unless there are too many."""
+        bounds = self._bounds
+        address = connection.address
+        if len(self._open) >= bounds.connections_max:
+            return False
+        if self._by_address[address] >= bounds.connections_per_address_max:
+            return False
+        self._open.add(connection)
+        self._by_address[address] += 1
+        return True
+
+    def leave(self, connection: Connection) -> None:
+        """Idempotent."""
+        if connection not in self._open:
+            return
+        self._open.discard(connection)
+        self._by_address[connection.address] -= 1
+        if not self._by_address[connection.address]:
+            del self._by_address[connection.address]
+
+    async def run(self) -> None:
+        """Closes connections that have waited for a head too long, for ever."""
+        period_s = min(SWEEP_S_MAX, self._bounds.header_s_max / SWEEPS_PER_DEADLINE)
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(period_s)
+            self.sweep(loop.time())
+
+    def sweep(self, now_s: float) -> None:
+        """Closes the connections whose head is overdue."""
+        oldest_s = now_s - self._bounds.header_s_max
+        for connection in [one for one in self._open if one.waiting_since_s is not None]:
+            if connection.waiting_since_s is not None and connection.waiting_since_s < oldest_s:
+                connection.cut()
+
+
+class Connection(web.RequestHandler):
+    """One client's connection."""
+
+    __slots__ = ("_connections", "_has_heard", "_is_busy", "_refuse", "address", "waiting_since_s")
+
+    def __init__(
+        self,
+        server: web.Server,
+        connections: Connections,
+        refuse: Callable[[HttpError], Answer],
+        *,
+        loop: asyncio.AbstractEventLoop,
+        bounds: Bounds,
+    ) -> None:
+        super().__init__(
+            server,
+            loop=loop,
+            keepalive_timeout=bounds.idle_s_max,
+            logger=_log,
+            access_log=None,  # type: ignore[arg-type]
+            max_line_size=bounds.header_bytes_max,
+            max_field_size=bounds.header_bytes_max,
+            max_headers=bounds.headers_max,
+            lingering_time=bounds.linger_s_max,
+            auto_decompress=False,
+        )
+        self._connections = connections
+        self._refuse = refuse
+        self._is_busy = False
+        self._has_heard = False
+        self.address = ""
+        self.waiting_since_s: float | None = None
+
+    def is_client_there(self) -> bool:
+        transport = self.transport
+        return transport is not None and not transport.is_closing()
+
+    def begin(self) -> None:
+        """A head is complete; its request is being served."""
+        self._is_busy = True
+        self.waiting_since_s = None
+
+    def cut(self) -> None:
+        """Ends a connection whose head is overdue."""
+        if self.transport is not None and self._has_heard:
+            self.transport.write(_TIMED_OUT)
+        self.force_close()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        peer = transport.get_extra_info("peername")
+        self.address = peer[0] if isinstance(peer, tuple) else ""
+        if self._connections.admit(self):
+            self.waiting_since_s = self._loop.time()
+            super().connection_made(transport)
+            return
+        self.force_close()
+        if isinstance(transport, asyncio.WriteTransport):
+            transport.write(_FULL)
+        transport.close()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._connections.leave(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._has_heard = True
+        if self.waiting_since_s is None and not self._is_busy:
+            self.waiting_since_s = self._loop.time()
+        super().data_received(data)
+
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        undelivered = resp.undelivered if isinstance(resp, Answer) else None
+        is_lost = True
+        try:
+            finished, is_lost = await super().finish_response(request, resp, start_time)
+            return finished, is_lost
+        finally:
+            if undelivered is not None and (is_lost or not self.is_client_there()):
+                await asyncio.shield(asyncio.ensure_future(_told(undelivered)))
+            self._is_busy = self._has_heard = False
+
+    def handle_error(
+        self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
+    ) -> web.StreamResponse:
+        """What the parser could not read. Logged at debug: strangers knock."""
+        if status >= 500:
+            _log.error("request_handler_failed", exc_info=exc)
+        else:
+            _log.debug("bad request from %s: %s", self.address, message)
+        is_too_large = isinstance(exc, LineTooLong) or _TOO_MANY in (message or "")
+        return self._refuse(RequestHeaderFieldsTooLarge() if is_too_large else BadRequest("Not a valid HTTP request."))
+
+
+async def _told(undelivered: Callable[[], Awaitable[None]]) -> None:
+    try:
+        await undelivered()
+    except Exception as error:
+        _log.warning("an undelivered answer could not be taken back: %s", error)
