@@ -117,6 +117,19 @@ async def test_change_with_a_lost_answer_is_in_force_when_the_store_has_it() -> 
     assert bench.engine.registry.find(queue.key) == changed
 
 
+async def test_unknown_outcome_shows_what_another_node_did_instead() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders")
+    theirs = msgspec.structs.replace(queue, version=1, generation=1)
+    await bench.store.save(theirs)
+    bench.store.fail("save", OutcomeUnknown("lost answer"))
+
+    with pytest.raises(OutcomeUnknown):
+        await queues.change_settings(bench.engine, queue, {"delay_ms": 3_000})
+
+    assert bench.engine.registry.find(queue.key) == theirs
+
+
 async def test_type_of_a_queue_does_not_change() -> None:
     bench = await make_bench()
     standard, fifo = await bench.create("orders"), await bench.create("orders.fifo")

@@ -1,4 +1,4 @@
-"""The 60 seconds between purges, purges beside others, and the end of a queue."""
+"""Creates and purges beside each other, the 60 seconds between purges, and the end of a queue."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from cqs.cache.interface import Residency
+from cqs.cache.interface import Residency, Shard
 from cqs.errors import (
     CacheUnavailable,
     OutcomeUnknown,
@@ -22,6 +22,23 @@ from cqs.service.receive import ReceiveRequest, receive
 from tests.engine import make_bench, until
 
 LAX = Tuning(is_purge_wait_on=False)
+
+
+async def test_lost_race_to_create_leaves_no_shard_behind() -> None:
+    bench = await make_bench()
+    bench.store.slow("create")
+    begun: list[Shard] = []
+    begin_fill = bench.cache.begin_fill
+
+    async def begin_and_tell(shard: Shard) -> int | None:
+        begun.append(shard)
+        return await begin_fill(shard)
+
+    bench.cache.begin_fill = begin_and_tell  # type: ignore[method-assign]
+    queue, _ = await asyncio.gather(bench.create("orders"), bench.create("orders"))
+
+    (lost,) = [shard for shard in begun if shard != shard_of(queue)]
+    assert (await bench.cache.state(lost)).residency is Residency.ABSENT
 
 
 async def test_purge_waits_sixty_seconds() -> None:
