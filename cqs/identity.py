@@ -80,6 +80,18 @@ class Identities(msgspec.Struct, frozen=True, kw_only=True):
     keys: tuple[AccessKey, ...] = ()
 
 
+class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
+    """When, from where and how a request came: what the conditions of a policy may ask for. None = not told."""
+
+    now_ms: int = 0
+    source_ip: str | None = None
+    is_secure: bool = False
+    """Over TLS."""
+    user_agent: str | None = None
+    referer: str | None = None
+    source_arn: str | None = None
+
+
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """Who makes a request."""
 
@@ -88,6 +100,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     user_id: str = ""
     role: Role = Role.OPERATOR
     key_id: str = ""
+    circumstances: Circumstances = Circumstances()
+    """Filled in where policies are evaluated."""
 
     @property
     def arn(self) -> str:

@@ -1,0 +1,58 @@
+"""Whether a caller may do an action to a queue: role and policy together.
+
+    whose queue       may, if
+    own account       the role has the action, and no statement denies it
+    another account   the role has it, the action can be given away at all, and the policy allows it
+                      (else the queue does not exist, unless the policy gives the caller something)
+
+A role is a ceiling: no policy lets a read-only user change anything. A stored policy that can't be read gives nothing
+to other accounts, and denies nothing to the owner, who must be able to mend it.
+"""
+
+from __future__ import annotations
+
+from cqs.errors import AccessDenied, QueueDoesNotExist
+from cqs.identity import Caller
+from cqs.queue import Queue
+from cqs.service.policy import Verdict
+from cqs.service.policy_actions import OWNER_ONLY, is_in_role, permission_of
+from cqs.service.policy_reader import read_stored
+
+
+def authorize_queue(caller: Caller, action: str, queue: Queue) -> None:
+    """Returns when the caller may. Raises AccessDenied, or QueueDoesNotExist."""
+    permission = permission_of(action)
+    text = queue.settings.policy
+    policy = read_stored(text) if text else None
+    verdict = policy.verdict(caller, permission, queue.arn) if policy is not None else Verdict.SILENT
+    is_in = is_in_role(caller.role, permission)
+    if caller.account == queue.account:
+        if verdict is Verdict.DENIED:
+            raise _denied(caller, permission, queue.arn, "with an explicit deny in a resource-based policy")
+        if not is_in:
+            raise _denied(caller, permission, queue.arn, f"because the role {caller.role.value} does not allow it")
+        return
+    if verdict is Verdict.ALLOWED and is_in and permission not in OWNER_ONLY:
+        return
+    if policy is None or not policy.allows_something_to(caller):
+        raise QueueDoesNotExist
+    why = (
+        "with an explicit deny in a resource-based policy"
+        if verdict is Verdict.DENIED
+        else f"because no resource-based policy allows the sqs:{permission.lower()} action"
+    )
+    raise _denied(caller, permission, queue.arn, why)
+
+
+def authorize_account(caller: Caller, action: str) -> None:
+    """For actions on no queue that exists: CreateQueue, ListQueues. Raises AccessDenied."""
+    permission = permission_of(action)
+    if not is_in_role(caller.role, permission):
+        resource = f"arn:aws:sqs:*:{caller.account}:*"
+        raise _denied(caller, permission, resource, f"because the role {caller.role.value} does not allow it")
+
+
+def _denied(caller: Caller, permission: str, resource: str, why: str) -> AccessDenied:
+    return AccessDenied(
+        f"User: {caller.arn} is not authorized to perform: sqs:{permission.lower()} on resource: {resource} {why}"
+    )

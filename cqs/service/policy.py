@@ -1,0 +1,81 @@
+"""A queue's policy, and what it says to a request. Pure.
+
+    any Deny that applies            → denied, whatever else is there
+    else any Allow that applies      → allowed
+    else                             → silent: only the owner's account may
+
+A statement applies when it names the caller, the action and the queue, and all its conditions hold; the order of
+statements means nothing. Reading a policy's text, with all that is refused there, is `cqs.service.policy_reader`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from cqs.identity import Caller
+from cqs.service.glob import Glob
+from cqs.service.policy_conditions import Condition
+
+
+class Verdict(Enum):
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    SILENT = "silent"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Whom a statement names: everybody, an account with all its users, or one ARN."""
+
+    account: str = ""
+    arn: str = ""
+    is_everybody: bool = False
+
+    def covers(self, caller: Caller) -> bool:
+        if self.is_everybody:
+            return True
+        return caller.account == self.account if self.account else caller.arn == self.arn
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """`actions` are lower-case patterns without their "sqs:". The is_not… turn the list before them round."""
+
+    is_allow: bool
+    principals: tuple[Principal, ...]
+    actions: tuple[Glob, ...]
+    resources: tuple[Glob, ...]
+    conditions: tuple[Condition, ...] = ()
+    is_not_principal: bool = False
+    is_not_action: bool = False
+    is_not_resource: bool = False
+    sid: str = ""
+
+    def names(self, caller: Caller) -> bool:
+        return any([one.covers(caller) for one in self.principals]) is not self.is_not_principal
+
+    def applies(self, caller: Caller, permission: str, resource: str) -> bool:
+        action = permission.lower()
+        return (
+            self.names(caller)
+            and any([pattern.matches(action) for pattern in self.actions]) is not self.is_not_action
+            and any([pattern.matches(resource) for pattern in self.resources]) is not self.is_not_resource
+            and all(condition.holds(caller) for condition in self.conditions)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    statements: tuple[Statement, ...]
+
+    def verdict(self, caller: Caller, permission: str, resource: str) -> Verdict:
+        """What it says to the caller doing `permission` ("SendMessage") to the queue with the ARN `resource`."""
+        applying = [one.is_allow for one in self.statements if one.applies(caller, permission, resource)]
+        if not applying:
+            return Verdict.SILENT
+        return Verdict.ALLOWED if all(applying) else Verdict.DENIED
+
+    def allows_something_to(self, caller: Caller) -> bool:
+        """Whether an Allow names the caller: such a one may be told that the queue exists."""
+        return any(one.is_allow and one.names(caller) for one in self.statements)
