@@ -104,23 +104,33 @@ class _Stop:
 
 
 async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket]) -> int:
-    config = loaded.config
     stop = _Stop()
     clock = SystemClock()
-    store = _store_of(config.storage, clock)
+    store = _store_of(loaded.config.storage, clock)
     await store.open()
     try:
-        engine = await _engine_of(config, store, clock)
-        if not await stop.cuts(_fill(engine, loaded)):
-            async with asyncio.TaskGroup() as loops:
-                tasks = [loops.create_task(loop(engine)) for loop in (revisibility.run, move_tasks.run)]
-                await _accept(engine, loaded, sockets, stop)
-                for task in tasks:
-                    task.cancel()
+        engine = await _engine_of(loaded.config, store, clock)
+        is_cut = await stop.cuts(_fill(engine, loaded))
+        code = 0 if is_cut else await _run(engine, loaded, sockets, stop)
         await engine.background.drain()
     finally:
         await store.close()
     _log.info("stopped")
+    return code
+
+
+async def _run(engine: Engine, loaded: Loaded[Config], sockets: Sequence[socket.socket], stop: _Stop) -> int:
+    """Serves beside the loops; 0, or 1 when one of them died."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            loops = [group.create_task(loop(engine)) for loop in (revisibility.run, move_tasks.run)]
+            await _accept(engine, loaded, sockets, stop)
+            for loop in loops:
+                loop.cancel()
+    except ExceptionGroup as died:
+        for error in died.exceptions:
+            _log.critical("loop_died", exc_info=error)
+        return 1
     return 0
 
 
@@ -141,11 +151,13 @@ async def _accept(engine: Engine, loaded: Loaded[Config], sockets: Sequence[sock
     gc.collect()
     gc.freeze()
     await app.start(sockets, stop_s_max=bounds.stop_timeout_ms / 1_000)
-    _tell(engine, loaded, sockets[0].getsockname()[1])
-    await stop.requested.wait()
-    _log.info("stopping", polls=len(engine.waiters), connections=len(app.connections))
-    engine.waiters.end_all()
-    await app.stop()
+    try:
+        _tell(engine, loaded, sockets[0].getsockname()[1])
+        await stop.requested.wait()
+    finally:
+        _log.info("stopping", polls=len(engine.waiters), connections=len(app.connections))
+        engine.waiters.end_all()
+        await app.stop()
 
 
 async def _fill(engine: Engine, loaded: Loaded[Config]) -> None:

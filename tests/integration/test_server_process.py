@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -13,9 +16,9 @@ from typing import Any
 import pytest
 
 from cqs import __version__
-from tests.integration.process import refused, serving
+from tests.integration.process import ROOT, Served, refused, serving
 
-FIRST_SIGNAL_COUNTS_S = 1.2
+SECOND_SIGNAL_AFTER_S = 1.3
 """Longer than the server takes two signals for one."""
 
 
@@ -94,6 +97,49 @@ def test_signal_heard_twice_at_once_is_one_request(data: str) -> None:
         code, _ = server.stop()
 
     assert code == 0
+
+
+def half_a_request(server: Served) -> socket.socket:
+    """A connection whose request never comes to its end."""
+    host, port = server.endpoint.removeprefix("http://").split(":")
+    connection = socket.create_connection((host, int(port)))
+    connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+    server.get("/health")
+    return connection
+
+
+def test_client_that_never_ends_its_request_does_not_keep_the_server(data: str) -> None:
+    with serving("--data-dir", data, "--stop-timeout", "1s") as server, half_a_request(server):
+        started_s = time.monotonic()
+        code, rest = server.stop()
+
+    assert code == 0
+    assert time.monotonic() - started_s < 6
+    assert "died" not in rest
+
+
+def test_second_signal_ends_the_server_at_once(data: str) -> None:
+    with serving("--data-dir", data, "--stop-timeout", "10m") as server, half_a_request(server):
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(SECOND_SIGNAL_AFTER_S)
+        code, _ = server.stop()
+
+    assert code == 128 + signal.SIGTERM
+
+
+def test_server_ends_when_one_of_its_loops_dies() -> None:
+    code = (
+        "import asyncio, sys; from cqs.service import revisibility; from cqs.cli import main\n"
+        "async def die(engine): await asyncio.sleep(0.1); raise KeyError('a body')\n"
+        "revisibility.run = die; sys.argv = ['cqs', 'serve', '--in-memory', '--port', '0']; main()"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, cwd=ROOT)
+
+    assert done.returncode == 1
+    assert '"event":"loop_died","error":"KeyError"' in done.stdout
+    assert '"event":"stopped"' in done.stdout
+    assert "a body" not in done.stdout + done.stderr
 
 
 def test_what_was_answered_is_there_after_a_restart(data: str) -> None:
