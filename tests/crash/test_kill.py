@@ -1,0 +1,129 @@
+"""The server is killed with SIGKILL at random moments under load and started again on the same data. Every message is
+accounted for: acknowledged sends are received in the end with the right checksum, deleted messages never return,
+receive counts, FIFO order and deduplication windows hold. CRASH_SEED repeats a run's choices."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.crash.ledger import REPEAT_S_MAX, Ledger
+from tests.crash.load import Load
+from tests.crash.raw_client import RawClient
+from tests.sdk.server_process import ServerProcess
+
+ROUNDS = 7
+ROUND_S_MIN, ROUND_S_MAX = 0.3, 4.0
+DRAIN_S_MAX = 40.0
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ServerProcess]:
+    server = ServerProcess(tmp_path / "data")
+    server.start()
+    yield server
+    server.kill()
+
+
+async def create(port: int, name: str, **attributes: str) -> str:
+    async with RawClient(port) as client:
+        return str((await client.call("CreateQueue", QueueName=name, Attributes=attributes))["QueueUrl"])
+
+
+async def load_until_killed(server: ServerProcess, loads: list[Load], after_s: float) -> None:
+    """Runs the load, kills the server under it, and waits until every client has noticed."""
+    fifo_groups = [["a", "b", "c"], ["d", "e", "f"]]
+    async with asyncio.TaskGroup() as tasks:
+        for load in loads:
+            for groups in fifo_groups:
+                tasks.create_task(load.send(server.port, groups))
+            for _ in range(3):
+                tasks.create_task(load.receive(server.port))
+        await asyncio.sleep(after_s)
+        killed_s = time.monotonic()
+        for load in loads:
+            load.ledger.kills_s.append(killed_s)
+        await asyncio.to_thread(server.kill)
+
+
+@pytest.mark.timeout(180)
+async def test_nothing_acknowledged_is_lost_and_nothing_deleted_returns(server: ServerProcess) -> None:
+    seed = int(os.environ.get("CRASH_SEED") or random.SystemRandom().randrange(10**9))
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    standard = Load(Ledger("standard", False), await create(server.port, "standard"), rng)
+    fifo = Load(Ledger("fifo", True), await create(server.port, "fifo.fifo", FifoQueue="true"), rng)
+    loads = [standard, fifo]
+    for _ in range(ROUNDS):
+        await load_until_killed(server, loads, rng.uniform(ROUND_S_MIN, ROUND_S_MAX))
+        await asyncio.to_thread(server.start)
+        await fifo.repeat_sends(server.port)
+    await asyncio.gather(*(load.drain(server.port, DRAIN_S_MAX) for load in loads for _ in range(3)))
+    for load in loads:
+        print(summary(load.ledger))
+    for load in loads:
+        assert load.ledger.violations == []
+        assert load.ledger.lost() == []
+        assert sum(entry.is_acknowledged for entry in load.ledger.entries.values()) > 100
+        assert sum(entry.deleted_s is not None for entry in load.ledger.entries.values()) > 100
+
+
+def summary(ledger: Ledger) -> str:
+    entries = ledger.entries.values()
+    in_time = sum(before_s <= REPEAT_S_MAX for before_s in ledger.repeats_s)
+    return (
+        f"{ledger.name}: kills {len(ledger.kills_s)} acknowledged {sum(e.is_acknowledged for e in entries)} "
+        f"deleted {sum(e.deleted_s is not None for e in entries)} lost {len(ledger.lost())} "
+        f"violations {len(ledger.violations)} repeated {len(ledger.repeats_s)} "
+        f"({in_time} received within {REPEAT_S_MAX * 1000:.0f} ms before a kill, "
+        f"earliest {max(ledger.repeats_s, default=0) * 1000:.0f} ms)"
+    )
+
+
+@pytest.mark.parametrize("name", ["standard", "fifo.fifo"])
+async def test_messages_in_flight_stay_hidden_until_their_own_time(server: ServerProcess, name: str) -> None:
+    hidden_s = 4
+    fifo = {"MessageGroupId": "g", "MessageDeduplicationId": "d"} if name.endswith(".fifo") else {}
+    url = await create(server.port, name, **({"FifoQueue": "true"} if fifo else {}))
+    async with RawClient(server.port) as client:
+        await client.call("SendMessage", QueueUrl=url, MessageBody="held", **fifo)
+        received_s = time.monotonic()
+        received = await client.call("ReceiveMessage", QueueUrl=url, VisibilityTimeout=hidden_s)
+        await asyncio.sleep(0.5)
+    await asyncio.to_thread(server.kill)
+    await asyncio.to_thread(server.start)
+    async with RawClient(server.port) as client:
+        assert not (await client.call("ReceiveMessage", QueueUrl=url)).get("Messages")
+        again = await client.call(
+            "ReceiveMessage", QueueUrl=url, WaitTimeSeconds=20, AttributeNames=["ApproximateReceiveCount"]
+        )
+        assert time.monotonic() - received_s >= hidden_s - 0.05
+        (message,) = again["Messages"]
+        assert message["MessageId"] == received["Messages"][0]["MessageId"]
+        assert message["Attributes"]["ApproximateReceiveCount"] == "2"
+
+
+async def test_changed_visibility_and_delays_hold_over_a_kill(server: ServerProcess) -> None:
+    url = await create(server.port, "queue")
+    async with RawClient(server.port) as client:
+        await client.call("SendMessage", QueueUrl=url, MessageBody="extended")
+        received = await client.call("ReceiveMessage", QueueUrl=url, VisibilityTimeout=1)
+        handle = received["Messages"][0]["ReceiptHandle"]
+        await client.call("ChangeMessageVisibility", QueueUrl=url, ReceiptHandle=handle, VisibilityTimeout=600)
+        await client.call("SendMessage", QueueUrl=url, MessageBody="delayed", DelaySeconds=600)
+    await asyncio.to_thread(server.kill)
+    await asyncio.to_thread(server.start)
+    async with RawClient(server.port) as client:
+        assert not (await client.call("ReceiveMessage", QueueUrl=url, WaitTimeSeconds=2)).get("Messages")
+        told = await client.call("GetQueueAttributes", QueueUrl=url, AttributeNames=["All"])
+        assert told["Attributes"]["ApproximateNumberOfMessagesNotVisible"] == "1"
+        assert told["Attributes"]["ApproximateNumberOfMessagesDelayed"] == "1"
+        await client.call("DeleteMessage", QueueUrl=url, ReceiptHandle=handle)
+        told = await client.call("GetQueueAttributes", QueueUrl=url, AttributeNames=["All"])
+        assert told["Attributes"]["ApproximateNumberOfMessagesNotVisible"] == "0"

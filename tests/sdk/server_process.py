@@ -1,0 +1,80 @@
+"""A real server in its own process: started as a user would, stopped by SIGTERM, or killed outright."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.request import urlopen
+
+_ROOT = Path(__file__).parents[2]
+_ENDPOINT = re.compile(r"http://127\.0\.0\.1:(\d+)")
+_START_S_MAX = 30.0
+_STOP_S_MAX = 20.0
+
+
+class ServerProcess:
+    """`cqs serve` on a data directory and a port that the system chose; `restart` keeps both."""
+
+    def __init__(self, data_dir: Path, *options: str) -> None:
+        self._data_dir = data_dir
+        self._options = options
+        self._log_path = data_dir.with_name(data_dir.name + ".log")
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def log(self) -> str:
+        return self._log_path.read_text(errors="replace")
+
+    def start(self) -> None:
+        """Returns when the server says that it is ready."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("CQS_")}
+        environment["PYTHONUNBUFFERED"] = "1"
+        command = [sys.executable, "-m", "cqs", "serve", "--port", str(self.port), "--data-dir", str(self._data_dir)]
+        with self._log_path.open("wb") as log:
+            self._process = subprocess.Popen(
+                [*command, *self._options], stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=_ROOT, env=environment
+            )
+        give_up = time.monotonic() + _START_S_MAX
+        while not self._is_ready():
+            if self._process.poll() is not None or time.monotonic() > give_up:
+                self.kill()
+                raise AssertionError(f"the server did not start:\n{self.log}")
+            time.sleep(0.02)
+
+    def stop(self) -> int:
+        """Ends the server as an operator would; its exit status."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            return self._process.wait(_STOP_S_MAX)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"the server did not stop on SIGTERM:\n{self.log}") from None
+
+    def kill(self) -> None:
+        """SIGKILL: nothing is flushed, nobody is told."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+
+    def _is_ready(self) -> bool:
+        if self.port == 0:
+            endpoint = _ENDPOINT.search(self.log)
+            if endpoint is None:
+                return False
+            self.port = int(endpoint.group(1))
+        try:
+            with urlopen(f"{self.url}/ready", timeout=5) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            return False
