@@ -34,6 +34,8 @@ class Role(StrEnum):
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True):
+    """Owns queues. `account_id` is twelve digits."""
+
     account_id: str
     name: str = ""
     created_ms: int
@@ -41,6 +43,8 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class User(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody, or some program, of an account."""
+
     name: str
     account: str
     role: Role
@@ -61,6 +65,8 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AccessKey(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user signs requests with."""
+
     key_id: str
     user: str
     sealed: bytes

@@ -54,11 +54,13 @@ def query_pairs(query: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def canonical_query(pairs: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Encoded anew by RFC 3986, then sorted by name, then value."""
     encoded = sorted((quote(name, safe="~"), quote(value, safe="~")) for name, value in pairs)
     return "&".join([f"{name}={value}" for name, value in encoded]).encode()
 
 
 def canonical_path(path: bytes) -> bytes:
+    """Dots and double slashes resolved, then each segment, encoded by the client already, encoded once more."""
     if path == b"/" or _PLAIN_PATH.fullmatch(path):
         return path
     kept: list[bytes] = []

@@ -67,6 +67,8 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
+    """All statements of a queue's policy."""
+
     statements: tuple[Statement, ...]
 
     def verdict(self, caller: Caller, permission: str, resource: str) -> Verdict:

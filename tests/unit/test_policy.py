@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import random
 import re
 import tomllib
-from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -16,19 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cqs import limits
-from cqs.errors import AccessDenied, InvalidAttributeValue, QueueDoesNotExist
-from cqs.identity import Caller, Circumstances, Role
-from cqs.queue import Queue, Settings
-from cqs.service import permissions, policy_actions
-from cqs.service.access import authorize_account, authorize_queue
+from cqs.errors import InvalidAttributeValue
+from cqs.identity import Caller
+from cqs.service import policy_actions
 from cqs.service.glob import Glob
 from cqs.service.policy import Verdict
 from cqs.service.policy_conditions import OPERATORS
 from cqs.service.policy_keys import KEYS
 from cqs.service.policy_reader import PATTERN_LENGTH_MAX, read, read_stored
-
-OWNER = "111122223333"
-QUEUE_ARN = f"arn:aws:sqs:us-east-1:{OWNER}:orders"
+from tests.unit.policy_callers import OWNER, QUEUE_ARN, caller_of
 
 
 class Said(msgspec.Struct):
@@ -54,25 +48,6 @@ TABLE = msgspec.convert(
     tomllib.loads((Path(__file__).parents[1] / "data/policy_cases.toml").read_text(encoding="utf-8")), Table
 )
 CASES = [(said, *case) for said in TABLE.policy for case in said.cases]
-
-
-def caller_of(text: str, circumstances: str = "") -> Caller:
-    """`user@account` or `account`, in circumstances like "tls ip=10.0.0.1 now=2026-11-27T12:00:00Z"."""
-    user, _, account = text.rpartition("@")
-    told = dict(word.partition("=")[::2] for word in circumstances.split())
-    now = datetime.fromisoformat(told.get("now", "2026-11-27T12:00:00Z"))
-    return Caller(
-        account=account,
-        user=user,
-        circumstances=Circumstances(
-            now_ms=int(now.timestamp() * 1_000) + 999,
-            source_ip=told.get("ip"),
-            is_secure="tls" in told,
-            user_agent=told.get("ua"),
-            referer=told.get("ref"),
-            source_arn=told.get("arn"),
-        ),
-    )
 
 
 @pytest.mark.parametrize(
@@ -203,118 +178,3 @@ def test_glob_never_tries_a_piece_twice() -> None:
     pattern, text = "*a" * 500 + "*b", "a" * 16_000
 
     assert not Glob(pattern).matches(text)  # with backtracking this line would never end
-
-
-def queue_with(*statements: dict[str, object], account: str = OWNER) -> Queue:
-    policy = json.dumps({"Version": "2012-10-17", "Statement": list(statements)}) if statements else ""
-    return Queue(
-        account=account,
-        name="orders",
-        region="us-east-1",
-        uid=1,
-        created_ms=0,
-        modified_ms=0,
-        settings=Settings(policy=policy),
-    )
-
-
-def grant(
-    effect: str = "Allow", principal: object = "*", action: object = "sqs:*", **more: object
-) -> dict[str, object]:
-    return {"Effect": effect, "Principal": principal, "Action": action, "Resource": "*", **more}
-
-
-ALICE, BOB = caller_of(f"alice@{OWNER}"), caller_of("bob@222233334444")
-
-
-def test_owner_may_everything_without_a_policy_and_others_do_not_see_the_queue() -> None:
-    for action in sorted(policy_actions.ALL | policy_actions.PERMISSION_OF_BATCH.keys()):
-        authorize_queue(ALICE, action, queue_with())
-        with pytest.raises(QueueDoesNotExist, match=r"^The specified queue does not exist\.$"):
-            authorize_queue(BOB, action, queue_with())
-
-
-def test_policy_lets_another_account_in_for_what_it_names_only() -> None:
-    queue = queue_with(grant(principal={"AWS": "222233334444"}, action="sqs:SendMessage"))
-
-    authorize_queue(BOB, "SendMessage", queue)
-    authorize_queue(BOB, "SendMessageBatch", queue)
-    with pytest.raises(AccessDenied) as refused:
-        authorize_queue(BOB, "ReceiveMessage", queue)
-    assert str(refused.value) == (
-        "User: arn:aws:iam::222233334444:user/bob is not authorized to perform: sqs:receivemessage on resource: "
-        f"{QUEUE_ARN} because no resource-based policy allows the sqs:receivemessage action"
-    )
-    with pytest.raises(QueueDoesNotExist):
-        authorize_queue(caller_of("eve@999988887777"), "SendMessage", queue)
-
-
-@pytest.mark.parametrize("action", sorted(policy_actions.OWNER_ONLY))
-def test_no_policy_gives_away_what_only_the_owner_may(action: str) -> None:
-    with pytest.raises(AccessDenied):
-        authorize_queue(BOB, action, queue_with(grant()))
-
-
-@pytest.mark.parametrize("action", sorted(policy_actions.GRANTABLE))
-def test_everything_else_can_be_given_away(action: str) -> None:
-    authorize_queue(BOB, action, queue_with(grant()))
-
-
-def test_explicit_deny_holds_for_the_owner_too() -> None:
-    queue = queue_with(grant(), grant("Deny", action="sqs:PurgeQueue"))
-
-    authorize_queue(ALICE, "SendMessage", queue)
-    with pytest.raises(AccessDenied, match="with an explicit deny in a resource-based policy"):
-        authorize_queue(ALICE, "PurgeQueue", queue)
-
-
-def test_denied_stranger_is_not_told_that_the_queue_exists() -> None:
-    with pytest.raises(QueueDoesNotExist):
-        authorize_queue(BOB, "SendMessage", queue_with(grant("Deny")))
-
-
-def test_read_only_user_changes_nothing_whatever_the_policy_says() -> None:
-    probe = msgspec.structs.replace(ALICE, user="probe", role=Role.READ_ONLY)
-    queue = queue_with(grant())
-    may = set()
-    for action in policy_actions.ALL:
-        try:
-            authorize_queue(probe, action, queue)
-        except AccessDenied:
-            continue
-        may.add(action)
-
-    assert may == {
-        "GetMessage", "GetNodeStatistics", "GetQueueAttributes", "GetQueueUrl", "HealthCheck",
-        "ListDeadLetterSourceQueues", "ListMessageMoveTasks", "ListQueueTags", "ListQueues", "PeekMessages",
-    }  # fmt: skip
-    authorize_account(probe, "ListQueues")
-    authorize_account(ALICE, "CreateQueue")
-    with pytest.raises(AccessDenied, match="the role read_only does not allow it"):
-        authorize_account(probe, "CreateQueue")
-    with pytest.raises(AccessDenied):
-        authorize_queue(msgspec.structs.replace(BOB, role=Role.READ_ONLY), "SendMessage", queue)
-
-
-def test_unreadable_stored_policy_gives_others_nothing_and_leaves_the_owner_to_mend_it() -> None:
-    queue = msgspec.structs.replace(queue_with(), settings=Settings(policy='{"Version":"1999"}'))
-
-    authorize_queue(ALICE, "SetQueueAttributes", queue)
-    with pytest.raises(QueueDoesNotExist):
-        authorize_queue(BOB, "SendMessage", queue)
-
-
-def test_actions_that_add_permission_takes_are_those_that_policies_give_away() -> None:
-    extensions = {"PeekMessages", "GetMessage", "ResendMessage", "HealthCheck", "GetNodeStatistics"}
-
-    assert permissions.GRANTABLE - {"*"} == policy_actions.GRANTABLE - extensions
-    assert policy_actions.OWNER_ONLY - extensions == permissions.OWNER_ONLY
-
-
-def test_every_pair_of_callers_and_accounts_is_kept_apart() -> None:
-    accounts = ["111122223333", "222233334444"]
-    for mine, other in itertools.permutations(accounts):
-        caller = caller_of(f"user@{mine}")
-        authorize_queue(caller, "ReceiveMessage", queue_with(account=mine))
-        with pytest.raises(QueueDoesNotExist):
-            authorize_queue(caller, "ReceiveMessage", queue_with(account=other))
