@@ -169,6 +169,10 @@ class Claims:
                 del self._pending[pending.key]
                 pending.wake()
 
+    def release_all(self) -> None:
+        """The store closes: nobody shall wait for ever."""
+        self.release(list(self._pending_by_address))
+
     def load(self, key: Key, held: Held) -> None:
         """A confirmed claim read from the store, in order of expiry."""
         self._confirmed[key] = held

@@ -50,6 +50,7 @@ class MemoryStore:
 
     async def close(self) -> None:
         self._is_open = False
+        self._claims.release_all()
 
     async def highest_address(self) -> int:
         self._check_open()

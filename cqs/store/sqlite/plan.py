@@ -22,7 +22,7 @@ class Plan:
     def __init__(self, jobs: Sequence[Job], tombstones: Tombstones) -> None:
         self.results: list[Result | Exception] = [None] * len(jobs)
         self.rows: list[rows.Row] = []
-        self.place_of: dict[int, int] = {}
+        self._starts: list[tuple[int, int]] = []
         self.claims: list[tuple[int, int, int, int, int, str, str]] = []
         self.deleted: list[int] = []
         self.leases: list[Lease] = []
@@ -46,13 +46,18 @@ class Plan:
             failure.__cause__ = error
             self.results[place] = failure
             return
+        self._starts.append((len(self.rows), place))
         self.rows += encoded
         for row in encoded:
-            self.place_of[row[0]] = place
-            self._bytes += len(row[9])
+            self._bytes += len(row[-1])
         for (storage_id, scope, dedup_id), held in job.claims:
             key, tail = ids.key_of(held.address), ids.tail_of(held.address)
             self.claims.append((key, storage_id, tail, held.sequence, held.expires_ms, scope, dedup_id))
+
+    def place_of(self, row: rows.Row) -> int:
+        """The place of the job that appends the row."""
+        index = self.rows.index(row)
+        return next(place for start, place in reversed(self._starts) if start <= index)
 
     @property
     def has_anything(self) -> bool:

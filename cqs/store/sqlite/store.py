@@ -99,6 +99,7 @@ class SqliteStore:
         self._is_open = False
         await self._upkeep.stop()
         await self._threads.close()
+        self._claims.release_all()
         self._folder.give_up()
 
     async def highest_address(self) -> int:

@@ -111,8 +111,7 @@ class Writer:
         for row in chunk:
             found = self._db.execute("SELECT tail FROM messages WHERE id = ?", (row[0],)).fetchone()
             if found != (row[2],):
-                place = plan.place_of[row[0]]
-                plan.results[place] = OutcomeUnknown(_taken(ids.pack(row[0], row[2])))
+                plan.results[plan.place_of(row)] = OutcomeUnknown(_taken(ids.pack(row[0], row[2])))
 
     def _insert_claims(self, plan: Plan) -> None:
         for _ in sql.insert(self._db, _INSERT_CLAIMS, plan.claims):
@@ -142,11 +141,13 @@ class Writer:
     def _work(self, plan: Plan) -> None:
         for place, work in plan.works:
             self._db.execute("SAVEPOINT work")
+            gone = len(self._gone)
             try:
                 plan.results[place] = work.run(self._db)
             except CqsError as error:
                 plan.results[place] = error
                 self._db.execute("ROLLBACK TO work")
+                del self._gone[gone:]
             self._db.execute("RELEASE work")
 
     def move(self, source_id: int, target_id: int, moves: Sequence[Move]) -> list[Message]:
