@@ -10,6 +10,7 @@ looked up once a turn, so the messages of one take do not lock each other out.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from itertools import chain
 from operator import attrgetter
 
@@ -51,9 +52,10 @@ class FifoLine:
         self._ages.append(entry)
         self._add(entry)
 
-    def rejoin(self, entry: Entry) -> None:
-        self._ages.appendleft(entry)
-        self._add(entry)
+    def rejoin(self, entries: Sequence[Entry]) -> None:
+        self._ages.extendleft(reversed(entries))
+        for entry in entries:
+            self._add(entry)
 
     def undo(self, entry: Entry, now_ms: int) -> None:
         self._unlock(entry)

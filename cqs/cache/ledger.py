@@ -146,9 +146,7 @@ class Ledger:
     def line_up(self, entries: Sequence[Entry], now_ms: int) -> None:
         """Gives messages that have become ready their places: in front, in this order, those that come back after few
         receives; behind, in this order, all others."""
-        returned = [entry for entry in entries if 0 < entry.receive_count < RECEIVES_BEFORE_BACK]
-        for entry in reversed(returned):
-            self.line.rejoin(entry)
+        self.line.rejoin([entry for entry in entries if 0 < entry.receive_count < RECEIVES_BEFORE_BACK])
         for entry in entries:
             if not 0 < entry.receive_count < RECEIVES_BEFORE_BACK:
                 self.line.join(entry, now_ms)

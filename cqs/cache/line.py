@@ -9,7 +9,7 @@ The shard owns entries, states and numbers; a line owns order. The shard tells i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Protocol
 
@@ -27,8 +27,8 @@ class Line(Protocol):
     def join(self, entry: Entry, now_ms: int) -> None:
         """A ready message stands at the back (FIFO: in its place)."""
 
-    def rejoin(self, entry: Entry) -> None:
-        """A message that came back stands in front (FIFO: in its place)."""
+    def rejoin(self, entries: Sequence[Entry]) -> None:
+        """Messages that came back stand in front, in this order (FIFO: in their places)."""
 
     def undo(self, entry: Entry, now_ms: int) -> None:
         """`finish`, then back in the old place, as though it had never been handed out."""

@@ -11,7 +11,7 @@ in flight. Nobody's message is ever left out, only passed.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from cqs.cache.interface import Entry, State
@@ -39,15 +39,16 @@ class StandardLine:
         self._arrived(entry, now_ms)
         self._main.append(entry)
 
-    def rejoin(self, entry: Entry) -> None:
-        self._ready += 1
+    def rejoin(self, entries: Sequence[Entry]) -> None:
+        self._ready += len(entries)
         tenants = self._tenants
-        if tenants is None or not tenants.returned(entry):
-            self._main.appendleft(entry)
+        for entry in reversed(entries):
+            if tenants is None or not tenants.returned(entry):
+                self._main.appendleft(entry)
 
     def undo(self, entry: Entry, now_ms: int) -> None:
         self.finish(entry, now_ms)
-        self.rejoin(entry)
+        self.rejoin((entry,))
 
     def leave(self, entry: Entry) -> None:
         self._ready -= 1

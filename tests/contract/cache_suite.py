@@ -1,0 +1,78 @@
+"""The contract of QueueCache as tests: what every backend passes. A backend subclasses `CacheContract`, gives the
+`cache` fixture, and overrides `advance` and `now_ms` when its time is not the clock's.
+
+Every sentence of `cqs.cache.interface` is a test in one of the parts. They use nothing but the interface.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from cqs.cache.interface import QueueCache, Shard
+from cqs.testing.clock import ManualClock
+from tests.contract.cache_bench import CacheBench
+from tests.contract.cache_fair import FairRules
+from tests.contract.cache_fifo import FifoRules
+from tests.contract.cache_fill import FillRules
+from tests.contract.cache_leases import LeaseRules
+from tests.contract.cache_looks import LookRules
+from tests.contract.cache_order import StandardRules
+from tests.contract.cache_time import TimeRules, VestingRules
+
+STANDARD, FIFO = Shard(1 << 60 | 5), Shard(1 << 60 | 6, is_fifo=True)
+
+
+class CacheContract(LeaseRules, StandardRules, FifoRules, FairRules, FillRules, TimeRules, VestingRules, LookRules):
+    """The whole suite."""
+
+    tolerance_ms = 0
+    """How far a time may be off, for a backend whose clock can't be stopped."""
+
+    @pytest.fixture
+    def clock(self) -> ManualClock:
+        return ManualClock()
+
+    @pytest.fixture
+    def cache(self, clock: ManualClock) -> QueueCache:
+        """An empty cache of the backend."""
+        raise NotImplementedError
+
+    async def advance(self, clock: ManualClock, by_ms: int) -> None:
+        """Lets time pass, for the cache too."""
+        clock.advance_ms(by_ms)
+
+    def now_ms(self, clock: ManualClock) -> int:
+        """The cache's time."""
+        return clock.now_ms()
+
+    def bench_of(self, cache: QueueCache, clock: ManualClock, shard: Shard) -> CacheBench:
+        return CacheBench(cache, shard, partial(self.now_ms, clock), partial(self.advance, clock), self.tolerance_ms)
+
+    @pytest.fixture(params=[STANDARD, FIFO], ids=["standard", "fifo"])
+    def absent(self, cache: QueueCache, clock: ManualClock, request: pytest.FixtureRequest) -> CacheBench:
+        """A shard of either kind, not yet filled."""
+        shard: Shard = request.param
+        return self.bench_of(cache, clock, shard)
+
+    @pytest.fixture
+    async def bench(self, absent: CacheBench) -> CacheBench:
+        """A shard of either kind, open and empty."""
+        await absent.open()
+        return absent
+
+    @pytest.fixture
+    async def standard(self, cache: QueueCache, clock: ManualClock) -> CacheBench:
+        bench = self.bench_of(cache, clock, STANDARD)
+        await bench.open()
+        return bench
+
+    @pytest.fixture
+    def absent_fifo(self, cache: QueueCache, clock: ManualClock) -> CacheBench:
+        return self.bench_of(cache, clock, FIFO)
+
+    @pytest.fixture
+    async def fifo(self, absent_fifo: CacheBench) -> CacheBench:
+        await absent_fifo.open()
+        return absent_fifo
