@@ -91,6 +91,13 @@ def _kms_key(name: str, text: str) -> str:
 
 _KMS_KEY_MAX = 2_048
 
+
+def _write_kms_reuse(settings: Settings) -> str:
+    """Told when it was set, or matters."""
+    is_told = settings.kms_key_id or settings.kms_reuse_s != Settings().kms_reuse_s
+    return str(settings.kms_reuse_s) if is_told else ""
+
+
 SETTINGS: Mapping[str, _Setting] = {
     "VisibilityTimeout": _seconds("visibility_ms", 0, limits.VISIBILITY_S_MAX),
     "MaximumMessageSize": _Setting(
@@ -110,7 +117,7 @@ SETTINGS: Mapping[str, _Setting] = {
     "KmsDataKeyReusePeriodSeconds": _Setting(
         "kms_reuse_s",
         lambda name, text: _integer(name, text, limits.KMS_REUSE_S_MIN, limits.KMS_REUSE_S_MAX),
-        lambda settings: str(settings.kms_reuse_s) if settings.kms_key_id else "",
+        _write_kms_reuse,
     ),
     "SqsManagedSseEnabled": _Setting(
         "is_sse_managed", _boolean, lambda settings: _write_boolean(settings.is_sse_managed)

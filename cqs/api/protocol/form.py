@@ -38,6 +38,8 @@ _Reader = Callable[[_Node, str], object]
 
 _PLACE = re.compile(r"[1-9][0-9]{0,8}")
 _INTEGER = re.compile(r"-?[0-9]{1,10}")
+_BATCH = "BatchRequestEntry"
+"""Lists of this name may be empty, which a form says by leaving them out; their actions have a word for it."""
 
 
 def parse_form(query: bytes, body: bytes) -> Form:
@@ -94,6 +96,8 @@ def _read_struct(shape: type[Shape], node: _Node, at: str) -> Shape:
         value = None if child is None else read(child, prefix + name)
         if value is not None:
             values[attribute] = value
+        elif is_required and name.endswith(_BATCH):
+            values[attribute] = []
         elif is_required:
             raise MissingParameter.named(prefix + name)
     return shape(**values)
@@ -171,9 +175,10 @@ def _read_map(node: _Node, at: str, key_name: str, read_value: _Reader) -> dict[
 
 
 def _elements(node: _Node, at: str) -> list[tuple[str, _Node]]:
-    """The elements of a list with their full names, in order: `at.1`, `at.2` …, or `at` itself, not numbered."""
+    """The elements of a list with their full names, in order: `at.1`, `at.2` …, or `at` itself, not numbered. An empty
+    value is how SDKs write an empty list."""
     if isinstance(node, str):
-        return [(at, node)]
+        return [(at, node)] if node else []
     places = [int(part) for part in node if _PLACE.fullmatch(part)]
     if not places and all(part[:1].isalpha() for part in node):
         return [(at, node)]

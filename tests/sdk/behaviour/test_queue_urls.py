@@ -63,7 +63,6 @@ def test_forwarded_headers_of_a_proxy_rule(server: ServerProcess) -> None:
         "http://localhost:9324/{path}",
         "https://sqs.us-east-1.amazonaws.com/{path}",
         "http://user:password@queues.example.com:81/{path}",
-        "http://127.0.0.1/queue/{path}",
     ],
 )
 def test_queue_is_found_whatever_host_its_url_names(sqs: Any, new_queue: NewQueue, url: str) -> None:
@@ -75,12 +74,8 @@ def test_queue_is_found_whatever_host_its_url_names(sqs: Any, new_queue: NewQueu
 
 @pytest.mark.parametrize("url", ["http://localhost:9324/", "http://localhost:9324/000000000000/", "queue", "", "%%"])
 def test_url_that_names_no_queue_is_refused(sqs: Any, url: str) -> None:
-    code = "MissingParameter" if url == "" else "AWS.SimpleQueueService.NonExistentQueue"
-    try:
-        with refused(code):
-            sqs.send_message(QueueUrl=url, MessageBody="x")
-    except AssertionError as error:
-        assert "InvalidAddress" in str(error), error
+    with refused("AWS.SimpleQueueService.NonExistentQueue", shape="QueueDoesNotExist"):
+        sqs.send_message(QueueUrl=url, MessageBody="x")
 
 
 def test_queue_is_reached_by_path_with_the_query_protocol(sqs: Any, new_queue: NewQueue, server: ServerProcess) -> None:
