@@ -68,7 +68,7 @@ class Dispatcher:
             if request.method not in (b"POST", b"GET"):
                 raise MethodNotAllowed
             caller = self._access.authenticate(request, head)
-            operation, given = codec.read(request, head)
+            operation, given = await codec.read(request, head)
             action, account = operation.name, caller.account
             context = Context(
                 self._engine, self._access, self._base_urls, action, caller, head, request.is_client_there

@@ -17,7 +17,7 @@ Undelivered = Callable[[], Awaitable[None]] | None
 class Codec(Protocol):
     """Reads requests and writes replies. Stateless."""
 
-    def read(self, request: Request, head: Head) -> tuple[Operation, Shape]:
+    async def read(self, request: Request, head: Head) -> tuple[Operation, Shape]:
         """The action and its input. Raises SqsError."""
 
     def answer(self, operation: Operation, output: Shape | None, request_id: str, undelivered: Undelivered) -> Reply:

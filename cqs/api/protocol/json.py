@@ -40,7 +40,7 @@ class JsonCodec:
     def __init__(self, *, is_query_mode: bool) -> None:
         self._is_query_mode = is_query_mode
 
-    def read(self, request: Request, head: Head) -> tuple[Operation, Shape]:
+    async def read(self, request: Request, head: Head) -> tuple[Operation, Shape]:
         operation = BY_TARGET.get(head.get(b"x-amz-target", b""))
         if operation is None:
             raise UnknownOperation

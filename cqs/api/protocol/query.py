@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from cqs.api import urls
 from cqs.api.error_table import TABLE, WireError
 from cqs.api.operations import BY_NAME, Operation
@@ -13,6 +15,8 @@ from cqs.api.wire_errors import InvalidAction, NoSuchVersion, UnknownOperation
 from cqs.errors import QueueDoesNotExist
 
 _FORM = b"application/x-www-form-urlencoded"
+LARGE_FORM = 131_072
+"""Bytes from which a form is unescaped in a thread: a full message of nothing but escapes takes a second."""
 _NO_QUEUE = TABLE[QueueDoesNotExist]
 _UNKNOWN = TABLE[UnknownOperation]
 
@@ -23,9 +27,8 @@ class QueryCodec:
     def __init__(self, *, is_json: bool) -> None:
         self._is_json = is_json
 
-    def read(self, request: Request, head: Head) -> tuple[Operation, Shape]:
-        is_form = request.method == b"POST" and head.get(b"content-type", _FORM).lower().startswith(_FORM)
-        parameters = form.parse_form(request.target.partition(b"?")[2], request.body if is_form else b"")
+    async def read(self, request: Request, head: Head) -> tuple[Operation, Shape]:
+        parameters = await _parameters_of(request, head)
         action = parameters.get("Action")
         if not action:
             raise UnknownOperation
@@ -59,3 +62,11 @@ class QueryCodec:
     def _headers(self, request_id: str) -> Headers:
         content_type = xml.JSON_CONTENT_TYPE if self._is_json else xml.CONTENT_TYPE
         return [(REQUEST_ID, request_id.encode()), (b"Content-Type", content_type)]
+
+
+async def _parameters_of(request: Request, head: Head) -> form.Form:
+    is_form = request.method == b"POST" and head.get(b"content-type", _FORM).lower().startswith(_FORM)
+    query, body = request.target.partition(b"?")[2], request.body if is_form else b""
+    if len(body) < LARGE_FORM:
+        return form.parse_form(query, body)
+    return await asyncio.to_thread(form.parse_form, query, body)

@@ -17,6 +17,7 @@ from functools import lru_cache
 
 import msgspec
 
+from cqs import limits
 from cqs.api.error_table import WireError
 from cqs.api.shapes.shape import MAP_KEYS, Shape
 
@@ -25,9 +26,7 @@ JSON_CONTENT_TYPE = b"application/json"
 NAMESPACE = "http://queue.amazonaws.com/doc/2012-11-05/"
 
 _HEAD = '<?xml version="1.0"?>'
-_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#xD;"})
-_ESCAPES.update({code: "\ufffd" for code in (*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF)})
-"""What XML can't carry at all (it can come back only in error texts) becomes the replacement character."""
+_ESCAPES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("\r", "&#xD;"))
 
 
 def encode(action: str, output: Shape | None, request_id: str) -> bytes:
@@ -44,7 +43,7 @@ def encode(action: str, output: Shape | None, request_id: str) -> bytes:
 def encode_error(entry: WireError, text: str, request_id: str) -> bytes:
     return (
         f'{_HEAD}<ErrorResponse xmlns="{NAMESPACE}"><Error><Type>{_fault(entry)}</Type><Code>{entry.query_code}</Code>'
-        f"<Message>{text.translate(_ESCAPES)}</Message><Detail/></Error><RequestId>{request_id}</RequestId>"
+        f"<Message>{_escaped(text)}</Message><Detail/></Error><RequestId>{request_id}</RequestId>"
         "</ErrorResponse>"
     ).encode()
 
@@ -104,7 +103,7 @@ def _write(parts: list[str], name: str, value: object) -> None:
 def _write_map(parts: list[str], name: str, pairs: Mapping[str, object]) -> None:
     key_name = MAP_KEYS.get(name, "Name")
     for key, value in pairs.items():
-        parts.append(f"<{name}><{key_name}>{key.translate(_ESCAPES)}</{key_name}>")
+        parts.append(f"<{name}><{key_name}>{_escaped(key)}</{key_name}>")
         _write(parts, "Value", value)
         parts.append(f"</{name}>")
 
@@ -114,4 +113,13 @@ def _text(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, bytes):
         return binascii.b2a_base64(value, newline=False).decode()
-    return str(value).translate(_ESCAPES)
+    return _escaped(str(value))
+
+
+def _escaped(text: str) -> str:
+    """Characters that XML can't carry at all come back only in error texts and policies; they are replaced."""
+    if not text.isprintable():
+        text = limits.BAD_CHARACTER.sub("\ufffd", text)
+    for character, escape in _ESCAPES:
+        text = text.replace(character, escape)
+    return text
