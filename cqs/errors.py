@@ -14,6 +14,7 @@ clients match on stand here, once each, as SQS writes them (sqs.md A8).
     ├── StoreUnavailable             nothing was written
     ├── OutcomeUnknown               a write may or may not have happened
     ├── CannotStart                  the machine does not let the server start: a taken port, a folder it can't write
+    ├── IdentityError                a change of accounts, users or keys that can't be made
     └── ConfigError                  a setting is wrong: one line that names it and says what would be right
 """
 
@@ -42,6 +43,10 @@ class OutcomeUnknown(CqsError):
 
 class CannotStart(CqsError):
     """The machine does not let the server start. The text says why and what to do."""
+
+
+class IdentityError(CqsError):
+    """A change of accounts, users or access keys that can't be made. The text says why."""
 
 
 class ConfigError(CqsError):

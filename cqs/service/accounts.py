@@ -1,0 +1,201 @@
+"""Changes of accounts, users and access keys: what `cqs user`, the console and the boot file do.
+
+Every change reads the record, changes it, and writes it on condition that nobody else did meanwhile; a lost race is
+tried again from the start. Each is in force on this node when the call returns (`Credentials` are told), on the others
+within seconds.
+"""
+
+from __future__ import annotations
+
+import secrets
+from base64 import b32encode
+from collections.abc import Callable
+
+import msgspec
+
+from cqs.clock import Clock
+from cqs.errors import IdentityError
+from cqs.identity import ACCOUNT_ID, KEY_ID, USER_NAME, AccessKey, Account, Identities, Role, User
+from cqs.service.credentials import Credentials
+from cqs.service.passwords import Passwords, check_hash
+from cqs.service.seal import Sealer
+from cqs.store.identity import IdentityStore
+
+KEYS_PER_USER_MAX = 10
+SECRET_LENGTH_MIN, SECRET_LENGTH_MAX = 1, 128
+_TRIES_MAX = 10
+
+
+class NewKey(msgspec.Struct, frozen=True):
+    """An access key as it is shown, once."""
+
+    key_id: str
+    secret: str
+
+    def __repr__(self) -> str:
+        return f"NewKey({self.key_id!r})"
+
+
+class Accounts:
+    """All changes raise IdentityError (the text says why), StoreUnavailable or OutcomeUnknown."""
+
+    def __init__(
+        self, store: IdentityStore, sealer: Sealer, passwords: Passwords, clock: Clock, credentials: Credentials
+    ) -> None:
+        self._store = store
+        self._sealer = sealer
+        self._passwords = passwords
+        self._clock = clock
+        self._credentials = credentials
+
+    async def identities(self) -> Identities:
+        """Everybody, as the store has it now."""
+        return await self._store.identities()
+
+    async def add_account(self, account_id: str, name: str = "") -> Account:
+        """The account, which is made when there is none; an existing one is left alone."""
+        if not ACCOUNT_ID.fullmatch(account_id):
+            raise IdentityError(f"{account_id!r} is no account id: it must be twelve digits.")
+        account = Account(account_id=account_id, name=name, created_ms=self._clock.now_ms())
+        if await self._store.save_account(account):
+            return account
+        known = [one for one in (await self._store.identities()).accounts if one.account_id == account_id]
+        return known[0] if known else account
+
+    async def add_user(
+        self, name: str, account_id: str, role: Role, password: str = "", password_hash: str = ""
+    ) -> User:
+        """A new user, in an account that is made when there is none; without a password it can't log in."""
+        if not USER_NAME.fullmatch(name):
+            raise IdentityError(f"{name!r} is no user name: 1 to 64 letters, digits and + = , . @ _ - are allowed.")
+        kept = check_hash(password_hash) if password_hash else ""
+        user = User(
+            name=name,
+            account=account_id,
+            role=role,
+            user_id="AIDA" + _letters(17),
+            password_hash=await self._passwords.hash(password) if password else kept,
+            created_ms=self._clock.now_ms(),
+        )
+        await self.add_account(account_id)
+        if not await self._store.save_user(user):
+            raise IdentityError(f"There is a user {name!r} already.")
+        await self._credentials.refresh()
+        return user
+
+    async def set_password(self, name: str, password: str) -> None:
+        """`password` "" takes it away: the user can't log in."""
+        kept = await self._passwords.hash(password) if password else ""
+        await self._change_user(name, lambda user: msgspec.structs.replace(user, password_hash=kept))
+
+    async def set_role(self, name: str, role: Role) -> None:
+        await self._change_user(name, lambda user: msgspec.structs.replace(user, role=role))
+
+    async def set_user_enabled(self, name: str, is_enabled: bool) -> None:
+        """A disabled user can't log in, and none of its keys works."""
+        await self._change_user(name, lambda user: msgspec.structs.replace(user, is_enabled=is_enabled))
+
+    async def drop_user(self, name: str) -> None:
+        """Removes the user and its keys."""
+        everybody = await self._store.identities()
+        _check_not_last(everybody, _user_of(everybody, name))
+        if not await self._store.drop_user(name):
+            raise IdentityError(f"There is no user {name!r}.")
+        await self._credentials.refresh()
+
+    async def user_with_password(self, name: str, password: str) -> User | None:
+        """The user, if enabled and this is the password; a wrong name takes as long as a wrong password."""
+        known = [user for user in (await self._store.identities()).users if user.name == name and user.is_enabled]
+        user = known[0] if known else None
+        if not await self._passwords.is_right(user.password_hash if user else "", password) or user is None:
+            return None
+        if self._passwords.is_outdated(user.password_hash):
+            await self.set_password(name, password)
+        return user
+
+    async def has_password(self) -> bool:
+        """Whether anybody can log in. Until then the console answers on loopback only."""
+        return any(user.password_hash and user.is_enabled for user in (await self._store.identities()).users)
+
+    async def add_key(self, name: str, key_id: str = "", secret: str = "") -> NewKey:
+        """A new access key; what is left out is drawn at random. The answer is the only time the secret is shown."""
+        everybody = await self._store.identities()
+        _user_of(everybody, name)
+        if sum(key.user == name for key in everybody.keys) >= KEYS_PER_USER_MAX:
+            raise IdentityError(f"{name!r} has {KEYS_PER_USER_MAX} access keys already: drop one first.")
+        new = NewKey(key_id or "AKIA" + _letters(16), secret or secrets.token_urlsafe(30))
+        if not KEY_ID.fullmatch(new.key_id):
+            raise IdentityError(f"{new.key_id!r} is no key id: 1 to 128 letters, digits and underscores are allowed.")
+        if not SECRET_LENGTH_MIN <= len(new.secret) <= SECRET_LENGTH_MAX:
+            raise IdentityError(f"A secret has {SECRET_LENGTH_MIN} to {SECRET_LENGTH_MAX} characters.")
+        sealed = self._sealer.seal(new.secret.encode(), new.key_id)
+        key = AccessKey(key_id=new.key_id, user=name, sealed=sealed, created_ms=self._clock.now_ms())
+        if not await self._store.save_key(key):
+            raise IdentityError(f"There is a key {new.key_id!r} already, or no user {name!r} any more.")
+        await self._credentials.refresh()
+        return new
+
+    async def set_key_enabled(self, key_id: str, is_enabled: bool) -> None:
+        await self._change_key(key_id, lambda key: msgspec.structs.replace(key, is_enabled=is_enabled))
+
+    async def drop_key(self, key_id: str) -> None:
+        """Removes the key for good."""
+        if not await self._store.drop_key(key_id):
+            raise IdentityError(f"There is no access key {key_id!r}.")
+        await self._credentials.refresh()
+
+    async def reseal(self) -> int:
+        """Seals what an older master key sealed with the first one, so that the older can go; returns how many."""
+        outdated = [key for key in (await self._store.identities()).keys if not self._sealer.is_current(key.sealed)]
+        for key in outdated:
+            await self._change_key(key.key_id, self._resealed)
+        return len(outdated)
+
+    def _resealed(self, key: AccessKey) -> AccessKey:
+        secret = self._sealer.open(key.sealed, key.key_id)
+        return msgspec.structs.replace(key, sealed=self._sealer.seal(secret, key.key_id))
+
+    async def _change_user(self, name: str, change: Callable[[User], User]) -> None:
+        for _ in range(_TRIES_MAX):
+            everybody = await self._store.identities()
+            user = _user_of(everybody, name)
+            changed = change(user)
+            if not _is_administrating(changed):
+                _check_not_last(everybody, user)
+            if await self._store.save_user(msgspec.structs.replace(changed, version=user.version + 1)):
+                await self._credentials.refresh()
+                return
+        raise IdentityError(f"{name!r} is being changed by others: look again.")
+
+    async def _change_key(self, key_id: str, change: Callable[[AccessKey], AccessKey]) -> None:
+        for _ in range(_TRIES_MAX):
+            known = [key for key in (await self._store.identities()).keys if key.key_id == key_id]
+            if not known:
+                raise IdentityError(f"There is no access key {key_id!r}.")
+            changed = change(known[0])
+            if await self._store.save_key(msgspec.structs.replace(changed, version=known[0].version + 1)):
+                await self._credentials.refresh()
+                return
+        raise IdentityError(f"Access key {key_id!r} is being changed by others: look again.")
+
+
+def _user_of(everybody: Identities, name: str) -> User:
+    for user in everybody.users:
+        if user.name == name:
+            return user
+    raise IdentityError(f"There is no user {name!r}.")
+
+
+def _is_administrating(user: User) -> bool:
+    return user.role is Role.ADMINISTRATOR and user.is_enabled and bool(user.password_hash)
+
+
+def _check_not_last(everybody: Identities, user: User) -> None:
+    """Nobody could let anybody in again without the files of the server."""
+    if _is_administrating(user) and sum(_is_administrating(one) for one in everybody.users) == 1:
+        raise IdentityError(f"{user.name!r} is the last administrator who can log in: make another one first.")
+
+
+def _letters(count: int) -> str:
+    """Random capital letters and digits 2 to 7: five bits each."""
+    return b32encode(secrets.token_bytes(count)).decode()[:count]

@@ -1,0 +1,103 @@
+"""Access keys ready for use, in memory: found without waiting, and never trusted for longer than they are known.
+
+    store     version 7 ──────── key disabled: version 8
+    node A    looks each second ──────┴─► reads all again: the key is dead here
+    node B    can't reach the store ──────────── STALE_MS_MAX ──► refuses everybody (503) until it can
+
+So a disabled key is dead on every node within STALE_MS_MAX, also on one that is cut off. A node that changes something
+itself looks at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from cqs.clock import Clock
+from cqs.errors import CqsError, ServiceUnavailable
+from cqs.identity import AccessKey, Caller, Credential, Identities, User
+from cqs.service.seal import CanNotOpen, Sealer
+from cqs.store.identity import IdentityStore
+
+LOOK_MS = 1_000
+STALE_MS_MAX = 5_000
+
+_log = structlog.get_logger("cqs.credentials")
+
+
+class Credentials:
+    """All access keys, as the store had them at the last look. Belongs to one event loop."""
+
+    def __init__(self, store: IdentityStore, sealer: Sealer, clock: Clock, *, stale_ms_max: int = STALE_MS_MAX) -> None:
+        self._store = store
+        self._sealer = sealer
+        self._clock = clock
+        self._stale_ms_max = stale_ms_max
+        self._looking = asyncio.Lock()
+        self._version = -1
+        self._known_ms: int | None = None
+        self._keys: dict[str, tuple[AccessKey, User]] = {}
+        self._opened: dict[str, Credential] = {}
+
+    def find(self, key_id: str) -> Credential | None:
+        """The key, or None when it is unknown, disabled or of a disabled user. Raises ServiceUnavailable when the last
+        look is too long ago, or the key's secret can't be opened."""
+        if self._known_ms is None or self._clock.now_ms() - self._known_ms > self._stale_ms_max:
+            raise ServiceUnavailable("Access keys can't be checked now: the store does not answer. Try again.")
+        found = self._opened.get(key_id)
+        if found is not None:
+            return found
+        known = self._keys.get(key_id)
+        if known is None:
+            return None
+        found = self._opened[key_id] = self._open(*known)
+        return found
+
+    async def refresh(self) -> None:
+        """Looks whether anything changed, and if so reads it. Raises what the store raises."""
+        async with self._looking:
+            asked_ms = self._clock.now_ms()
+            if await self._store.identities_version() != self._version:
+                asked_ms = self._clock.now_ms()
+                self._take(await self._store.identities())
+            self._known_ms = asked_ms
+
+    async def run(self) -> None:
+        """Looks each LOOK_MS, for ever. What the store raises is logged, once for each outage."""
+        is_away = False
+        while True:
+            await asyncio.sleep(LOOK_MS / 1_000)
+            try:
+                await self.refresh()
+                is_away = False
+            except CqsError as error:
+                if not is_away:
+                    _log.error("access_keys_unknown", reason=str(error))
+                is_away = True
+
+    def unopened(self) -> list[str]:
+        """Key ids whose secret no configured master key opens: told at start rather than at the first call."""
+        wrong = []
+        for key_id, (key, _) in self._keys.items():
+            try:
+                self._sealer.open(key.sealed, key_id)
+            except CanNotOpen:
+                wrong.append(key_id)
+        return wrong
+
+    def _take(self, everybody: Identities) -> None:
+        users = {user.name: user for user in everybody.users if user.is_enabled}
+        keys = {key.key_id: (key, users[key.user]) for key in everybody.keys if key.is_enabled and key.user in users}
+        self._opened = {key_id: one for key_id, one in self._opened.items() if keys.get(key_id) == self._keys[key_id]}
+        self._keys = keys
+        self._version = everybody.version
+
+    def _open(self, key: AccessKey, user: User) -> Credential:
+        try:
+            secret = self._sealer.open(key.sealed, key.key_id)
+        except CanNotOpen as error:
+            _log.error("access_key_sealed", key_id=key.key_id, reason=str(error))
+            raise ServiceUnavailable("This access key can't be checked by this server.") from error
+        caller = Caller(account=user.account, user=user.name, user_id=user.user_id, role=user.role, key_id=key.key_id)
+        return Credential(key_id=key.key_id, secret=secret, caller=caller)
