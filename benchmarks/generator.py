@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from benchmarks import proc
+from benchmarks.downloads import ROOT
 from benchmarks.peers import Running
 from benchmarks.results import Load
 
@@ -70,11 +71,15 @@ def drive(program: Path, server: Running, flags: Sequence[str]) -> Window:
     own = end.generator_cpu_s - start.generator_cpu_s
     return Window(
         load=msgspec.json.decode(last, type=Load),
-        command=shlex.join(command),
+        command=shlex.join([_from_root(program), *command[1:]]),
         cpu_s=round(cpu_s, 3),
         resident_mb=round(end.server.resident_mb, 1),
         other_cpu=round((end.machine_cpu_s - start.machine_cpu_s - cpu_s - own) / (end.at_s - start.at_s), 3),
     )
+
+
+def _from_root(program: Path) -> str:
+    return str(program.relative_to(ROOT)) if program.is_relative_to(ROOT) else str(program)
 
 
 def _edge(server: Running, generator_pid: int) -> _Edge:
