@@ -53,10 +53,11 @@ class SqliteStore:
     @property
     def commits(self) -> Tally:
         """What the group commit has done so far."""
-        return self._open.commits.tally
+        return self.threads.commits.tally
 
     @property
-    def _open(self) -> Threads:
+    def threads(self) -> Threads:
+        """Raises StoreUnavailable when the store is closed."""
         if not self._is_open or self._threads is None:
             raise StoreUnavailable(CLOSED)
         return self._threads
@@ -103,10 +104,10 @@ class SqliteStore:
         self._folder.give_up()
 
     async def highest_address(self) -> int:
-        return await self._open.read(reader.highest_address)
+        return await self.threads.read(reader.highest_address)
 
     async def append(self, queue: Queue, messages: Sequence[Message]) -> None:
-        commits = self._open.commits
+        commits = self.threads.commits
         storage_id = queue.storage_id
         if self._parts:
             self._parts.pop(storage_id, None)
@@ -125,7 +126,7 @@ class SqliteStore:
         self._claims.confirm(addresses)
 
     async def claim(self, queue: Queue, wanted: Sequence[Wanted], window_ms: int) -> list[Claim]:
-        commits = self._open.commits
+        commits = self.threads.commits
         expired = self._claims.pop_expired()
         if expired.addresses:
             commits.post(Work(partial(claim_rows.forget, expired)))
@@ -138,36 +139,36 @@ class SqliteStore:
         self._claims.release(addresses)
 
     async def _find_stored(self, storage_id: int, addresses: Sequence[int]) -> set[int]:
-        return await self._open.read(lambda db: existing(db, storage_id, addresses))
+        return await self.threads.read(lambda db: existing(db, storage_id, addresses))
 
     async def delete(self, queue: Queue, addresses: Sequence[int]) -> None:
-        commits = self._open.commits
+        commits = self.threads.commits
         self._leases_soon.discard(addresses)
         if self._parts:
             self._parts.pop(queue.storage_id, None)
         await commits.submit(Delete(addresses), _ROW_WEIGHT * len(addresses))
 
     async def move(self, source: Queue, target: Queue, moves: Sequence[Move]) -> list[Message]:
-        threads = self._open
+        threads = self.threads
         self._leases_soon.discard([move.old_address for move in moves])
         for queue in (source, target):
             self._parts.pop(queue.storage_id, None)
         return await threads.write(lambda _: threads.writer.move(source.storage_id, target.storage_id, moves))
 
     async def read(self, queue: Queue, addresses: Sequence[int]) -> list[Message]:
-        return await self._open.read_messages(queue.storage_id, addresses)
+        return await self.threads.read_messages(queue.storage_id, addresses)
 
     async def head(self, queue: Queue, row: int, limit: int) -> list[Message]:
         found: list[int] = []
         after: int | None = -1 if row == 0 else None
         while after is not None and len(found) < limit:
             step = partial(reader.head_step, queue.storage_id, after, limit - len(found))
-            addresses, after = await self._open.read(step)
+            addresses, after = await self.threads.read(step)
             found += addresses
         return await self.read(queue, found) if found else []
 
     async def scan(self, queue: Queue) -> AsyncIterator[list[Stored]]:
-        threads = self._open
+        threads = self.threads
         part = self._parts.pop(queue.storage_id, None)
         if part is not None:
             for page in part.pages():
@@ -181,7 +182,7 @@ class SqliteStore:
                 yield stored
 
     async def lease(self, queue: Queue, leases: Sequence[Lease]) -> None:
-        commits = self._open.commits
+        commits = self.threads.commits
         self._leases_soon.overtake(leases)
         self._parts.pop(queue.storage_id, None)
         await commits.submit(Leases(leases), _ROW_WEIGHT * len(leases))
@@ -193,28 +194,28 @@ class SqliteStore:
             self._leases_soon.add(leases)
 
     def _post_leases(self, leases: list[Lease]) -> None:
-        self._open.commits.post(Leases(leases), _ROW_WEIGHT * len(leases))
+        self.threads.commits.post(Leases(leases), _ROW_WEIGHT * len(leases))
 
     async def secret(self) -> bytes:
         return self._secret
 
     async def queues(self) -> list[Queue]:
-        return await self._open.read(catalog.queues)
+        return await self.threads.read(catalog.queues)
 
     async def find(self, key: QueueName) -> Queue | None:
-        return await self._open.read(lambda db: catalog.find(db, key))
+        return await self.threads.read(lambda db: catalog.find(db, key))
 
     async def create(self, queue: Queue) -> Queue:
-        return await self._open.write(lambda db: catalog.create(db, queue))
+        return await self.threads.write(lambda db: catalog.create(db, queue))
 
     async def save(self, queue: Queue) -> bool:
-        replaced = await self._open.write(lambda db: catalog.save(db, queue))
+        replaced = await self.threads.write(lambda db: catalog.save(db, queue))
         if replaced is not None and replaced != queue.storage_id:
             self._sweep(replaced)
         return replaced is not None
 
     async def drop(self, queue: Queue, now_ms: int) -> bool:
-        garbage = await self._open.write(lambda db: catalog.drop(db, queue, now_ms))
+        garbage = await self.threads.write(lambda db: catalog.drop(db, queue, now_ms))
         if garbage is not None:
             self._sweep(garbage)
         return garbage is not None
@@ -226,13 +227,13 @@ class SqliteStore:
 
     async def dropped_ms(self, key: QueueName) -> int:
         now_ms = self._clock.now_ms()
-        return await self._open.read(lambda db: catalog.dropped_ms(db, key, now_ms))
+        return await self.threads.read(lambda db: catalog.dropped_ms(db, key, now_ms))
 
     async def move_tasks(self) -> list[MoveTask]:
-        return await self._open.read(catalog.move_tasks)
+        return await self.threads.read(catalog.move_tasks)
 
     async def save_move_task(self, task: MoveTask) -> None:
-        await self._open.write(lambda db: catalog.save_move_task(db, task))
+        await self.threads.write(lambda db: catalog.save_move_task(db, task))
 
     async def swept(self) -> None:
         """Returns when nothing is left to do in the background."""

@@ -30,7 +30,7 @@ from cqs.store.sqlite.reader import end_of_step
 from cqs.store.sqlite.threads import Threads
 
 WAL_PAGES_MAX = 4_000
-GARBAGE_BATCH = 128
+GARBAGE_BATCH = 256
 GARBAGE_QUEUES_MAX = 64
 FREE_PAGES_MIN = 2_048
 FREE_PART = 4

@@ -1,0 +1,115 @@
+"""A data directory for SQLite stores under test, and ways to hurt it."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import cast
+
+from cqs.store.sqlite import SqliteStore
+from cqs.store.sqlite.schema import FILE_NAME
+from cqs.testing.clock import ManualClock
+from tests import needs
+from tests.contract.store_home import Store
+
+
+class SqliteHome:
+    """A crash is a copy of the files, taken while the store is open and busy."""
+
+    def __init__(self, folder: Path, clock: ManualClock) -> None:
+        self.folder = folder
+        self._clock = clock
+        self._opened: list[Store] = []
+
+    @property
+    def file(self) -> Path:
+        return self.folder / FILE_NAME
+
+    async def open(self) -> SqliteStore:
+        store = SqliteStore(self.folder, self._clock)
+        await store.open()
+        self._opened.append(store)
+        return store
+
+    async def reopen(self, store: Store) -> SqliteStore:
+        await store.close()
+        return await self.open()
+
+    async def crash(self, store: Store) -> SqliteStore:
+        copy = self.folder.with_name(self.folder.name + "-crashed")
+        shutil.copytree(self.folder, copy, ignore=shutil.ignore_patterns("*-shm"))
+        self.folder = copy
+        return await self.open()
+
+    async def close(self) -> None:
+        for store in self._opened:
+            await store.close()
+
+    def ask(self, sql: str, *values: object) -> list[tuple[object, ...]]:
+        """Reads or changes the file behind the store's back."""
+        connection = sqlite3.connect(self.file)
+        try:
+            with connection:
+                return connection.execute(sql, values).fetchall()
+        finally:
+            connection.close()
+
+
+class BrokenConnection:
+    """Stands before the writer's connection: statements that start with `prefix` fail with `code`, `times` times."""
+
+    def __init__(
+        self, store: SqliteStore, prefix: str, code: int, times: int = 1, *, is_done_first: bool = False
+    ) -> None:
+        self._writer = store.threads.writer
+        self._real = self._writer._db
+        self._prefix = prefix
+        self._code = code
+        self._times = times
+        self._is_done_first = is_done_first
+        self.statements: list[str] = []
+        self._writer._db = cast(sqlite3.Connection, self)
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._real.in_transaction
+
+    def execute(self, sql: str, values: Sequence[int] = ()) -> sqlite3.Cursor:
+        self.statements.append(sql)
+        if self._times and sql.startswith(self._prefix):
+            self._times -= 1
+            if self._is_done_first:
+                self._real.execute(sql, values)
+            error = sqlite3.OperationalError("made up by a test")
+            error.sqlite_errorcode = self._code
+            raise error
+        return self._real.execute(sql, values)
+
+
+@contextmanager
+def small_disk() -> Iterator[Path]:
+    """A file system of 16 MiB; skips the test when it may not be mounted. Not below pytest's folders, which are removed
+    by name."""
+    place = Path(tempfile.mkdtemp(prefix="cqs-disk-"))
+    try:
+        mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(place)]
+        if subprocess.run(mount, capture_output=True, check=False).returncode:
+            needs.absent("needs to mount a tmpfs", "sudo make test")
+        try:
+            yield place
+        finally:
+            subprocess.run(["umount", "-l", place], check=True)
+    finally:
+        place.rmdir()
+
+
+def fill(filler: Path) -> None:
+    """Takes all the space that the disk has left."""
+    with filler.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(4_096))

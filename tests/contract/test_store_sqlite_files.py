@@ -1,0 +1,155 @@
+"""The files of the SQLite store: whose they are, who else uses them, and what is done when they are damaged."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from cqs.errors import StoreUnavailable
+from cqs.queue import Queue
+from cqs.store.sqlite import SqliteStore
+from cqs.store.sqlite.jobs import Checkpoint
+from cqs.store.sqlite.schema import PAGE_BYTES
+from cqs.testing.clock import ManualClock
+from tests.contract.sqlite_home import SqliteHome
+from tests.contract.store_home import Maker, addresses_of
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def make(clock: ManualClock) -> Maker:
+    return Maker(clock)
+
+
+@pytest.fixture
+def home(tmp_path: Path, clock: ManualClock) -> SqliteHome:
+    return SqliteHome(tmp_path / "data", clock)
+
+
+@pytest.fixture
+async def store(home: SqliteHome) -> AsyncIterator[SqliteStore]:
+    yield await home.open()
+    await home.close()
+
+
+@pytest.fixture
+async def queue(store: SqliteStore, make: Maker) -> Queue:
+    return await store.create(make.queue())
+
+
+def wreck_page_of(home: SqliteHome, body: str) -> None:
+    """Overwrites the B-tree page that holds the body."""
+    raw = bytearray(home.file.read_bytes())
+    page = raw.index(body.encode()) // PAGE_BYTES
+    raw[page * PAGE_BYTES : page * PAGE_BYTES + 200] = b"\xff" * 200
+    home.file.write_bytes(raw)
+
+
+async def test_a_second_store_on_the_directory_is_refused_by_name(home: SqliteHome, store: SqliteStore) -> None:
+    with pytest.raises(StoreUnavailable, match=rf"{home.folder} is in use by another process \(pid \d+\)"):
+        await home.open()
+
+
+async def test_the_directory_is_free_again_after_a_close_and_after_a_failed_open(
+    home: SqliteHome, clock: ManualClock
+) -> None:
+    home.folder.mkdir()
+    home.file.write_bytes(b"not a database, but long enough to have a header of a hundred bytes" * 4)
+    with pytest.raises(StoreUnavailable):
+        await home.open()
+    home.file.unlink()
+
+    await (await home.open()).close()
+
+    await (await home.open()).close()
+
+
+async def test_only_the_owner_may_read_what_is_stored(home: SqliteHome, store: SqliteStore) -> None:
+    assert home.folder.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in home.folder.iterdir()} == {0o600}
+
+
+async def test_a_file_that_is_no_database_is_named_with_what_to_do(home: SqliteHome) -> None:
+    home.folder.mkdir()
+    home.file.write_bytes(b"this is not a database at all, whatever its name says it is......" * 40)
+
+    with pytest.raises(StoreUnavailable, match=rf"{home.file} is damaged.*\.recover"):
+        await home.open()
+
+
+async def test_a_file_of_another_version_is_refused(home: SqliteHome, store: SqliteStore) -> None:
+    await store.close()
+    home.ask("UPDATE meta SET value = 7 WHERE name = 'schema_version'")
+
+    with pytest.raises(StoreUnavailable, match=r"schema version 7, this cqs-server reads version 1"):
+        await home.open()
+
+
+async def test_a_database_of_another_program_is_refused(home: SqliteHome) -> None:
+    home.folder.mkdir()
+    home.ask("CREATE TABLE bookmarks (url)")
+
+    with pytest.raises(StoreUnavailable, match="another program"):
+        await home.open()
+
+
+async def test_a_directory_that_can_not_be_made_is_named(tmp_path: Path, clock: ManualClock) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(StoreUnavailable, match=str(tmp_path / "file" / "data")):
+        await SqliteStore(tmp_path / "file" / "data", clock).open()
+
+
+@pytest.mark.parametrize("column", ["body", "meta", "grp", "sequence", "visible_ms", "tail", "checksum", "queue"])
+async def test_a_damaged_row_is_left_out_and_logged_and_its_neighbours_are_read(
+    home: SqliteHome, store: SqliteStore, queue: Queue, make: Maker, column: str
+) -> None:
+    messages = [make.message(f"body {number}", sender_id="me", group="a") for number in range(3)]
+    await store.append(queue, messages)
+    value = b"hacked" if column in ("body", "meta", "grp") else queue.storage_id if column == "queue" else 99
+    if column == "queue":
+        home.ask("UPDATE messages SET body = 'other' WHERE id = ?", messages[1].address >> 60)
+    else:
+        home.ask(f"UPDATE messages SET {column} = ? WHERE id = ?", value, messages[1].address >> 60)
+
+    with capture_logs() as logs:
+        found = await store.read(queue, addresses_of(messages))
+
+    assert found == [messages[0], messages[2]]
+    assert [log["event"] for log in logs if log["log_level"] == "warning"] == ["message_damaged"]
+
+
+async def test_a_damaged_page_costs_only_the_messages_on_it(
+    home: SqliteHome, store: SqliteStore, queue: Queue, make: Maker
+) -> None:
+    messages = [make.message(f"{number:04}" * 700) for number in range(40)]
+    await store.append(queue, messages)
+    await store.threads.commits.submit(Checkpoint())
+    wreck_page_of(home, messages[20].body)
+
+    with capture_logs() as logs:
+        found = await store.read(queue, addresses_of(messages))
+
+    lost = [message for message in messages if message not in found]
+    assert messages[20] in lost
+    assert len(lost) <= 3
+    assert [log["event"] for log in logs] == ["message_damaged"] * len(lost)
+
+
+async def test_a_store_with_a_damaged_page_does_not_open_and_says_what_to_do(
+    home: SqliteHome, store: SqliteStore, queue: Queue, make: Maker
+) -> None:
+    messages = [make.message(f"{number:04}" * 700) for number in range(40)]
+    await store.append(queue, messages)
+    await store.close()
+    wreck_page_of(home, messages[20].body)
+
+    with pytest.raises(StoreUnavailable, match=rf"{home.file} is damaged .*restore a copy, or .*\.recover"):
+        await home.open()

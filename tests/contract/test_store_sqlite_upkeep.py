@@ -1,0 +1,187 @@
+"""What the SQLite store does beside the traffic: sweeping, checkpointing, giving space back, forgetting."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from cqs.queue import Queue
+from cqs.store.interface import LEASE_SOON_MS, Move
+from cqs.store.sqlite import SqliteStore, upkeep
+from cqs.testing.clock import ManualClock
+from tests.contract.sqlite_home import BrokenConnection, SqliteHome
+from tests.contract.store_claims_suite import send
+from tests.contract.store_home import WINDOW_MS, Maker, addresses_of, held, lease_of, purged
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def make(clock: ManualClock) -> Maker:
+    return Maker(clock)
+
+
+@pytest.fixture
+def home(tmp_path: Path, clock: ManualClock) -> SqliteHome:
+    return SqliteHome(tmp_path / "data", clock)
+
+
+@pytest.fixture
+async def store(home: SqliteHome) -> AsyncIterator[SqliteStore]:
+    yield await home.open()
+    await home.close()
+
+
+@pytest.fixture
+async def queue(store: SqliteStore, make: Maker) -> Queue:
+    return await store.create(make.queue())
+
+
+def rows(home: SqliteHome, table: str) -> object:
+    return home.ask(f"SELECT count(*) FROM {table}")[0][0]
+
+
+async def test_what_a_purge_left_is_swept_without_touching_others(
+    home: SqliteHome, store: SqliteStore, queue: Queue, make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "GARBAGE_BATCH", 7)
+    other = await store.create(make.queue("other"))
+    emptied = purged(queue)
+    old, kept, new = make.messages(40), make.messages(3), make.messages(2)
+    await store.append(queue, old)
+    await store.append(other, kept)
+    await store.lease(queue, [lease_of(message) for message in old])
+
+    await store.save(emptied)
+    await store.append(emptied, new)
+    await store.swept()
+
+    assert rows(home, "messages") == 5
+    assert rows(home, "leases") == 0
+    assert await held(store, other) == addresses_of(kept)
+    assert await held(store, emptied) == addresses_of(new)
+
+
+async def test_what_a_dropped_queue_left_is_swept_also_after_a_crash(
+    home: SqliteHome, store: SqliteStore, make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fifo = await store.create(make.fifo())
+    for number in range(20):
+        await send(store, fifo, make, str(number))
+    monkeypatch.setattr(store._upkeep, "sweep", lambda storage_ids: None)
+    await store.drop(fifo, 1)
+
+    crashed = await home.crash(store)
+    await crashed.swept()
+
+    assert [rows(home, table) for table in ("messages", "claims", "sequences")] == [0, 0, 0]
+
+
+async def test_leases_without_a_message_are_swept_at_the_next_start(
+    home: SqliteHome, store: SqliteStore, queue: Queue, make: Maker
+) -> None:
+    there = make.message()
+    await store.append(queue, [there])
+    await store.lease(queue, [lease_of(there), *map(lease_of, make.messages(10))])
+
+    reopened = await home.reopen(store)
+    await reopened.swept()
+
+    assert rows(home, "leases") == 1
+
+
+async def test_a_message_deleted_soon_after_its_receive_costs_no_write_for_the_lease(
+    store: SqliteStore, queue: Queue, make: Maker
+) -> None:
+    messages = make.messages(3)
+    target = await store.create(make.queue("target"))
+    await store.append(queue, messages)
+    watched = BrokenConnection(store, "nothing", 0)
+
+    store.lease_soon(queue, [lease_of(message) for message in messages])
+    await store.delete(queue, addresses_of(messages[:2]))
+    await store.move(queue, target, [Move(messages[2].address, make.message())])
+    await asyncio.sleep(2 * LEASE_SOON_MS / 1000)
+
+    assert not [sql for sql in watched.statements if sql.startswith("INSERT INTO leases")]
+
+
+async def test_leases_of_a_moment_are_one_job(store: SqliteStore, queue: Queue, make: Maker) -> None:
+    messages = make.messages(20)
+    await store.append(queue, messages)
+    before = store.commits.jobs
+
+    for message in messages:
+        store.lease_soon(queue, [lease_of(message)])
+    await asyncio.sleep(2 * LEASE_SOON_MS / 1000)
+    await store.append(queue, [make.message()])
+
+    assert store.commits.jobs - before == 2
+
+
+async def test_ended_windows_are_forgotten_and_the_last_sequence_is_not(
+    home: SqliteHome, store: SqliteStore, make: Maker, clock: ManualClock
+) -> None:
+    fifo = await store.create(make.fifo())
+    for number in range(10):
+        last, message = await send(store, fifo, make, str(number))
+        await store.delete(fifo, [message.address])
+    clock.advance_ms(WINDOW_MS)
+    await store.claim(fifo, [make.wanted("")], WINDOW_MS)
+    clock.advance_ms(-24 * 3_600_000)
+
+    reopened = await home.reopen(store)
+    (claim,) = await reopened.claim(fifo, [make.wanted("")], WINDOW_MS)
+
+    assert rows(home, "claims") == 0
+    assert claim.sequence > last.sequence
+
+
+async def test_the_log_stays_bounded_and_space_comes_back(
+    home: SqliteHome, store: SqliteStore, queue: Queue, make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "WAL_PAGES_MAX", 100)
+    monkeypatch.setattr(upkeep, "FREE_PAGES_MIN", 32)
+    wal = home.file.with_name(home.file.name + "-wal")
+    largest_wal = largest_file = 0
+    keeper = make.message("kept")
+    await store.append(queue, [keeper])
+
+    for _ in range(4):
+        messages = [make.message("x" * 20_000) for _ in range(200)]
+        for start in range(0, 200, 10):
+            await store.append(queue, messages[start : start + 10])
+        for start in range(0, 200, 10):
+            await store.delete(queue, addresses_of(messages[start : start + 10]))
+        largest_wal = max(largest_wal, wal.stat().st_size)
+        largest_file = max(largest_file, home.file.stat().st_size)
+        await store.swept()
+    for _ in range(30):
+        await store.append(queue, [keeper])
+    await store.swept()
+
+    assert largest_wal < 4 * MIB
+    assert largest_file < 8 * MIB
+    assert home.file.stat().st_size < MIB
+    assert await held(store, queue) == [keeper.address]
+
+
+async def test_what_upkeep_could_not_do_is_done_later(
+    home: SqliteHome, store: SqliteStore, queue: Queue, make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "RETRY_S", 0.01)
+    await store.append(queue, make.messages(5))
+    BrokenConnection(store, "DELETE FROM messages", 10, times=3)
+
+    await store.save(purged(queue))
+    await store.swept()
+
+    assert rows(home, "messages") == 0
