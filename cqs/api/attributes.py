@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-import msgspec
-
 from cqs import limits
 from cqs.api.redrive_policy import parse_redrive, parse_redrive_allow, write_redrive, write_redrive_allow
 from cqs.cache.interface import Counts
 from cqs.errors import InvalidAttributeName, InvalidAttributeValue
 from cqs.queue import DedupScope, Queue, Settings, ThroughputLimit
+from cqs.service import policy_reader
 
 _ALL = "All"
 _DIGITS_MAX = 10
@@ -72,14 +71,8 @@ def _throughput_limit(name: str, text: str) -> ThroughputLimit:
 
 
 def _policy(name: str, text: str) -> str:
-    if not text:
-        return ""
-    try:
-        is_object = isinstance(msgspec.json.decode(text), dict)
-    except (ValueError, RecursionError) as error:
-        raise InvalidAttributeValue.of(name) from error
-    if not is_object or len(text.encode()) > limits.POLICY_SIZE_MAX:
-        raise InvalidAttributeValue.of(name)
+    if text:
+        policy_reader.read(text)
     return text
 
 

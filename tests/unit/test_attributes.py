@@ -13,13 +13,14 @@ from cqs.queue import DedupScope, Queue, Redrive, RedriveAllow, RedrivePermissio
 from cqs.service.queue_rules import WIRE_NAMES
 
 TARGET = "arn:aws:sqs:us-east-1:000000000000:dead"
+POLICY = '{"Statement":{"Effect":"Allow","Principal":"*","Action":"sqs:*","Resource":"*"}}'
 SETTINGS_EXAMPLES: dict[str, tuple[str, object]] = {
     "VisibilityTimeout": ("43200", 43_200_000),
     "MaximumMessageSize": ("1024", 1_024),
     "MessageRetentionPeriod": ("60", 60_000),
     "DelaySeconds": ("900", 900_000),
     "ReceiveMessageWaitTimeSeconds": ("20", 20_000),
-    "Policy": ('{"Version":"2012-10-17"}', '{"Version":"2012-10-17"}'),
+    "Policy": (POLICY, POLICY),
     "RedrivePolicy": (json.dumps({"deadLetterTargetArn": TARGET, "maxReceiveCount": "5"}), Redrive(TARGET, 5)),
     "RedriveAllowPolicy": ('{"redrivePermission":"denyAll"}', RedriveAllow(RedrivePermission.DENY_ALL)),
     "KmsMasterKeyId": ("alias/mine", "alias/mine"),

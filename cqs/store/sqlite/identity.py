@@ -1,0 +1,120 @@
+"""Accounts, users and access keys as rows of the same file: one table, a row a record, its definition as JSON.
+
+The table is made when it is first needed, so that a data directory from before there were accounts goes on working.
+Secrets are sealed before they come here. Functions for a `Work` (they write) or a `Query` (they read), and the
+`IdentityStore` made of them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from functools import partial
+
+import msgspec
+
+from cqs.identity import AccessKey, Account, Identities, User
+from cqs.store.identity import may_replace
+from cqs.store.sqlite.store import SqliteStore
+
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS identities"
+    " (kind TEXT NOT NULL, name TEXT NOT NULL, owner TEXT NOT NULL, definition TEXT NOT NULL, PRIMARY KEY (kind, name))"
+    " WITHOUT ROWID"
+)
+_VERSION = "identities_version"
+
+_encode = msgspec.json.Encoder().encode
+_account = msgspec.json.Decoder(Account)
+_user = msgspec.json.Decoder(User)
+_key = msgspec.json.Decoder(AccessKey)
+
+
+class SqliteIdentities:
+    """An `IdentityStore` in the file and the threads of a `SqliteStore`, which is opened first and closed last."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+
+    async def open(self) -> None:
+        """Makes the table where it is missing; to be awaited once before anything else."""
+        await self._store.threads.write(lambda db: db.execute(_TABLES).close())
+
+    async def identities_version(self) -> int:
+        return await self._store.threads.read(_version)
+
+    async def identities(self) -> Identities:
+        return await self._store.threads.read(_identities)
+
+    async def save_account(self, account: Account) -> bool:
+        return await self._store.threads.write(partial(_save, kind="account", name=account.account_id, record=account))
+
+    async def save_user(self, user: User) -> bool:
+        return await self._store.threads.write(partial(_save, kind="user", name=user.name, record=user))
+
+    async def save_key(self, key: AccessKey) -> bool:
+        return await self._store.threads.write(partial(_save, kind="key", name=key.key_id, record=key))
+
+    async def drop_user(self, name: str) -> bool:
+        return await self._store.threads.write(partial(_drop, kind="user", name=name))
+
+    async def drop_key(self, key_id: str) -> bool:
+        return await self._store.threads.write(partial(_drop, kind="key", name=key_id))
+
+
+def _version(db: sqlite3.Connection) -> int:
+    row = db.execute("SELECT value FROM meta WHERE name = ?", (_VERSION,)).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def _identities(db: sqlite3.Connection) -> Identities:
+    db.execute("BEGIN")
+    try:
+        rows = db.execute("SELECT kind, definition FROM identities ORDER BY kind, name").fetchall()
+        version = _version(db)
+    finally:
+        db.execute("ROLLBACK")
+    return Identities(
+        version=version,
+        accounts=tuple([_account.decode(text) for kind, text in rows if kind == "account"]),
+        users=tuple([_user.decode(text) for kind, text in rows if kind == "user"]),
+        keys=tuple([_key.decode(text) for kind, text in rows if kind == "key"]),
+    )
+
+
+def _find(db: sqlite3.Connection, kind: str, name: str) -> Account | User | AccessKey | None:
+    row = db.execute("SELECT definition FROM identities WHERE kind = ? AND name = ?", (kind, name)).fetchone()
+    if row is None:
+        return None
+    if kind == "account":
+        return _account.decode(row[0])
+    return _user.decode(row[0]) if kind == "user" else _key.decode(row[0])
+
+
+def _save(db: sqlite3.Connection, *, kind: str, name: str, record: Account | User | AccessKey) -> bool:
+    owner = ""
+    if isinstance(record, User):
+        owner = record.account
+        if _find(db, "account", owner) is None:
+            return False
+    elif isinstance(record, AccessKey):
+        owner = record.user
+        if _find(db, "user", owner) is None:
+            return False
+    if not may_replace(record, _find(db, kind, name)):
+        return False
+    db.execute("INSERT OR REPLACE INTO identities VALUES (?, ?, ?, ?)", (kind, name, owner, _encode(record).decode()))
+    _count(db)
+    return True
+
+
+def _drop(db: sqlite3.Connection, *, kind: str, name: str) -> bool:
+    if db.execute("DELETE FROM identities WHERE kind = ? AND name = ?", (kind, name)).rowcount == 0:
+        return False
+    if kind == "user":
+        db.execute("DELETE FROM identities WHERE kind = 'key' AND owner = ?", (name,))
+    _count(db)
+    return True
+
+
+def _count(db: sqlite3.Connection) -> None:
+    db.execute("INSERT INTO meta VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1", (_VERSION,))
