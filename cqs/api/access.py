@@ -26,6 +26,9 @@ class Access(Protocol):
     def authenticate(self, request: Request, head: Head) -> Caller:
         """Who makes the request. Raises AccessDenied, or what signature checks raise."""
 
+    def authorize_call(self, caller: Caller, action: str) -> None:
+        """Returns when the caller may do this action at all, to whatever queue. Raises AccessDenied."""
+
     def authorize(self, caller: Caller, action: str, queue: Queue) -> None:
         """Returns when the caller may do this to the queue. Raises AccessDenied, or QueueDoesNotExist for a queue whose
         existence is none of the caller's business."""
@@ -54,6 +57,9 @@ class OpenAccess:
             if len(self._callers) < CALLERS_KEPT_MAX:
                 self._callers[key] = caller
         return caller
+
+    def authorize_call(self, caller: Caller, action: str) -> None:
+        """Everything is allowed."""
 
     def authorize(self, caller: Caller, action: str, queue: Queue) -> None:
         """Everything is allowed."""

@@ -60,47 +60,50 @@ class Dispatcher:
         head = head_of(request.headers)
         codec = _codec_of(request, head)
         request_id = self._request_ids.next()
-        action = account = ""
+        context: Context | None = None
         try:
             self._origins.check(head)
             if request.method == b"OPTIONS":
-                return Reply(204, [(REQUEST_ID, request_id.encode()), *self._origins.preflight_headers(head)], b"")
-            if request.method not in (b"POST", b"GET"):
+                reply = Reply(204, [(REQUEST_ID, request_id.encode()), *self._origins.preflight_headers(head)], b"")
+            elif request.method not in (b"POST", b"GET"):
                 raise MethodNotAllowed
-            caller = self._access.authenticate(request, head)
-            operation, given = await codec.read(request, head)
-            action, account = operation.name, caller.account
-            context = Context(
-                self._engine, self._access, self._base_urls, action, caller, head, request.is_client_there
-            )
-            output = await operation.act(context, given)
-            reply = codec.answer(operation, output, request_id, context.undelivered)
+            else:
+                caller = self._access.authenticate(request, head)
+                operation, given = await codec.read(request, head)
+                context = Context(
+                    self._engine,
+                    self._access,
+                    self._base_urls,
+                    operation.name,
+                    caller,
+                    head,
+                    request.is_client_there,
+                )
+                output = await operation.act(context, given)
+                reply = codec.answer(operation, output, request_id, context.undelivered)
         except Exception as error:
-            reply = self._refusal(codec, error, request_id, action)
+            reply = self._refusal(codec, error, request_id, context)
         if self._is_logging_requests:
-            _log.debug(
-                "request", request_id=request_id, action=action, account=account, peer=request.peer, status=reply.status
-            )
-        return self._with_cors(reply, head)
+            _log_request(request, reply, request_id, context)
+        return self._with_cors(reply, head) if b"origin" in head else reply
 
     def refuse(self, error: SqsError, request: Request) -> Reply:
         """The reply of a lane that will not even read the request to its end."""
         head = head_of(request.headers)
-        reply = self._refusal(_codec_of(request, head), error, self._request_ids.next(), "")
+        reply = self._refusal(_codec_of(request, head), error, self._request_ids.next(), None)
         return self._with_cors(reply, head)
 
-    def _refusal(self, codec: Codec, error: Exception, request_id: str, action: str) -> Reply:
+    def _refusal(self, codec: Codec, error: Exception, request_id: str, context: Context | None) -> Reply:
         if isinstance(error, SqsError):
             entry, text = wire_error(error), str(error)
         else:
             entry, text = UNAVAILABLE, _UNAVAILABLE_TEXT
         if entry is UNAVAILABLE:
+            action = "" if context is None else context.action
             _log.error("request_failed", request_id=request_id, action=action, exc_info=error)
         return codec.refuse(entry, text, request_id)
 
     def _with_cors(self, reply: Reply, head: Head) -> Reply:
-        if b"origin" not in head:
-            return reply
         return msgspec.structs.replace(reply, headers=reply.headers + self._origins.cors_headers(head))
 
 
@@ -110,3 +113,8 @@ def _codec_of(request: Request, head: Head) -> Codec:
     ):
         return _JSON_IN_QUERY_MODE if head.get(b"x-amzn-query-mode", b"").lower() == b"true" else _JSON
     return _QUERY_AS_JSON if head.get(b"accept", b"").startswith(b"application/json") else _QUERY
+
+
+def _log_request(request: Request, reply: Reply, request_id: str, context: Context | None) -> None:
+    action, account = ("", "") if context is None else (context.action, context.caller.account)
+    _log.debug("request", request_id=request_id, action=action, account=account, peer=request.peer, status=reply.status)

@@ -14,7 +14,7 @@ import json
 import random
 import socket
 import xml.etree.ElementTree as ElementTree
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -66,7 +66,7 @@ class World:
 
     @asynccontextmanager
     async def listening(self, bounds: Bounds | None = None, **parts: Any) -> AsyncIterator[Door]:
-        app = App(self.dispatcher, bounds=bounds or Bounds(), **parts)
+        app = App(parts.pop("dispatcher", self.dispatcher), bounds=bounds or Bounds(), **parts)
         listener = socket.socket()
         listener.bind(("127.0.0.1", 0))
         listener.listen()
@@ -110,6 +110,13 @@ class Door:
             return await read_answer(reader)
         finally:
             writer.close()
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    """Lets sockets and everybody else run until the condition holds."""
+    async with asyncio.timeout(ANSWER_S_MAX):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0)
 
 
 async def read_answer(reader: asyncio.StreamReader) -> Answer:

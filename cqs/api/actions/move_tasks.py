@@ -13,7 +13,7 @@ from cqs.api.shapes.move_tasks import (
     StartMessageMoveTaskRequest,
     StartMessageMoveTaskResult,
 )
-from cqs.errors import InvalidParameterValue
+from cqs.errors import InvalidParameterValue, QueueDoesNotExist
 from cqs.service import move_tasks
 from cqs.store.interface import MoveStatus, MoveTask
 
@@ -30,6 +30,7 @@ async def start_message_move_task(context: Context, request: StartMessageMoveTas
 async def cancel_message_move_task(
     context: Context, request: CancelMessageMoveTaskRequest
 ) -> CancelMessageMoveTaskResult:
+    _authorize(context, move_tasks.source_arn_of(request.task_handle))
     moved = await move_tasks.cancel(context.engine, request.task_handle)
     return CancelMessageMoveTaskResult(approximate_number_of_messages_moved=moved)
 
@@ -42,10 +43,14 @@ async def list_message_move_tasks(context: Context, request: ListMessageMoveTask
 
 
 def _authorize(context: Context, source_arn: str) -> None:
-    """An ARN that names no queue is the service's to refuse."""
+    """An ARN that names no queue is the service's to refuse; one that the caller may not know of is refused alike."""
     queue = context.engine.registry.of_arn(source_arn)
-    if queue is not None:
+    if queue is None:
+        return
+    try:
         context.access.authorize(context.caller, context.action, queue)
+    except QueueDoesNotExist as error:
+        raise move_tasks.missing("SourceArn") from error
 
 
 def _within(parameter: str, value: int | None, value_max: int, *, absent: int) -> int:
