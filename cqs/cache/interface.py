@@ -127,6 +127,8 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
     dies strands nothing."""
     expired: list[int] = []
     """Addresses past their retention: no longer in the cache, to be deleted from the store."""
+    residency: Residency = Residency.READY
+    """Not READY: nothing was taken, and the store has to answer."""
     is_over_limit: bool = False
     """As many in flight as `in_flight_max`; nothing was taken."""
 
@@ -187,8 +189,9 @@ class QueueCache(Protocol):
         ready. Addresses known or removed meanwhile are left alone. False: the epoch is not this fill's; nothing done.
         Entries come in address order (FIFO: any order)."""
 
-    async def put(self, shard: Shard, entries: Sequence[Entry]) -> None:
-        """Adds new messages, ready or (visible_ms in the future) delayed. A known or removed address is left alone.
+    async def put(self, shard: Shard, entries: Sequence[Entry]) -> Residency:
+        """Adds new messages, ready or (visible_ms in the future) delayed, and returns the shard's residency. A known or
+        removed address is left alone.
         Works while Initializing; on an absent shard nothing happens (the fill will find the message in the store)."""
 
     async def take(self, shard: Shard, request: TakeRequest) -> Taken:

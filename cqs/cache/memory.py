@@ -80,18 +80,21 @@ class MemoryCache:
             held.removed = set()
         return True
 
-    async def put(self, shard: Shard, entries: Sequence[Entry]) -> None:
+    async def put(self, shard: Shard, entries: Sequence[Entry]) -> Residency:
         held = self._shards.get(shard)
         if held is None:
-            return
+            return Residency.ABSENT
         now_ms = self._clock.now_ms()
         for entry in entries:
             if self._is_new(held, entry.address, now_ms):
                 held.put(entry, now_ms)
+        return held.residency
 
     async def take(self, shard: Shard, request: TakeRequest) -> Taken:
         held = self._shards.get(shard)
-        return Taken(received=[]) if held is None else held.take(request, self._clock.now_ms())
+        return (
+            Taken(received=[], residency=Residency.ABSENT) if held is None else held.take(request, self._clock.now_ms())
+        )
 
     async def hide(self, shard: Shard, ticket: Ticket, until_ms: int) -> Outcome:
         held = self._shards.get(shard)

@@ -89,7 +89,7 @@ class MemoryShard:
                 return Taken(received=repeated)
         room = min(request.count_max, request.in_flight_max - ledger.in_flight)
         if self.residency is not Residency.READY or not ledger.ready or room <= 0:
-            return Taken(received=[], is_over_limit=ledger.in_flight >= request.in_flight_max)
+            return Taken(received=[], residency=self.residency, is_over_limit=ledger.in_flight >= request.in_flight_max)
         taken = self._take(request, room, now_ms)
         if request.visibility_ms <= 0:
             self._come_back([ledger.entries[received.address] for received in taken.received], now_ms)

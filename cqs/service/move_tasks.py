@@ -101,11 +101,12 @@ def _source(engine: Engine, arn: str) -> Queue:
 
 
 def _check_target(engine: Engine, source: Queue, arn: str) -> None:
+    named = name_of_arn(arn)
+    if named is not None and named.account != source.account:
+        raise InvalidParameterValue("The source queue and the destination queue must belong to the same account.")
     target = _queue(engine, arn, "DestinationArn")
     if target.key == source.key:
         raise InvalidParameterValue("Source queue arn and destination queue arn cannot be the same.")
-    if target.account != source.account:
-        raise InvalidParameterValue("The source queue and the destination queue must belong to the same account.")
     if target.settings.is_fifo != source.settings.is_fifo:
         raise InvalidParameterValue("The source queue and the destination queue must be of the same type.")
 
@@ -118,8 +119,13 @@ def _queue(engine: Engine, arn: str, parameter: str) -> Queue:
         )
     queue = engine.registry.of_arn(arn)
     if queue is None or queue.arn != arn:
-        raise ResourceNotFound(f"The resource that you specified for the {parameter} parameter doesn't exist.")
+        raise missing(parameter)
     return queue
+
+
+def missing(parameter: str) -> ResourceNotFound:
+    """The error for an ARN that names no queue, or none that the caller may know of."""
+    return ResourceNotFound(f"The resource that you specified for the {parameter} parameter doesn't exist.")
 
 
 async def _load(engine: Engine) -> None:

@@ -18,9 +18,10 @@ from cqs.cache.interface import Received
 from cqs.errors import CqsError
 from cqs.message import Message
 from cqs.queue import Queue
+from cqs.service.carry import carry, contents
 from cqs.service.engine import Engine, shard_of
-from cqs.service.send import entry_of
-from cqs.store.interface import Move, Wanted
+from cqs.service.retry import pause_ms
+from cqs.store.interface import Move
 
 _log = structlog.get_logger("cqs.redrive")
 
@@ -34,36 +35,12 @@ async def bury(engine: Engine, queue: Queue, dead: Sequence[Received]) -> None:
         await engine.cache.give_back(shard_of(queue), [one.ticket for one in dead])
         return
     try:
-        moves = await _moves(engine, queue, target, dead)
-        await carry(engine, queue, target, moves)
+        now_ms = engine.clock.now_ms()
+        messages = await contents(engine, queue, dead)
+        moves = [Move(message.address, _buried(engine, queue, message, now_ms)) for message in messages]
+        await carry(engine, queue, target, moves, pause_ms)
     except CqsError as error:
         _log.warning("redrive_failed", queue=queue.name, count=len(dead), reason=str(error))
-
-
-async def carry(engine: Engine, source: Queue, target: Queue, moves: Sequence[Move]) -> None:
-    """Moves messages from queue to queue in store and cache, and wakes the target's pollers. A FIFO target's messages
-    get their sequence here. Raises what the store raises; then nothing has changed in the cache."""
-    if target.settings.is_fifo and moves:
-        moves = await _in_order(engine, target, moves)
-    await engine.store.move(source, target, moves)
-    await engine.cache.remove(shard_of(source), [move.old_address for move in moves])
-    await engine.cache.put(shard_of(target), [entry_of(move.message) for move in moves])
-    engine.waiters.wake(target.uid, len(moves))
-    engine.witness.moved(source, target, [(move.old_address, move.message) for move in moves])
-
-
-async def _moves(engine: Engine, queue: Queue, target: Queue, dead: Sequence[Received]) -> list[Move]:
-    known = {one.address: one.message for one in dead if one.message is not None}
-    wanted = [one.address for one in dead if one.message is None]
-    if wanted:
-        known.update((message.address, message) for message in await engine.store.read(queue, wanted))
-    vanished = [address for address in wanted if address not in known]
-    if vanished:
-        await engine.cache.remove(shard_of(queue), vanished)
-    now_ms = engine.clock.now_ms()
-    return [
-        Move(one.address, _buried(engine, queue, known[one.address], now_ms)) for one in dead if one.address in known
-    ]
 
 
 def _buried(engine: Engine, queue: Queue, message: Message, now_ms: int) -> Message:
@@ -77,11 +54,3 @@ def _buried(engine: Engine, queue: Queue, message: Message, now_ms: int) -> Mess
         sent_ms=now_ms if is_fifo else message.sent_ms,
         dedup_id=message.message_id if is_fifo else message.dedup_id,
     )
-
-
-async def _in_order(engine: Engine, target: Queue, moves: Sequence[Move]) -> list[Move]:
-    claims = await engine.store.claim(target, [Wanted("", "", move.message.address) for move in moves], 0)
-    return [
-        Move(move.old_address, msgspec.structs.replace(move.message, sequence=claim.sequence))
-        for move, claim in zip(moves, claims, strict=True)
-    ]

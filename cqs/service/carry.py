@@ -1,0 +1,69 @@
+"""Messages on their way from one queue to another, by redrive or by a move task.
+
+    (FIFO target: sequences) ──► store.move ══► cache: remove here, put there ──► wake ──► witness
+                                 decides
+
+`store.move` is the deciding step: there first, then gone here, and a message that is gone already (deleted, or moved
+before a crash) is not moved. When its outcome is unknown, the same move with the same new addresses is made again until
+it is known; after it, removing and putting are repeated until they work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from cqs.cache.interface import Received
+from cqs.errors import OutcomeUnknown
+from cqs.message import Message
+from cqs.queue import Queue
+from cqs.service.engine import Engine, shard_of
+from cqs.service.retry import Pause, insist
+from cqs.service.send import entry_of
+from cqs.store.interface import Move, Wanted
+
+
+async def carry(engine: Engine, source: Queue, target: Queue, moves: Sequence[Move], pause: Pause) -> list[Message]:
+    """Moves the messages in store and cache, wakes the target's pollers, and returns those that arrived. A FIFO
+    target's messages get their sequence here. Raises StoreUnavailable when none was moved."""
+    if target.settings.is_fifo and moves:
+        moves = await _in_order(engine, target, moves)
+    arrived = await _move_surely(engine, source, target, moves, pause)
+    here, there = shard_of(source), shard_of(target)
+    entries = [entry_of(message) for message in arrived]
+    await insist(pause, "remove", lambda: engine.cache.remove(here, [move.old_address for move in moves]))
+    await insist(pause, "put", lambda: engine.cache.put(there, entries))
+    engine.waiters.wake(target.uid, len(arrived))
+    new = {message.address for message in arrived}
+    engine.witness.moved(source, target, [(m.old_address, m.message) for m in moves if m.message.address in new])
+    return arrived
+
+
+async def _in_order(engine: Engine, target: Queue, moves: Sequence[Move]) -> list[Move]:
+    claims = await engine.store.claim(target, [Wanted("", "", move.message.address) for move in moves], 0)
+    return [
+        Move(move.old_address, msgspec.structs.replace(move.message, sequence=claim.sequence))
+        for move, claim in zip(moves, claims, strict=True)
+    ]
+
+
+async def _move_surely(
+    engine: Engine, source: Queue, target: Queue, moves: Sequence[Move], pause: Pause
+) -> list[Message]:
+    try:
+        return await engine.store.move(source, target, moves)
+    except OutcomeUnknown:
+        return await insist(pause, "move", lambda: engine.store.move(source, target, moves))
+
+
+async def contents(engine: Engine, source: Queue, received: Sequence[Received]) -> list[Message]:
+    """The messages of a take in its order. Those that the store does not have any more leave the cache."""
+    known = {one.address: one.message for one in received if one.message is not None}
+    wanted = [one.address for one in received if one.message is None]
+    if wanted:
+        known.update((message.address, message) for message in await engine.store.read(source, wanted))
+        vanished = [address for address in wanted if address not in known]
+        if vanished:
+            await engine.cache.remove(shard_of(source), vanished)
+    return [known[one.address] for one in received if one.address in known]
