@@ -24,11 +24,12 @@ class Load:
     url: str
     rng: random.Random
     pending: dict[str, list[Entry]] = field(default_factory=dict)
+    is_killed: bool = False
 
     async def send(self, port: int, groups: Sequence[str]) -> None:
         """Sends batches, in order within each group, until the connection is lost."""
         async with RawClient(port) as client:
-            while True:
+            while not self.is_killed:
                 group = self.rng.choice(groups)
                 if self.ledger.waiting > BACKLOG_MAX:
                     await asyncio.sleep(0.02)

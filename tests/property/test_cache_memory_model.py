@@ -123,7 +123,6 @@ class CacheMachine(RuleBasedStateMachine):
         assert all(number > ticket.receive_number for number in numbers[:1] for ticket in self.handed)
         self.model.accept(taken, request, now_ms)
         self.handed += [one.ticket for one in [*taken.received, *taken.dead]]
-        self.removed += [(now_ms, address) for address in taken.expired]
 
     @precondition(lambda self: self.handed)
     @rule(data=st.data(), for_ms=TIMES)

@@ -41,12 +41,12 @@ def note(line: str) -> None:
         os.close(descriptor)
 
 
-@app.task
+@app.task(name="celery_app.count")
 def count(number: int) -> None:
     note(f"count {number}")
 
 
-@app.task
+@app.task(name="celery_app.late")
 def late(eta_s: float) -> None:
     note(f"late {time.time() - eta_s:.3f}")
 

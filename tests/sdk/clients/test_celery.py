@@ -71,7 +71,7 @@ def test_two_workers_run_every_task_once_and_the_late_one_not_too_early(
         while time.monotonic() < give_up and (not is_done(runs) or in_queues(sqs)):
             time.sleep(0.2)
         left = in_queues(sqs)
-    logs = "\n".join(path.read_text() for path in tmp_path.glob("*.log"))
+    logs = "\n".join(path.read_text()[-2_000:] for path in tmp_path.glob("*.log"))
     counted = Counter(line for line in lines(runs) if line.startswith("count"))
     assert counted == Counter(f"count {number}" for number in range(COUNT)), logs
     late_s = [float(line.split()[1]) for line in lines(runs) if line.startswith("late")]

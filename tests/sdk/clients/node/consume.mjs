@@ -30,7 +30,7 @@ const consumer = Consumer.create({
   queueUrl: QueueUrl,
   sqs,
   batchSize: 10,
-  waitTimeSeconds: 5,
+  waitTimeSeconds: 1,
   terminateVisibilityTimeout: true,
   messageAttributeNames: ["All"],
   messageSystemAttributeNames: ["ApproximateReceiveCount"],
@@ -57,7 +57,7 @@ consumer.start();
 const giveUp = Date.now() + 30_000;
 while (seen.handled.length < count && Date.now() < giveUp) await new Promise((resolve) => setTimeout(resolve, 20));
 await new Promise((resolve) => setTimeout(resolve, 200));
-consumer.stop({ abort: true });
+consumer.stop();
 await stopped;
 await sqs.send(new DeleteQueueCommand({ QueueUrl }));
 console.log(JSON.stringify(seen));
