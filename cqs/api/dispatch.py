@@ -57,7 +57,7 @@ class Dispatcher:
 
     async def dispatch(self, request: Request) -> Reply:
         """Never raises, except when cancelled."""
-        head = head_of(request.headers)
+        head = head_of(request.headers) if request.head is None else request.head
         codec = _codec_of(request, head)
         request_id = self._request_ids.next()
         context: Context | None = None
@@ -70,6 +70,7 @@ class Dispatcher:
             else:
                 caller = self._access.authenticate(request, head)
                 operation, given = await codec.read(request, head)
+                self._access.authorize_call(caller, operation.name)
                 context = Context(
                     self._engine,
                     self._access,

@@ -1,0 +1,156 @@
+"""The modes that check who is calling.
+
+    mode        who is it                   own account            another account's queues
+    open        not asked                   everything             everything
+    signed      Signature Version 4         what the role allows   do not exist
+    enforced    Signature Version 4         … and no policy denies what a policy allows
+
+Behind a proxy the client signed the host that it called, and the connection is the proxy's. What X-Forwarded-… say of
+both is believed from listed proxies only, for here it decides: a stranger could name any address a policy wants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+import msgspec
+
+from cqs.api.access import Access, OpenAccess
+from cqs.api.request import Head, Request
+from cqs.api.sigv4 import Credentials, Verifier
+from cqs.clock import Clock
+from cqs.errors import QueueDoesNotExist
+from cqs.identity import DEFAULT_ACCOUNT, Caller, Circumstances
+from cqs.queue import Queue
+from cqs.service import access as rules
+
+Network = IPv4Network | IPv6Network
+HOPS_MAX = 20
+
+
+class Mode(StrEnum):
+    """How much is checked."""
+
+    OPEN = "open"
+    SIGNED = "signed"
+    ENFORCED = "enforced"
+
+
+class Proxies:
+    """The proxies that are believed."""
+
+    def __init__(self, networks: Sequence[Network] = ()) -> None:
+        self._networks = tuple(networks)
+
+    def host(self, request: Request, head: Head) -> bytes | None:
+        """The host that the client called, where it is not that of the Host header."""
+        if not self._networks or not self._is_listed(request.peer):
+            return None
+        forwarded = head.get(b"x-forwarded-host", b"").partition(b",")[0].strip()
+        return forwarded or None
+
+    def source_ip(self, request: Request, head: Head) -> str | None:
+        """The client's address: the last one on the way that is no listed proxy. None when it is not known."""
+        source = _address_of(request.peer)
+        if self._networks and self._is_listed(request.peer):
+            hops = head.get(b"x-forwarded-for", b"").decode("latin-1").split(",")[-HOPS_MAX:]
+            for hop in reversed(hops):
+                source = _address_of(hop.strip())
+                if source is None or not self._is_in_networks(source):
+                    break
+        return None if source is None else str(source)
+
+    def is_secure(self, request: Request, head: Head) -> bool | None:
+        """Whether the client called over TLS; None when no listed proxy tells."""
+        if not self._networks or not self._is_listed(request.peer):
+            return None
+        scheme = head.get(b"x-forwarded-proto")
+        return None if scheme is None else scheme.partition(b",")[0].strip().lower() == b"https"
+
+    def _is_listed(self, peer: str) -> bool:
+        address = _address_of(peer)
+        return address is not None and self._is_in_networks(address)
+
+    def _is_in_networks(self, address: IPv4Address | IPv6Address) -> bool:
+        return any(address in network for network in self._networks)
+
+
+class SignedAccess:
+    """Whoever signs with an enabled key is its user, and works within the own account."""
+
+    def __init__(self, verifier: Verifier, proxies: Proxies | None = None) -> None:
+        self._verifier = verifier
+        self._proxies = proxies or Proxies()
+
+    def authenticate(self, request: Request, head: Head) -> Caller:
+        """Raises what `Verifier.verify` raises, and ServiceUnavailable while access keys can't be checked."""
+        host = self._proxies.host(request, head)
+        return self._verifier.verify(request.method, request.target, request.headers, request.body, host).caller
+
+    def authorize_call(self, caller: Caller, action: str) -> None:
+        rules.authorize_account(caller, action)
+
+    def authorize(self, caller: Caller, action: str, queue: Queue) -> None:
+        if caller.account != queue.account:
+            raise QueueDoesNotExist
+        rules.authorize_account(caller, action)
+
+
+class EnforcedAccess(SignedAccess):
+    """And queue policies decide, which need to know the circumstances of each request."""
+
+    def __init__(
+        self, verifier: Verifier, clock: Clock, proxies: Proxies | None = None, *, is_tls: bool = False
+    ) -> None:
+        """`is_tls`: the listener itself speaks TLS."""
+        super().__init__(verifier, proxies)
+        self._clock = clock
+        self._is_tls = is_tls
+
+    def authenticate(self, request: Request, head: Head) -> Caller:
+        caller = super().authenticate(request, head)
+        is_secure = self._proxies.is_secure(request, head)
+        circumstances = Circumstances(
+            now_ms=self._clock.now_ms(),
+            source_ip=self._proxies.source_ip(request, head),
+            is_secure=self._is_tls if is_secure is None else is_secure,
+            user_agent=_text(head.get(b"user-agent")),
+            referer=_text(head.get(b"referer")),
+        )
+        return msgspec.structs.replace(caller, circumstances=circumstances)
+
+    def authorize(self, caller: Caller, action: str, queue: Queue) -> None:
+        rules.authorize_queue(caller, action, queue)
+
+
+def access_of(
+    mode: Mode,
+    credentials: Credentials,
+    clock: Clock,
+    *,
+    region: str | None = None,
+    default_account: str = DEFAULT_ACCOUNT,
+    proxies: Sequence[Network] = (),
+    is_tls: bool = False,
+) -> Access:
+    """The access control of a mode. `region` None = signatures for any region are taken."""
+    if mode is Mode.OPEN:
+        return OpenAccess(default_account)
+    verifier = Verifier(credentials, clock, region=region)
+    if mode is Mode.SIGNED:
+        return SignedAccess(verifier, Proxies(proxies))
+    return EnforcedAccess(verifier, clock, Proxies(proxies), is_tls=is_tls)
+
+
+def _address_of(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode("latin-1")
