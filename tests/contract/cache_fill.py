@@ -59,6 +59,21 @@ class FillRules:
         assert await absent.cache.fill(absent.shard, epoch, [], is_last=True)
         assert of(await absent.take()) == [1, 2]
 
+    async def test_put_and_take_tell_the_residency(self, absent: CacheBench) -> None:
+        cache, shard = absent.cache, absent.shard
+        assert await cache.put(shard, [absent.entry(1)]) is Residency.ABSENT
+        assert (await absent.take()).residency is Residency.ABSENT
+
+        epoch = await cache.begin_fill(shard)
+        assert epoch is not None
+        assert await cache.put(shard, [absent.entry(1)]) is Residency.INITIALIZING
+        assert (await absent.take()).residency is Residency.INITIALIZING
+
+        await cache.fill(shard, epoch, [], is_last=True)
+        assert await cache.put(shard, [absent.entry(2)]) is Residency.READY
+        assert (await absent.take()).residency is Residency.READY
+        assert (await absent.take()).residency is Residency.READY
+
     async def test_page_of_another_epoch_is_refused(self, absent: CacheBench) -> None:
         old = await absent.cache.begin_fill(absent.shard)
         assert old is not None
