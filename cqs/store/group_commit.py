@@ -86,7 +86,7 @@ class GroupCommit(Generic[Job, Result]):
         pending_weight_max: int = PENDING_WEIGHT_MAX,
     ) -> None:
         self.tally = Tally()
-        self.observe: Callable[[int, int, int], None] | None = None
+        self.observers: list[Callable[[int, int, int], None]] = []
         """Called in the loop after each commit with its number of jobs, how long the first one waited, and how long it
         took (ns)."""
         self._run = run
@@ -194,8 +194,8 @@ class GroupCommit(Generic[Job, Result]):
         self.tally.count(len(batch), failures, waited_ns, took_ns)
         if self._line:
             self._admit()
-        if self.observe is not None:
-            self.observe(len(batch), waited_ns, took_ns)
+        for observe in self.observers:
+            observe(len(batch), waited_ns, took_ns)
 
     def _serve(self) -> None:
         while batch := self._collect():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import sqlite3
 import subprocess
@@ -58,6 +59,18 @@ class SqliteHome:
                 return connection.execute(sql, values).fetchall()
         finally:
             connection.close()
+
+
+def next_commit(store: SqliteStore) -> asyncio.Future[int]:
+    """Done with the number of its jobs when the store has made its next commit."""
+    future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def observe(jobs: int, waited_ns: int, took_ns: int) -> None:
+        if not future.done():
+            future.set_result(jobs)
+
+    store.threads.commits.observers.append(observe)
+    return future
 
 
 class BrokenConnection:

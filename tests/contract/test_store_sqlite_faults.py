@@ -12,11 +12,11 @@ from structlog.testing import capture_logs
 
 from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.queue import Queue
-from cqs.store.interface import LEASE_SOON_MS, Wanted
+from cqs.store.interface import Wanted
 from cqs.store.sqlite import SqliteStore
 from cqs.store.sqlite.jobs import Checkpoint
 from cqs.testing.clock import ManualClock
-from tests.contract.sqlite_home import BrokenConnection, SqliteHome, fill, small_disk
+from tests.contract.sqlite_home import BrokenConnection, SqliteHome, fill, next_commit, small_disk
 from tests.contract.store_home import WINDOW_MS, Maker, addresses_of, held, lease_of, scanned
 
 
@@ -227,10 +227,12 @@ async def test_leases_that_could_not_be_written_are_counted_and_logged(
     await store.append(queue, [message])
     BrokenConnection(store, "INSERT INTO leases", sqlite3.SQLITE_IOERR)
 
+    await store.swept()
+    committed = next_commit(store)
+
     with capture_logs() as logs:
         store.lease_soon(queue, [lease_of(message)])
-        await asyncio.sleep(2 * LEASE_SOON_MS / 1000)
-        await store.append(queue, [make.message()])
+        await committed
 
     assert store.commits.failures == 1
 

@@ -76,6 +76,14 @@ async def test_only_the_owner_may_read_what_is_stored(home: SqliteHome, store: S
     assert {path.stat().st_mode & 0o777 for path in home.folder.iterdir()} == {0o600}
 
 
+async def test_every_commit_is_synced_to_the_disk_before_it_is_answered(store: SqliteStore) -> None:
+    pragmas = ("synchronous", "journal_mode", "page_size", "secure_delete", "wal_autocheckpoint")
+
+    found = await store.threads.write(lambda db: [db.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas])
+
+    assert found == [2, "wal", 8_192, 0, 0]
+
+
 async def test_a_file_that_is_no_database_is_named_with_what_to_do(home: SqliteHome) -> None:
     home.folder.mkdir()
     home.file.write_bytes(b"this is not a database at all, whatever its name says it is......" * 40)

@@ -217,7 +217,7 @@ async def test_the_tally_counts_commits_by_their_size(commit: GroupCommit[int, i
 
 async def test_one_call_into_the_loop_answers_a_whole_commit(commit: GroupCommit[int, int], gate: Gate) -> None:
     observed: list[int] = []
-    commit.observe = lambda jobs, waited_ns, took_ns: observed.append(jobs)
+    commit.observers.append(lambda jobs, waited_ns, took_ns: observed.append(jobs))
     first = await held(gate, commit, 0)
     others = await queued(commit, [1, 2, 3])
 

@@ -31,6 +31,7 @@ def find(connection: sqlite3.Connection, key: QueueName) -> Queue | None:
 
 
 def create(connection: sqlite3.Connection, queue: Queue) -> Queue:
+    """The queue of this name, which is the given one when there was none."""
     connection.execute(
         "INSERT OR IGNORE INTO queues VALUES (?, ?, ?, ?, ?, ?)",
         (queue.account, queue.name, queue.uid, queue.generation, queue.version, _encode(queue).decode()),
@@ -83,6 +84,7 @@ def move_tasks(connection: sqlite3.Connection) -> list[MoveTask]:
 
 
 def save_move_task(connection: sqlite3.Connection, task: MoveTask) -> None:
+    """Adds or replaces the task, and forgets the oldest ones of its source beyond MOVE_TASKS_KEPT."""
     source = (task.source.account, task.source.name)
     connection.execute(
         "INSERT OR REPLACE INTO move_tasks VALUES (?, ?, ?, ?, ?)",

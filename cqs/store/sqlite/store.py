@@ -91,7 +91,7 @@ class SqliteStore:
         self._parts = found.parts
         self._upkeep = Upkeep(threads)
         self._upkeep.start(found.garbage, gone)
-        threads.commits.observe = self._upkeep.commit_done
+        threads.commits.observers.append(self._upkeep.commit_done)
 
     async def close(self) -> None:
         if not self._is_open or self._threads is None or self._upkeep is None:

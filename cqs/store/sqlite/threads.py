@@ -36,18 +36,18 @@ class Threads:
         writing, reading, self.copying = self._connections
         self.writer = Writer(writing, file)
         self.commits: GroupCommit[Job, object] = GroupCommit(self.writer.run, name="cqs-writer")
-        self._reads: GroupCommit[ReadJob, object] = GroupCommit(
+        self.reads: GroupCommit[ReadJob, object] = GroupCommit(
             Reader(reading, file).run, name="cqs-reader", jobs_max=READS_MAX
         )
 
     def start(self) -> None:
         self.commits.start()
-        self._reads.start()
+        self.reads.start()
 
     async def close(self) -> None:
         """Finishes what was accepted. Idempotent."""
         await self.commits.close()
-        await self._reads.close()
+        await self.reads.close()
         self._close_connections()
 
     def _close_connections(self) -> None:
@@ -61,7 +61,7 @@ class Threads:
 
     async def read(self, run: Callable[[sqlite3.Connection], T]) -> T:
         """`run` in the reader's thread."""
-        return cast(T, await self._reads.submit(Query(run)))
+        return cast(T, await self.reads.submit(Query(run)))
 
     async def read_messages(self, storage_id: int, addresses: Sequence[int]) -> list[Message]:
-        return cast("list[Message]", await self._reads.submit(ReadBodies(storage_id, addresses)))
+        return cast("list[Message]", await self.reads.submit(ReadBodies(storage_id, addresses)))
