@@ -19,7 +19,8 @@ from tests.contract.cache_fill import FillRules
 from tests.contract.cache_leases import LeaseRules
 from tests.contract.cache_looks import LookRules
 from tests.contract.cache_order import StandardRules
-from tests.contract.cache_time import TimeRules, VestingRules
+from tests.contract.cache_time import TimeRules
+from tests.contract.cache_vesting import VestingRules
 
 STANDARD, FIFO = Shard(1 << 60 | 5), Shard(1 << 60 | 6, is_fifo=True)
 

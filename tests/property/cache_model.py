@@ -1,7 +1,7 @@
 """What a queue shard should do, said as simply as possible: lists, and a walk over everything at each step.
 
-Standard shards are predicted to the last detail. On FIFO shards the turn of the groups is left open, so the model takes
-over what was handed out and checks that it was allowed; everything else is predicted too.
+Standard shards are predicted to the last detail. With tenants, and on FIFO shards, whose turn it is is left open: the
+model checks that what was handed out was allowed, and takes it over; everything else is predicted too.
 """
 
 from __future__ import annotations
@@ -187,6 +187,17 @@ class ShardModel:
             elif note.state is State.READY and note.group not in locked:
                 groups.setdefault(note.group, []).append(note.address)
         return groups
+
+    def check_some(self, taken: Taken, request: TakeRequest, now_ms: int) -> None:
+        """What was handed out was ready, each once, and no less than possible, whoever was preferred."""
+        received, dead = [one.address for one in taken.received], [one.address for one in taken.dead]
+        for kind, addresses in (("received", received), ("dead", dead), ("expired", taken.expired)):
+            assert all(self.kind_of(self.notes[address], request, now_ms) == kind for address in addresses)
+        touched = [*received, *dead, *taken.expired]
+        assert len(touched) == len(set(touched))
+        assert set(touched) <= set(self.line)
+        room = max(0, self.room(request))
+        assert len(received) == room or (len(received) < room and set(touched) == set(self.line))
 
     def check_turns(self, taken: Taken, request: TakeRequest, now_ms: int) -> None:
         """What a FIFO shard handed out was allowed, in order, of few groups, and no less than possible."""

@@ -25,6 +25,10 @@ class CacheMachine(RuleBasedStateMachine):
     """Both, side by side. `handed` are all tickets ever handed out, living and dead."""
 
     is_fifo = False
+    tenants = 0
+    """Message groups on a standard shard; 0 = none."""
+    scale = 1
+    """How many times more messages than a step says."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,7 +54,7 @@ class CacheMachine(RuleBasedStateMachine):
         return Entry(
             address=self.address,
             sent_ms=now_ms - age_ms,
-            group=f"g{group}" if self.is_fifo else None,
+            group=f"g{group}" if self.is_fifo or group < self.tenants else None,
             sequence=self.address,
             visible_ms=now_ms + delay_ms if delay_ms else 0,
         )
@@ -67,7 +71,7 @@ class CacheMachine(RuleBasedStateMachine):
 
     @rule(count=st.integers(1, 4), delay_ms=TIMES, age_ms=TIMES, group=st.sampled_from([0, 0, 0, 1, 2]))
     def put(self, count: int, delay_ms: int, age_ms: int, group: int) -> None:
-        entries = [self.entry(delay_ms, age_ms, group) for _ in range(count)]
+        entries = [self.entry(delay_ms, age_ms, group) for _ in range(count * self.scale)]
         if self.is_fifo:
             entries.reverse()
         for entry in entries:
@@ -97,7 +101,7 @@ class CacheMachine(RuleBasedStateMachine):
     ) -> None:
         now_ms = self.clock.now_ms()
         request = TakeRequest(
-            count_max=count_max,
+            count_max=count_max * self.scale,
             visibility_ms=visibility_ms,
             retention_ms=RETENTION_MS,
             receive_count_max=receive_count_max,
@@ -113,6 +117,8 @@ class CacheMachine(RuleBasedStateMachine):
             return
         if self.is_fifo:
             self.model.check_turns(taken, request, now_ms)
+        elif self.tenants:
+            self.model.check_some(taken, request, now_ms)
         else:
             expected = self.model.predict(request, now_ms)
             assert [one.address for one in taken.received] == expected["received"]
@@ -218,6 +224,11 @@ class FifoMachine(CacheMachine):
     is_fifo = True
 
 
+class TenantMachine(CacheMachine):
+    tenants = 2
+    scale = 12
+
+
 _SETTINGS = settings(
     max_examples=120, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -225,3 +236,5 @@ TestStandardShard = CacheMachine.TestCase
 TestStandardShard.settings = _SETTINGS
 TestFifoShard = FifoMachine.TestCase
 TestFifoShard.settings = _SETTINGS
+TestShardWithTenants = TenantMachine.TestCase
+TestShardWithTenants.settings = settings(_SETTINGS, max_examples=60)
