@@ -10,8 +10,9 @@ cache's own (the memory backend's clock, Redis' TIME), so the clocks of API node
 
 Order. A standard shard is almost first-in first-out: `put` appends; what comes back (timeout, visibility 0, given
 back) goes to the front again, unless it was received RECEIVES_BEFORE_BACK times, then to the back (SQS). What was
-delayed joins the back when due. A FIFO shard keeps each group in order of sequence numbers, and hands out, of a
-group, only the ready messages before its first one in flight.
+delayed joins the back when due. Those that come back in one step keep their order (due time, then address). A FIFO
+shard keeps each group in order of sequence numbers, and hands out, of a group, only the ready messages before its
+first one in flight: as many of one group as it can, then of the next; a group that got its turn goes to the end.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class Ticket(msgspec.Struct, frozen=True, gc=False):
 class TakeRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A receive. `request_id` "" = no replay. On a FIFO shard it is the ReceiveRequestAttemptId: a repeat within
     `replay_ms` gives the same messages and numbers and restarts their timeout, unless one of them was deleted, changed
-    or ran out meanwhile; then it is a new receive."""
+    or ran out meanwhile; then it is a new receive. An answer without messages is not kept."""
 
     count_max: int
     visibility_ms: int
@@ -126,7 +127,7 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
     """Over-received: now in flight for DEAD_LEASE_MS, uncounted, so that the caller can move them and a caller that
     dies strands nothing."""
     expired: list[int] = []
-    """Addresses past their retention: no longer in the cache, to be deleted from the store."""
+    """Addresses past their retention, as far as met: no longer in the cache, to be deleted from the store."""
     residency: Residency = Residency.READY
     """Not READY: nothing was taken, and the store has to answer."""
     is_over_limit: bool = False
@@ -195,7 +196,8 @@ class QueueCache(Protocol):
         Works while Initializing; on an absent shard nothing happens (the fill will find the message in the store)."""
 
     async def take(self, shard: Shard, request: TakeRequest) -> Taken:
-        """ready → in flight, at most `count_max`; counts the receive and numbers it."""
+        """ready → in flight, at most `count_max`; counts the receive and numbers it. With `visibility_ms` 0 they are
+        counted, and ready again at once."""
 
     async def hide(self, shard: Shard, ticket: Ticket, until_ms: int) -> Outcome:
         """Changes when an in-flight message becomes visible; `until_ms` ≤ now makes it ready at once. On a standard
