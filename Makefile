@@ -26,7 +26,7 @@ check: $(VENV)/.dev ## lint, types, layers, unit and contract tests; no services
 docs: $(VENV)/.serve ## write the generated pages of docs/
 	$(VENV)/bin/cqs config --format markdown > docs/configuration.md
 
-bench: $(VENV)/.dev ## measure against ElasticMQ (needs java, mvn and go)
+bench: $(VENV)/.bench ## measure against ElasticMQ (needs java, mvn and go)
 	$(PY) -m benchmarks
 
 clean: ## remove environments, builds and the data of `make run`
@@ -49,6 +49,10 @@ $(VENV)/.dev: pyproject.toml
 	@echo "Installing CQS and its tests' tools into $(VENV) ..." >&2
 	@$(PY) $(PIP_INSTALL) --editable '.[dev]'
 	@touch $@ $(VENV)/.serve
+
+$(VENV)/.bench: $(VENV)/.dev
+	@$(PY) $(PIP_INSTALL) --editable '.[bench]'
+	@touch $@
 
 # botocore 1.31.80 is the last that speaks SQS's Query protocol.
 .venv-query/.done:

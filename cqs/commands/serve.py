@@ -36,6 +36,6 @@ def command(**given: object) -> None:
     Flags beat CQS_* environment variables, which beat the file, which beats the defaults: see `cqs config`.
     """
     loaded = loaded_settings(given)
-    from cqs import server
+    from cqs.server import run
 
-    sys.exit(server.run(loaded))
+    sys.exit(run(loaded))

@@ -33,6 +33,8 @@ _TOP = len(_LAYERS) - 1
 _HOMES = {
     "aiohttp": ("cqs.api", "admin", "cqs.server"),
     "httptools": ("cqs.api",),
+    "argon2": ("cqs.service.passwords",),
+    "cryptography": ("cqs.service.seal",),
     "jinja2": ("admin",),
     "prometheus_client": ("cqs.metrics", "cqs.api", "admin", "cqs.server"),
     "redis": ("cqs.cache.redis",),

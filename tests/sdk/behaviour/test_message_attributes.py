@@ -12,7 +12,7 @@ from tests.sdk.behaviour.talk import receive, receive_one, refused, send
 
 NewQueue = Callable[..., str]
 
-SAMPLE = {
+SAMPLE: dict[str, dict[str, Any]] = {
     "text": {"DataType": "String", "StringValue": 'a "quoted" <value>\r\n'},
     "count": {"DataType": "Number", "StringValue": "-12.5e3"},
     "raw": {"DataType": "Binary", "BinaryValue": bytes(range(256))},
