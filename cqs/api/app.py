@@ -26,6 +26,7 @@ from cqs.api.http.body import read_body
 from cqs.api.http.bounds import DEFAULT_BOUNDS, Bounds
 from cqs.api.http.connection import Answer, Connection, Connections
 from cqs.api.http.rules import refusal
+from cqs.api.lane import Lanes
 from cqs.api.request import Reply, Request
 from cqs.api.wire_errors import HttpError
 from cqs.errors import CannotStart
@@ -58,16 +59,24 @@ class App:
         self._mounts = {prefix: web.AppRunner(application) for prefix, application in (mounts or {}).items()}
         self._runner: web.ServerRunner | None = None
         self._sweeping: asyncio.Task[None] | None = None
+        self._lanes: Lanes | None = None
+        self._listening: list[asyncio.Server] = []
+        self._stop_s_max = 0.0
         self.connections = Connections(bounds)
 
     async def start(self, sockets: Sequence[socket.socket], *, stop_s_max: float = 10.0) -> None:
         """Accepts from now on. `stop_s_max`: how long `stop` waits for requests that were accepted."""
+        self._stop_s_max = stop_s_max
         for mount in self._mounts.values():
             await mount.setup()
         self._runner = web.ServerRunner(_Server(self), shutdown_timeout=stop_s_max)
         await self._runner.setup()
+        server = self._runner.server
+        assert server is not None
+        self._lanes = Lanes(self._dispatcher, self.connections, self._bounds, server)
+        loop = asyncio.get_running_loop()
         for listening in sockets:
-            await web.SockSite(self._runner, listening).start()
+            self._listening.append(await loop.create_server(self._lanes, sock=listening, backlog=1_024))
         self._sweeping = asyncio.create_task(self.connections.run(), name="connections")
 
     async def stop(self) -> None:
@@ -77,6 +86,11 @@ class App:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._sweeping
             self._sweeping = None
+        for listening in self._listening:
+            listening.close()
+        self._listening.clear()
+        if self._lanes is not None:
+            await self._lanes.stop(self._stop_s_max)
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None

@@ -26,6 +26,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     peer: str = ""
     """Address of the client, for logs and limits."""
     is_client_there: Callable[[], bool] = _always
+    head: Head | None = None
+    """What `head_of` would say, when the lane knows it already."""
 
 
 class Reply(msgspec.Struct, frozen=True, gc=False):

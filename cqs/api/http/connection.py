@@ -15,6 +15,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from aiohttp import web
 from aiohttp.http_exceptions import LineTooLong
@@ -25,7 +26,7 @@ from cqs.api.wire_errors import BadRequest, HttpError, RequestHeaderFieldsTooLar
 SWEEPS_PER_DEADLINE = 4
 SWEEP_S_MAX = 1.0
 _TIMED_OUT = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-_FULL = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n"
+FULL = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n"
 _TOO_MANY = "Too many headers"
 """How aiohttp's parser begins its one error that has no class of its own."""
 _log = logging.getLogger("cqs.http")
@@ -37,18 +38,27 @@ class Answer(web.Response):
     undelivered: Callable[[], Awaitable[None]] | None = None
 
 
+class Guest(Protocol):
+    """A connection of either lane. `address` is the client's."""
+
+    address: str
+
+    def sweep(self, now_s: float) -> None:
+        """Looks at its deadline; called about every second."""
+
+
 class Connections:
     """All open connections of a process: how many, from where, and which have waited too long."""
 
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
-        self._open: set[Connection] = set()
+        self._open: set[Guest] = set()
         self._by_address: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return len(self._open)
 
-    def admit(self, connection: Connection) -> bool:
+    def admit(self, connection: Guest) -> bool:
         """Counts the connection, unless there are too many."""
         bounds = self._bounds
         address = connection.address
@@ -60,7 +70,7 @@ class Connections:
         self._by_address[address] += 1
         return True
 
-    def leave(self, connection: Connection) -> None:
+    def leave(self, connection: Guest) -> None:
         """Idempotent."""
         if connection not in self._open:
             return
@@ -78,17 +88,15 @@ class Connections:
             self.sweep(loop.time())
 
     def sweep(self, now_s: float) -> None:
-        """Closes the connections whose head is overdue."""
-        oldest_s = now_s - self._bounds.header_s_max
-        for connection in [one for one in self._open if one.waiting_since_s is not None]:
-            if connection.waiting_since_s is not None and connection.waiting_since_s < oldest_s:
-                connection.cut()
+        """Lets every connection look at its own deadline."""
+        for connection in list(self._open):
+            connection.sweep(now_s)
 
 
 class Connection(web.RequestHandler):
     """One client's connection."""
 
-    __slots__ = ("_connections", "_has_heard", "_is_busy", "_refuse", "address", "waiting_since_s")
+    __slots__ = ("_connections", "_has_heard", "_header_s_max", "_is_busy", "_refuse", "address", "waiting_since_s")
 
     def __init__(
         self,
@@ -112,6 +120,7 @@ class Connection(web.RequestHandler):
             auto_decompress=False,
         )
         self._connections = connections
+        self._header_s_max = bounds.header_s_max
         self._refuse = refuse
         self._is_busy = False
         self._has_heard = False
@@ -126,6 +135,10 @@ class Connection(web.RequestHandler):
         """A head is complete; its request is being served."""
         self._is_busy = True
         self.waiting_since_s = None
+
+    def sweep(self, now_s: float) -> None:
+        if self.waiting_since_s is not None and self.waiting_since_s < now_s - self._header_s_max:
+            self.cut()
 
     def cut(self) -> None:
         """Ends a connection whose head is overdue."""
@@ -142,7 +155,7 @@ class Connection(web.RequestHandler):
             return
         self.force_close()
         if isinstance(transport, asyncio.WriteTransport):
-            transport.write(_FULL)
+            transport.write(FULL)
         transport.close()
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -165,7 +178,7 @@ class Connection(web.RequestHandler):
             return finished, is_lost
         finally:
             if undelivered is not None and (is_lost or not self.is_client_there()):
-                await asyncio.shield(asyncio.ensure_future(_told(undelivered)))
+                await asyncio.shield(asyncio.ensure_future(told(undelivered)))
             self._is_busy = self._has_heard = False
 
     def handle_error(
@@ -180,7 +193,8 @@ class Connection(web.RequestHandler):
         return self._refuse(RequestHeaderFieldsTooLarge() if is_too_large else BadRequest("Not a valid HTTP request."))
 
 
-async def _told(undelivered: Callable[[], Awaitable[None]]) -> None:
+async def told(undelivered: Callable[[], Awaitable[None]]) -> None:
+    """Tells that an answer reached nobody; a failure of that is logged."""
     try:
         await undelivered()
     except Exception as error:
