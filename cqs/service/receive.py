@@ -192,7 +192,14 @@ def _handle(engine: Engine, queue: Queue, received: Received) -> str:
     return engine.receipts.write(Receipt(received.address, queue.uid, received.receive_number, received.received_ms))
 
 
+def _undone(received: Received) -> Lease:
+    """What the store is told of a receive that was given back, so that it neither hides nor counts after a restart."""
+    count = received.receive_count - 1
+    return Lease(received.address, 0, count, received.first_receive_ms if count else 0, received.receive_number)
+
+
 async def _return(engine: Engine, queue: Queue, received: Sequence[Received]) -> None:
     count = await engine.cache.give_back(shard_of(queue), [one.ticket for one in received])
+    engine.store.lease_soon(queue, [_undone(one) for one in received])
     engine.witness.given_back(queue, received)
     engine.waiters.wake(queue.uid, count)

@@ -132,7 +132,8 @@ class Ledger:
         if not self.is_fifo and before_kill_s is not None and before_kill_s <= REPEAT_S_TOLERATED:
             self.repeats_s.append(before_kill_s)
         elif is_early:
-            self.violations.append(f"{entry.number} was hidden too short (kill after {before_kill_s})")
+            early_s = entry.hidden_until_s - receive.answered_s
+            self.violations.append(f"{entry.number} came {early_s:.3f} s too early (kill after {before_kill_s})")
         else:
             self.violations.append(f"{entry.number} was received {entry.last.count}, then {receive.count} times")
 

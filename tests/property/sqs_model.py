@@ -80,6 +80,11 @@ class ModelQueue:
     def find(self, message_id: str) -> ModelMessage | None:
         return next((message for message in self.messages if message.message_id == message_id), None)
 
+    def get(self, message_id: str) -> ModelMessage:
+        message = self.find(message_id)
+        assert message is not None
+        return message
+
     def available(self, now_ms: int) -> Iterator[ModelMessage]:
         """What a receive may give. FIFO: of each group, what lies before its first message in flight."""
         if not self.is_fifo:
