@@ -23,7 +23,7 @@ from cqs.queue import QueueName
 from tests.protocol.case import Meaning
 from tests.protocol.world import FIFO, STANDARD, World, make_world
 
-EXAMPLES_MAX = 1_500
+EXAMPLES_MAX = 600
 STATUSES = {200, 204, 400, 403, 404, 405}
 ARN = "arn:aws:sqs:us-east-1:000000000000:orders"
 TEXT = {"DataType": "String", "StringValue": "v"}
