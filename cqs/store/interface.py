@@ -167,6 +167,7 @@ class Catalog(Protocol):
 
 
 MOVE_TASKS_KEPT = 10
+DROPPED_KEPT_MS = 3_600_000
 
 
 class Store(MessageStore, Catalog, Protocol):

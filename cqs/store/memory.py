@@ -17,12 +17,11 @@ from cqs.errors import StoreUnavailable
 from cqs.message import Message
 from cqs.queue import Queue, QueueName
 from cqs.store.claims import Claims
-from cqs.store.interface import MOVE_TASKS_KEPT, Claim, Lease, Move, MoveTask, Stored, Wanted
+from cqs.store.group_commit import CLOSED
+from cqs.store.interface import DROPPED_KEPT_MS, MOVE_TASKS_KEPT, Claim, Lease, Move, MoveTask, Stored, Wanted
 from cqs.store.tombstones import Tombstones
 
 SCAN_PAGE = 1_000
-DROPPED_KEPT_MS = 3_600_000
-CLOSED = "The store is closed."
 
 
 class MemoryStore:

@@ -92,6 +92,9 @@ class BrokenConnection:
     def in_transaction(self) -> bool:
         return self._real.in_transaction
 
+    def executescript(self, sql: str) -> sqlite3.Cursor:
+        return self._real.executescript(sql)
+
     def execute(self, sql: str, values: Sequence[int] = ()) -> sqlite3.Cursor:
         self.statements.append(sql)
         if self._times and sql.startswith(self._prefix):

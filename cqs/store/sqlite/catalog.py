@@ -10,9 +10,7 @@ import sqlite3
 import msgspec
 
 from cqs.queue import GENERATION_BITS, Queue, QueueName
-from cqs.store.interface import MOVE_TASKS_KEPT, MoveTask
-
-DROPPED_KEPT_MS = 3_600_000
+from cqs.store.interface import DROPPED_KEPT_MS, MOVE_TASKS_KEPT, MoveTask
 
 _encode = msgspec.json.Encoder().encode
 _queue = msgspec.json.Decoder(Queue).decode

@@ -14,6 +14,8 @@ from cqs.message import Message
 from cqs.store.claims import Held, Key
 from cqs.store.interface import Lease
 
+WORK_PAGES = 4
+
 
 @dataclass(slots=True, frozen=True)
 class Append:
@@ -37,6 +39,8 @@ class Work:
     """Anything else: `run` inside the commit, taken back alone when it raises a CqsError."""
 
     run: Callable[[sqlite3.Connection], object]
+    wal_pages: int = WORK_PAGES
+    """About how many pages it writes."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -45,4 +49,11 @@ class Checkpoint:
     nothing is left."""
 
 
-Job = Append | Delete | Leases | Work | Checkpoint
+@dataclass(slots=True, frozen=True)
+class Trim:
+    """Gives up to `pages` free pages back to the disk, after the commit and in a transaction of its own."""
+
+    pages: int
+
+
+Job = Append | Delete | Leases | Work | Checkpoint | Trim

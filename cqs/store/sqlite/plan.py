@@ -71,4 +71,6 @@ class Plan:
 
     @property
     def wal_pages(self) -> int:
-        return 4 + self._bytes // PAGE_BYTES + len(self.deleted) // 2 + len(self.leases) // 4 + 4 * len(self.works)
+        """About how many pages the commit writes to the WAL; rather more than less."""
+        rows_touched = len(self.deleted) + len(self.leases) // 4
+        return 4 + self._bytes // PAGE_BYTES + rows_touched + sum(work.wal_pages for _, work in self.works)

@@ -72,6 +72,7 @@ class SqliteStore:
         except BaseException as error:
             if self._threads is not None:
                 await self._threads.close()
+                self._threads = None
             self._folder.give_up()
             if isinstance(error, sqlite3.Error):
                 raise told(error, self._folder.file) from error

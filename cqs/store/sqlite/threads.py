@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -10,12 +11,15 @@ from typing import TypeVar, cast
 
 from cqs.message import Message
 from cqs.store.group_commit import GroupCommit
-from cqs.store.sqlite.jobs import Job, Work
+from cqs.store.sqlite.jobs import WORK_PAGES, Job, Work
 from cqs.store.sqlite.reader import Query, ReadBodies, Reader, ReadJob
 from cqs.store.sqlite.schema import connect
 from cqs.store.sqlite.writer import Writer
 
 READS_MAX = 32
+READ_WEIGHT = 256 << 10
+"""What a body counts before its size is known: at most 64 are read, and in memory, at once."""
+READS_PENDING_WEIGHT_MAX = 1 << 30
 
 T = TypeVar("T")
 
@@ -37,7 +41,10 @@ class Threads:
         self.writer = Writer(writing, file)
         self.commits: GroupCommit[Job, object] = GroupCommit(self.writer.run, name="cqs-writer")
         self.reads: GroupCommit[ReadJob, object] = GroupCommit(
-            Reader(reading, file).run, name="cqs-reader", jobs_max=READS_MAX
+            Reader(reading, file).run,
+            name="cqs-reader",
+            jobs_max=READS_MAX,
+            pending_weight_max=READS_PENDING_WEIGHT_MAX,
         )
 
     def start(self) -> None:
@@ -48,20 +55,22 @@ class Threads:
         """Finishes what was accepted. Idempotent."""
         await self.commits.close()
         await self.reads.close()
-        self._close_connections()
+        await asyncio.to_thread(self._close_connections)
 
     def _close_connections(self) -> None:
         for connection in reversed(self._connections):
             with suppress(sqlite3.Error):
                 connection.close()
 
-    async def write(self, run: Callable[[sqlite3.Connection], T]) -> T:
-        """`run` in a commit of the writer's thread."""
-        return cast(T, await self.commits.submit(Work(run)))
+    async def write(self, run: Callable[[sqlite3.Connection], T], wal_pages: int = WORK_PAGES) -> T:
+        """`run` in a commit of the writer's thread; it writes about `wal_pages` pages."""
+        return cast(T, await self.commits.submit(Work(run, wal_pages)))
 
     async def read(self, run: Callable[[sqlite3.Connection], T]) -> T:
         """`run` in the reader's thread."""
         return cast(T, await self.reads.submit(Query(run)))
 
     async def read_messages(self, storage_id: int, addresses: Sequence[int]) -> list[Message]:
-        return cast("list[Message]", await self.reads.submit(ReadBodies(storage_id, addresses)))
+        return cast(
+            "list[Message]", await self.reads.submit(ReadBodies(storage_id, addresses), READ_WEIGHT * len(addresses))
+        )

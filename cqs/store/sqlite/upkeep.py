@@ -25,7 +25,7 @@ import structlog
 from cqs.errors import CqsError
 from cqs.store.sqlite import sql
 from cqs.store.sqlite.claims import delete_claims
-from cqs.store.sqlite.jobs import Checkpoint
+from cqs.store.sqlite.jobs import Checkpoint, Trim
 from cqs.store.sqlite.reader import end_of_step
 from cqs.store.sqlite.threads import Threads
 
@@ -111,13 +111,15 @@ class Upkeep:
             await self._collect(sorted(self._garbage)[:GARBAGE_QUEUES_MAX])
         while self._free_to_leave is not None:
             before = await self._threads.read(_free_pages)
-            await self._write(partial(_vacuum_step, VACUUM_PAGES))
+            await self._threads.commits.submit(Trim(VACUUM_PAGES))
+            if self._writer.wal_pages >= WAL_PAGES_MAX:
+                await self._checkpoint()
             free = await self._threads.read(_free_pages)
             if free <= self._free_to_leave or free >= before:
                 self._free_to_leave = None
 
     async def _write(self, work: Callable[[sqlite3.Connection], object]) -> None:
-        await self._threads.write(work)
+        await self._threads.write(work, GARBAGE_BATCH // 4)
         if self._writer.wal_pages >= WAL_PAGES_MAX:
             await self._checkpoint()
 
@@ -154,10 +156,6 @@ class Upkeep:
 
 def _free_pages(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA freelist_count").fetchone()[0])
-
-
-def _vacuum_step(pages: int, connection: sqlite3.Connection) -> None:
-    connection.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
 
 
 def _find_garbage(

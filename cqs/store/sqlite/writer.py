@@ -22,7 +22,7 @@ from cqs.message import Message
 from cqs.store.interface import Lease, Move
 from cqs.store.sqlite import rows, sql
 from cqs.store.sqlite.failures import is_full, told
-from cqs.store.sqlite.jobs import Append, Checkpoint, Job
+from cqs.store.sqlite.jobs import Append, Checkpoint, Job, Trim
 from cqs.store.sqlite.plan import Plan, Result
 from cqs.store.tombstones import Tombstones
 
@@ -58,6 +58,8 @@ class Writer:
         for place, job in enumerate(jobs):
             if isinstance(job, Checkpoint):
                 results[place] = self._checkpoint()
+            elif isinstance(job, Trim):
+                results[place] = self._trim(job.pages)
         return results
 
     def _attempt(self, jobs: Sequence[Job]) -> list[Result | Exception]:
@@ -177,6 +179,18 @@ class Writer:
             return False
         self.wal_pages = 0
         return True
+
+    def _trim(self, pages: int) -> Exception | None:
+        """By executescript, since execute would stop after the first page: the pragma returns a row a page, of no
+        columns."""
+        try:
+            self._db.executescript(f"PRAGMA incremental_vacuum({pages})")
+        except sqlite3.Error as error:
+            failure = told(error, self._file)
+            failure.__cause__ = error
+            return failure
+        self.wal_pages += 2 * pages
+        return None
 
     def _roll_back(self) -> None:
         with suppress(sqlite3.Error):
