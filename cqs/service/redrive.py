@@ -27,12 +27,11 @@ _log = structlog.get_logger("cqs.redrive")
 
 
 async def bury(engine: Engine, queue: Queue, dead: Sequence[Received]) -> None:
-    """Moves over-received messages to the dead-letter queue. When the store fails they stay where they are and are
-    tried again after their lease; a receive does not fail for it."""
+    """Moves over-received messages to the dead-letter queue. When the store fails, or the target has just been deleted,
+    they stay where they are and are seen again after their lease; a receive does not fail for it."""
     policy = queue.settings.redrive
     target = engine.registry.of_arn(policy.target_arn) if policy is not None else None
     if target is None:
-        await engine.cache.give_back(shard_of(queue), [one.ticket for one in dead])
         return
     try:
         now_ms = engine.clock.now_ms()

@@ -49,8 +49,10 @@ async def _reveal(engine: Engine, shard: Shard) -> bool:
         await engine.cache.drop(shard)
         return False
     revealed = await engine.cache.reveal(shard, queue.settings.retention_ms, MESSAGES_MAX)
+    freed = revealed.visible + (len(revealed.expired) if queue.settings.is_fifo else 0)
+    if freed:
+        engine.waiters.wake(queue.uid, freed)
     if revealed.visible:
-        engine.waiters.wake(queue.uid, revealed.visible)
         engine.witness.revealed(queue, revealed.visible)
     if revealed.expired:
         engine.witness.expired(queue, revealed.expired)
