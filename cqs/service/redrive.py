@@ -19,7 +19,7 @@ from cqs.errors import CqsError
 from cqs.message import Message
 from cqs.queue import Queue
 from cqs.service.carry import carry, contents
-from cqs.service.engine import Engine, shard_of
+from cqs.service.engine import Engine
 from cqs.service.retry import pause_ms
 from cqs.store.interface import Move
 
