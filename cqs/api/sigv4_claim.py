@@ -80,11 +80,11 @@ def claim_of_header(head: bytes) -> Claim:
     for member in text.split(b","):
         name, _, value = member.strip(b" ").partition(b"=")
         if name in members:
-            raise malformed(head)
+            raise malformed(head + b"Signature=")
         members[name] = value
     is_ended = members.pop(b"", None) is not None
     if not is_ended or algorithm != ALGORITHM or members.keys() != {b"Credential", b"SignedHeaders"}:
-        raise malformed(head)
+        raise malformed(head + b"Signature=")
     return claim_of(members[b"Credential"], members[b"SignedHeaders"])
 
 

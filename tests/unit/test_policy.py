@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cqs import limits
@@ -168,6 +168,8 @@ def test_order_of_statements_is_irrelevant(
 
 @settings(max_examples=500, deadline=None)
 @given(st.text("ab*?.", max_size=8), st.text("ab.\n", max_size=10))
+@example("ab*ba", "aba")
+@example("a*a", "a")
 def test_glob_means_what_the_plain_regular_expression_means(pattern: str, text: str) -> None:
     plain = "".join({"*": ".*", "?": "."}.get(one, re.escape(one)) for one in pattern)
 

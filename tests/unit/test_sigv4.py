@@ -92,7 +92,7 @@ NAMES = st.from_regex(r"[A-Za-z][A-Za-z0-9_.-]{0,12}", fullmatch=True).filter(
         and not name.lower().startswith("x-amz-")
     )
 )
-HEADERS = st.dictionaries(NAMES, VALUES, max_size=4)
+HEADERS = st.dictionaries(NAMES | st.sampled_from(["a%b", "%", "%%s"]), VALUES, max_size=4)
 MEMBERS = st.dictionaries(st.text(min_size=1, max_size=6), st.text(max_size=8), max_size=4)
 BODIES = st.binary(max_size=64) | st.text(max_size=32).map(str.encode)
 

@@ -171,6 +171,7 @@ def test_version_2_is_refused_with_a_clear_text(raw: Raw) -> None:
         (b"AWS4-HMAC-SHA256 Credential=a/b/c/d/e, SignedHeaders=host", "requires 'Signature' parameter"),
         (b"AWS4-HMAC-SHA256 Credential=a/b/c/d/e, SignedHeaders=host, Signature=12", "64 hexadecimal digits"),
         (b"AWS4-HMAC-SHA256 Credential=a/b/c/d, SignedHeaders=host, Signature=" + b"0" * 64, "5 slash-delimited"),
+        (b"AWS4-HMAC-SHA256 Credential=a/b/c/d/e, SignedHeaders=host Signature=" + b"0" * 64, "must be Credential"),
         (b"AWS4-HMAC-SHA256 Credential=a/b/c//e, SignedHeaders=host, Signature=" + b"0" * 64, "5 slash-delimited"),
         (b"AWS4-HMAC-SHA256 Credential=a\nb/b/c/d/e, SignedHeaders=host, Signature=" + b"0" * 64, "5 slash-delimited"),
         (b"AWS4-ECDSA-P256-SHA256 Credential=a/b/c/d/e, SignedHeaders=host, Signature=" + b"0" * 64, "must start with"),

@@ -15,9 +15,11 @@ from tests.unit.sigv4_requests import (
     ALICE,
     NOON_S,
     SEND,
+    Raw,
     edited,
     replaced,
     sign,
+    sign_by_hand,
     verifier,
 )
 
@@ -149,18 +151,34 @@ def test_unsigned_content_type_and_trace_headers_are_fine() -> None:
     assert verifier().verify(*replaced(raw, b"X-Amzn-Trace-Id", b"Root=1-2-3")) == ALICE
 
 
-@pytest.mark.parametrize("name", ["host", "x-amz-date"])
-def test_host_and_date_must_be_signed(name: str) -> None:
-    raw = sign()
+DATED = {"X-Amz-Date": "20261127T120000Z", "Date": "Fri, 27 Nov 2026 12:00:00 GMT"}
 
-    with pytest.raises((SignatureDoesNotMatch, IncompleteSignature), match="must be a 'SignedHeader'"):
-        verifier().verify(
-            *edited(
-                raw,
-                b"SignedHeaders=host;x-amz-date",
-                f"SignedHeaders={name}".encode().replace(name.encode(), b"x-amz-date" if name == "host" else b"host"),
-            )
-        )
+
+@pytest.mark.parametrize("dated", DATED)
+def test_right_signature_that_covers_host_and_date_is_enough(dated: str) -> None:
+    raw = Raw(b"POST", b"/", [(b"Host", b"h"), (dated.encode(), DATED[dated].encode())], b"x")
+
+    assert verifier().verify(*sign_by_hand(raw, *sorted(["host", dated.lower()]))) == ALICE
+
+
+@pytest.mark.parametrize(
+    ("dated", "names", "missing"),
+    [
+        ("X-Amz-Date", ["host"], "x-amz-date"),
+        ("Date", ["host"], "date"),
+        ("X-Amz-Date", ["x-amz-date"], "Host"),
+        ("Date", ["date"], "Host"),
+        ("Date", ["date", "host"], "x-amz-target"),
+    ],
+)
+def test_right_signature_that_leaves_out_what_matters_is_refused(dated: str, names: list[str], missing: str) -> None:
+    headers = [(b"Host", b"h"), (dated.encode(), DATED[dated].encode())]
+    if missing == "x-amz-target":
+        headers.append((b"X-Amz-Target", b"AmazonSQS.PurgeQueue"))
+    raw = Raw(b"POST", b"/", headers, b"x")
+
+    with pytest.raises((SignatureDoesNotMatch, IncompleteSignature), match=f"'{missing}'.* must be a 'SignedHeader'"):
+        verifier().verify(*sign_by_hand(raw, *names))
 
 
 @pytest.mark.parametrize(
