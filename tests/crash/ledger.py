@@ -14,8 +14,8 @@ from typing import Any
 
 REPEAT_S_MAX = 0.02
 """What was received within this time before a kill may repeat on a standard queue."""
-REPEAT_S_TOLERATED = 0.5
-"""What a slow disk may make of it before the test fails."""
+REPEAT_S_TOLERATED = 2.0
+"""What a busy machine and a slow disk may make of it before the test fails."""
 
 
 @dataclass(frozen=True)

@@ -48,9 +48,9 @@ async def load_until_killed(server: ServerProcess, loads: list[Load], after_s: f
             for _ in range(3):
                 tasks.create_task(load.receive(server.port))
         await asyncio.sleep(after_s)
-        killed_s = time.monotonic()
+        server.shoot()
         for load in loads:
-            load.ledger.kills_s.append(killed_s)
+            load.ledger.kills_s.append(time.monotonic())
             load.is_killed = True
         await asyncio.to_thread(server.kill)
 

@@ -62,10 +62,15 @@ class ServerProcess:
             raise AssertionError(f"the server did not stop on SIGTERM:\n{self.log}") from None
 
     def kill(self) -> None:
-        """SIGKILL: nothing is flushed, nobody is told."""
+        """SIGKILL: nothing is flushed, nobody is told. Returns when the process is gone."""
+        self.shoot()
+        assert self._process is not None
+        self._process.wait()
+
+    def shoot(self) -> None:
+        """SIGKILL, at this very moment; `kill` waits for the end."""
         assert self._process is not None
         self._process.kill()
-        self._process.wait()
 
     def _is_ready(self) -> bool:
         if self.port == 0:
