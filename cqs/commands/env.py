@@ -15,7 +15,8 @@ from cqs.listen import endpoint_of
 def command(**given: object) -> None:
     """Print the exports that point AWS clients here: `eval $(cqs env)`.
 
-    Reads the same settings as `cqs serve`. AWS CLI and all current SDKs follow AWS_ENDPOINT_URL_SQS.
+    Reads the same settings as `cqs serve`. AWS CLI 2 and all current SDKs follow AWS_ENDPOINT_URL_SQS; AWS CLI 1 has
+    names of its own for SQS and needs `aws --endpoint-url $AWS_ENDPOINT_URL_SQS sqs ...`.
     """
     config = loaded_settings(given).config
     listening = config.listening

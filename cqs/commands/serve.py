@@ -19,7 +19,7 @@ Examples:
 \b
 Then, in another terminal:
   eval $(cqs env)
-  aws sqs create-queue --queue-name orders
+  aws sqs create-queue --queue-name orders     (AWS CLI 1: aws --endpoint-url $AWS_ENDPOINT_URL_SQS sqs ...)
 """
 
 

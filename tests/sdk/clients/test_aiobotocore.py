@@ -8,18 +8,17 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from aiobotocore.session import get_session
+from botocore.config import Config
 
 from tests.sdk.server_process import ServerProcess
 
-aiobotocore_session = pytest.importorskip("aiobotocore.session", reason="needs aiobotocore: make test")
 POLLS = 20
 
 
 @pytest.fixture
 async def sqs(server: ServerProcess) -> AsyncIterator[Any]:
-    from botocore.config import Config
-
-    async with aiobotocore_session.get_session().create_client(
+    async with get_session().create_client(
         "sqs",
         region_name="us-east-1",
         endpoint_url=server.url,
