@@ -45,7 +45,13 @@ class Window:
 
 
 def command_of(program: Path, server: Running, flags: Sequence[str]) -> list[str]:
-    return [str(program), f"-endpoint={server.endpoint}", f"-protocol={server.peer.protocol}", *flags]
+    return [
+        str(program),
+        f"-endpoint={server.endpoint}",
+        f"-protocol={server.peer.protocol}",
+        *server.peer.load_flags,
+        *flags,
+    ]
 
 
 def drive(program: Path, server: Running, flags: Sequence[str]) -> Window:
@@ -65,7 +71,8 @@ def drive(program: Path, server: Running, flags: Sequence[str]) -> Window:
             process.kill()
             raise
     if process.returncode != 0 or len(edges) != 2:
-        raise LoadFailed(complaint or f"ended with {process.returncode}")
+        fate = "" if server.is_alive() else f"{server.peer.name} died; "
+        raise LoadFailed(fate + (complaint or f"the load generator ended with {process.returncode}"))
     start, end = edges
     cpu_s = end.server.cpu_s - start.server.cpu_s
     own = end.generator_cpu_s - start.generator_cpu_s

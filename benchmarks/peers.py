@@ -46,6 +46,8 @@ class Peer:
     """Too slow for the heavy scenarios: a hundred calls a second, not thousands."""
     is_chatty: bool = False
     """Logs every message: its output goes nowhere."""
+    load_flags: tuple[str, ...] = ()
+    """What the load generator has to heed with this server."""
 
 
 def _cqs(*flags: str) -> Command:
@@ -109,6 +111,7 @@ PEERS = {
             protocol="query",
             has_fifo=False,
             is_chatty=True,
+            load_flags=("-setup-clients=1",),  # it dies of queues that are created at once
         ),
         Peer("moto", "moto server, in memory", downloads.MOTO_VERSION, _moto, is_slow=True, is_chatty=True),
     )
@@ -129,6 +132,9 @@ class Running:
     @property
     def endpoint(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    def is_alive(self) -> bool:
+        return self.process.poll() is None
 
     def usage(self) -> proc.Usage:
         """CPU and memory of the server's whole process tree."""

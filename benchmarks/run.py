@@ -12,16 +12,15 @@ else the machine does hits all of them. The raw results are written after every 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import shlex
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import downloads, results
+from benchmarks.fleet import Fleet, say
 from benchmarks.generator import LoadFailed, drive
-from benchmarks.peers import PEERS, Running, running, stop_on_signals
+from benchmarks.peers import PEERS, Running, stop_on_signals
 from benchmarks.report import print_table
 from benchmarks.results import Run, Sample
 from benchmarks.scenarios import SCENARIOS, SETS, Scenario
@@ -71,10 +70,8 @@ def main(given: Sequence[str] | None = None) -> None:
         scenarios={scenario.name: scenario.title for scenario in scenarios},
     )
     path = options.output or results.FOLDER / f"{run.started.replace(':', '')}.json"
-    with contextlib.ExitStack() as stack:
-        servers = _start(stack, options.servers)
-        _warm(servers, options.jvm_warm)
-        failures = _measure(run, path, servers, scenarios, options.repetitions)
+    with Fleet(options.servers, options.jvm_warm) as fleet:
+        failures = _measure(run, path, fleet, scenarios, options.repetitions)
     print_table([run], options.against)
     print(f"\nraw results: {path}")
     if failures:
@@ -82,40 +79,18 @@ def main(given: Sequence[str] | None = None) -> None:
     sys.exit(1 if failures else 0)
 
 
-def _start(stack: contextlib.ExitStack, names: Sequence[str]) -> list[Running]:
-    servers: list[Running] = []
-    for name in names:
-        try:
-            servers.append(stack.enter_context(running(PEERS[name])))
-        except downloads.NotAvailable as reason:
-            print(f"without {name}: {reason}", file=sys.stderr)
-    return servers
-
-
-def _warm(servers: Sequence[Running], seconds: float) -> None:
-    """A JVM compiles what runs often; before that it is several times slower."""
-    program = downloads.load_generator()
-    for server in servers:
-        for batch in (1, 10) if server.peer.is_jvm and seconds > 0 else ():
-            _say(f"warming {server.peer.name}, {batch} a call, {seconds / 2:.0f} s")
-            drive(program, server, [f"-batch={batch}", "-clients=16", "-warmup=0s", f"-duration={seconds / 2}s"])
-
-
-def _measure(
-    run: Run, path: Path, servers: Sequence[Running], scenarios: Sequence[Scenario], repetitions: int
-) -> list[str]:
+def _measure(run: Run, path: Path, fleet: Fleet, scenarios: Sequence[Scenario], repetitions: int) -> list[str]:
     failures: list[str] = []
     for repetition in range(repetitions):
-        turn = repetition % max(len(servers), 1)
         for scenario in scenarios:
-            for server in [*servers[turn:], *servers[:turn]]:
+            for server in fleet.turn(repetition):
                 if not is_for(scenario, server):
                     continue
                 try:
                     sample = _window(scenario, server, repetition)
                 except LoadFailed as reason:
                     failures.append(f"{scenario.name}, {server.peer.name}: {reason}")
-                    _say(failures[-1])
+                    say(failures[-1])
                     continue
                 if sample.load.errors:
                     failures.append(f"{scenario.name}, {server.peer.name}: {sample.load.error_texts}")
@@ -141,16 +116,12 @@ def _window(scenario: Scenario, server: Running, repetition: int) -> Sample:
         other_cpu=window.other_cpu,
         load=window.load,
     )
-    _say(
+    say(
         f"{repetition + 1}  {scenario.name:22} {server.peer.name:16} {window.load.messages_per_s:9,.0f} messages/s  "
         f"{sample.cpu_ms_per_1000_calls:6.0f} ms/1,000 calls  {window.resident_mb:6.0f} MB  "
         f"errors {window.load.errors}  others {window.other_cpu:.2f}"
     )
     return sample
-
-
-def _say(text: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')}  {text}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

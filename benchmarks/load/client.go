@@ -206,17 +206,14 @@ func (r *reactor) broken(c *client, why string, mayRepeat bool) {
 	r.faulty(c, why)
 }
 
+// connect does not wait: until the connection is there, a write finds no room.
 func (r *reactor) connect(c *client) error {
-	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}
-	if err = syscall.Connect(socket, &r.address); err != nil {
-		syscall.Close(socket)
-		return err
-	}
 	syscall.SetsockoptInt(socket, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
-	if err = syscall.SetNonblock(socket, true); err != nil {
+	if err = syscall.Connect(socket, &r.address); err != nil && err != syscall.EINPROGRESS {
 		syscall.Close(socket)
 		return err
 	}

@@ -24,10 +24,8 @@ func (s *session) measure() error {
 		s.openWindow()
 		err = s.reactor.run(clients)
 	} else {
-		start := clock() + int64(s.warmUp)
-		s.windowEnd = start + int64(s.duration)
-		s.giveUpAt = s.windowEnd + int64(s.drain)
-		err = s.reactor.run(clients, edge{start, s.openWindow}, edge{s.windowEnd, s.closeWindow})
+		s.reactor.later(clock()+int64(s.warmUp), s.openWindow)
+		err = s.reactor.run(clients)
 	}
 	s.closeWindow()
 	return err
@@ -37,6 +35,10 @@ func (s *session) openWindow() {
 	s.isOpen, s.openedAt = true, clock()
 	s.events.Encode(windowEvent{"window_start"})
 	s.reactor.tally = newTally()
+	if s.mode != "fill" {
+		s.reactor.later(s.openedAt+int64(s.duration), s.closeWindow)
+		s.giveUpAt = s.openedAt + int64(s.duration+s.drain)
+	}
 }
 
 // closeWindow puts the tally aside: what follows is not counted. It may come twice, or without a window when all was

@@ -52,9 +52,9 @@ func newReactor(address syscall.SockaddrInet4, timeout time.Duration) (*reactor,
 }
 
 // run lets the clients work until none that counts is left, or, with background clients only, until the last edge; then
-// it closes their connections.
-func (r *reactor) run(clients []*client, edges ...edge) error {
-	r.clients, r.edges, r.living, r.sleepers = clients, edges, 0, nil
+// it closes their connections. Edges are forgotten afterwards.
+func (r *reactor) run(clients []*client) error {
+	r.clients, r.living, r.sleepers = clients, 0, nil
 	for i, c := range clients {
 		c.index, c.socket = i, -1
 		if !c.isBackground {
@@ -81,6 +81,7 @@ func (r *reactor) run(clients []*client, edges ...edge) error {
 			r.handle(event)
 		}
 	}
+	r.edges = nil
 	for _, c := range clients {
 		r.disconnect(c)
 	}
@@ -144,6 +145,9 @@ func (r *reactor) arm() {
 	setting := [4]int64{0, 0, delay / 1e9, delay % 1e9}
 	syscall.RawSyscall6(syscall.SYS_TIMERFD_SETTIME, uintptr(r.timer), 0, uintptr(unsafe.Pointer(&setting)), 0, 0, 0)
 }
+
+// later adds an edge; edges come in the order of their times.
+func (r *reactor) later(at int64, act func()) { r.edges = append(r.edges, edge{at, act}) }
 
 // wakeAll ends every sleep: the plan has changed.
 func (r *reactor) wakeAll() {

@@ -15,14 +15,13 @@ const fillBatch = 10
 type session struct {
 	*options
 	load
-	all       []*queue
-	empty     *queue // where the idle pollers wait
-	events    *json.Encoder
-	isOpen    bool
-	openedAt  int64
-	closedAt  int64
-	windowEnd int64
-	measured  *tally // what was counted in the window
+	all      []*queue
+	empty    *queue // where the idle pollers wait
+	events   *json.Encoder
+	isOpen   bool
+	openedAt int64
+	closedAt int64
+	measured *tally // what was counted in the window
 }
 
 func run(o *options, set map[string]string, events *json.Encoder) error {

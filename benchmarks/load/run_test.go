@@ -139,6 +139,9 @@ func TestRateModeKeepsToItsSchedule(t *testing.T) {
 
 func TestPollersAreInNoFigure(t *testing.T) {
 	result, _ := play(t, &standIn{}, "-mode", "idle", "-pollers", "2")
+	if result.Seconds < 0.15 {
+		t.Errorf("the window was %v s", result.Seconds)
+	}
 	if len(result.Calls) != 0 || result.EmptyReceives != 0 || result.Errors != 0 || result.BytesIn == 0 {
 		t.Errorf("%+v", result)
 	}
