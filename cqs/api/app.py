@@ -25,13 +25,13 @@ from cqs.api.dispatch import Dispatcher
 from cqs.api.http.body import read_body
 from cqs.api.http.bounds import DEFAULT_BOUNDS, Bounds
 from cqs.api.http.connection import Answer, Connection, Connections
+from cqs.api.http.plain_reply import SERVER
 from cqs.api.http.rules import refusal
 from cqs.api.lane import Lanes
 from cqs.api.request import Reply, Request
 from cqs.api.wire_errors import HttpError
 from cqs.errors import CannotStart
 
-SERVER = "cqs"
 HEALTH_PATHS = frozenset({"/health", "/healthz"})
 READY_PATHS = frozenset({"/ready", "/readyz"})
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -48,9 +48,10 @@ class App:
         why_not_ready: Callable[[], str] = str,
         bounds: Bounds = DEFAULT_BOUNDS,
         mounts: Mapping[str, web.Application] | None = None,
+        is_fast: bool = True,
     ) -> None:
         """`why_not_ready` says what is missing, "" when calls will be served. `mounts`: applications by path prefix;
-        they serve everything below it."""
+        they serve everything below it. `is_fast`: plain requests take the fast lane."""
         if HttpRequestParser is HttpRequestParserPy:
             raise CannotStart("aiohttp runs without its C parser, which is not safe: install one of its wheels")
         self._dispatcher = dispatcher
@@ -59,6 +60,7 @@ class App:
         self._mounts = {prefix: web.AppRunner(application) for prefix, application in (mounts or {}).items()}
         self._runner: web.ServerRunner | None = None
         self._sweeping: asyncio.Task[None] | None = None
+        self._is_fast = is_fast
         self._lanes: Lanes | None = None
         self._listening: list[asyncio.Server] = []
         self._stop_s_max = 0.0
@@ -75,8 +77,9 @@ class App:
         assert server is not None
         self._lanes = Lanes(self._dispatcher, self.connections, self._bounds, server)
         loop = asyncio.get_running_loop()
+        factory: Callable[[], asyncio.BaseProtocol] = self._lanes if self._is_fast else server
         for listening in sockets:
-            self._listening.append(await loop.create_server(self._lanes, sock=listening, backlog=1_024))
+            self._listening.append(await loop.create_server(factory, sock=listening, backlog=1_024))
         self._sweeping = asyncio.create_task(self.connections.run(), name="connections")
 
     async def stop(self) -> None:

@@ -28,6 +28,7 @@ from cqs.service import access as rules
 
 Network = IPv4Network | IPv6Network
 HOPS_MAX = 20
+_MAPPED = "::ffff:"
 
 
 class Mode(StrEnum):
@@ -53,9 +54,11 @@ class Proxies:
 
     def source_ip(self, request: Request, head: Head) -> str | None:
         """The client's address: the last one on the way that is no listed proxy. None when it is not known."""
+        if not self._networks or not self._is_listed(request.peer):
+            return request.peer.removeprefix(_MAPPED) or None
         source = _address_of(request.peer)
-        if self._networks and self._is_listed(request.peer):
-            hops = head.get(b"x-forwarded-for", b"").decode("latin-1").split(",")[-HOPS_MAX:]
+        if b"x-forwarded-for" in head:
+            hops = head[b"x-forwarded-for"].decode("latin-1").split(",")[-HOPS_MAX:]
             for hop in reversed(hops):
                 source = _address_of(hop.strip())
                 if source is None or not self._is_in_networks(source):

@@ -13,27 +13,21 @@ the only one that knows how to refuse. So this file has no error of its own, and
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable
-from email.utils import formatdate
-from http import HTTPStatus
 from typing import cast
-
-import httptools
 
 from cqs.api.dispatch import Dispatcher
 from cqs.api.http.bounds import Bounds
 from cqs.api.http.connection import FULL, Connections, told
-from cqs.api.request import Headers, Reply, Request
+from cqs.api.http.plain_head import PlainHead, read_plain_head
+from cqs.api.http.plain_reply import ReplyWriter
+from cqs.api.request import Request
 
 SLOW_S = 1.0
 PIPELINED_MAX = 262_144
 """Bytes that may wait behind an unanswered request before the lane stops reading."""
 _HEAD_END = b"\r\n\r\n"
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-_TARGET = re.compile(rb"/|/[0-9]{12}/[A-Za-z0-9_.-]{1,80}")
-_NEEDS_THOUGHT = frozenset({b"transfer-encoding", b"content-encoding", b"upgrade", b"te", b"trailer"})
-_STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 
 
 class Lanes:
@@ -51,21 +45,13 @@ class Lanes:
         self.connections = connections
         self.bounds = bounds
         self.reference = reference
+        self.writer = ReplyWriter()
         self.is_stopping = False
         self._open: set[Lane] = set()
         self._emptied = asyncio.Event()
-        self._date_s = 0
-        self._tail = b""
 
     def __call__(self) -> Lane:
         return Lane(self)
-
-    def tail(self, now_s: float) -> bytes:
-        """The header fields that end every answer, made anew once a second."""
-        if now_s - self._date_s >= 1:
-            self._date_s = int(now_s)
-            self._tail = f"\r\nDate: {formatdate(usegmt=True)}\r\n\r\n".encode()
-        return self._tail
 
     def entered(self, lane: Lane) -> None:
         self._open.add(lane)
@@ -94,8 +80,8 @@ class Lane(asyncio.Protocol):
     """One connection, as long as it is plain."""
 
     __slots__ = (
-        "_body_at", "_chunks", "_head", "_headers", "_is_full", "_lanes", "_loop", "_need", "_size",
-        "_target", "_task", "_transport", "_waiting", "address", "since_s",
+        "_body_at", "_chunks", "_has_served", "_head", "_is_full", "_lanes", "_loop", "_need", "_size", "_task",
+        "_transport", "_waiting", "address", "since_s",
     )  # fmt: skip
 
     def __init__(self, lanes: Lanes) -> None:
@@ -106,9 +92,8 @@ class Lane(asyncio.Protocol):
         self._is_full = False
         self._waiting: list[bytes] = []
         self._chunks: list[bytes] = []
-        self._headers: Headers = []
-        self._head: dict[bytes, bytes] = {}
-        self._target = b""
+        self._head: PlainHead | None = None
+        self._has_served = False
         self._size = self._need = self._body_at = 0
         self.address = ""
         self.since_s = self._loop.time()
@@ -147,7 +132,7 @@ class Lane(asyncio.Protocol):
         if self._size:
             if age_s > SLOW_S:
                 self._hand_over()
-        elif age_s > (bounds.idle_s_max if self._target else bounds.header_s_max):
+        elif age_s > (bounds.idle_s_max if self._has_served else bounds.header_s_max):
             self._transport.abort()
 
     def stop(self) -> None:
@@ -174,81 +159,55 @@ class Lane(asyncio.Protocol):
         if self._size >= self._need:
             self._advance(data if len(self._chunks) == 1 else b"".join(self._chunks))
 
-    def on_url(self, url: bytes) -> None:
-        self._target = self._target + url
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers.append((name, value))
-
     def _advance(self, raw: bytes) -> None:
         """`raw` is all there is of the present request, and perhaps more."""
         self._chunks = [raw]
-        if not self._need:
-            end = raw.find(_HEAD_END)
-            if end < 0:
-                if len(raw) > self._lanes.bounds.header_bytes_max:
-                    self._hand_over()
-                return
-            self._body_at = end + len(_HEAD_END)
-            length = self._read_head(raw[: self._body_at])
-            if length < 0:
-                self._hand_over()
-                return
-            self._need = self._body_at + length
-            if len(raw) < self._need and self._head.get(b"expect", b"").lower() == b"100-continue":
-                assert self._transport is not None
-                self._transport.write(_CONTINUE)
-        if len(raw) >= self._need:
+        if self._head is None and not self._read_head(raw):
+            return
+        if len(raw) == self._need:
             self._serve(raw)
+        elif len(raw) > self._need:
+            self._hand_over()
 
-    def _read_head(self, head: bytes) -> int:
-        """Length of the body, -1 when the request is not plain."""
-        self._target, self._headers = b"", []
-        parser = httptools.HttpRequestParser(self)
-        try:
-            parser.feed_data(head)
-            is_plain = parser.get_method() == b"POST" and parser.get_http_version() == "1.1"
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            return -1
-        headers = self._headers
-        fields = self._head = {name.lower(): value for name, value in headers}
-        length = fields.get(b"content-length", b"")
-        bounds = self._lanes.bounds
-        if (
-            not is_plain
-            or len(fields) != len(headers)
-            or len(headers) > bounds.headers_max
-            or len(head) > bounds.header_bytes_max
-            or b"host" not in fields
-            or not (length.isdigit() and len(length) < 10)
-            or int(length) > bounds.body_bytes_max
-            or not _NEEDS_THOUGHT.isdisjoint(fields)
-            or fields.get(b"connection", b"keep-alive").lower() != b"keep-alive"
-            or not _TARGET.fullmatch(self._target)
-        ):
-            return -1
-        return int(length)
+    def _read_head(self, raw: bytes) -> bool:
+        """False when the head is not complete yet, or not the lane's."""
+        end = raw.find(_HEAD_END)
+        if end < 0:
+            if len(raw) > self._lanes.bounds.header_bytes_max:
+                self._hand_over()
+            return False
+        self._body_at = end + len(_HEAD_END)
+        self._head = read_plain_head(raw[: self._body_at], self._lanes.bounds)
+        if self._head is None:
+            self._hand_over()
+            return False
+        self._need = self._body_at + self._head.body_length
+        if self._head.is_continue_expected and len(raw) < self._need and self._transport is not None:
+            self._transport.write(_CONTINUE)
+        return True
 
     def _serve(self, raw: bytes) -> None:
-        if len(raw) > self._need:
-            self._waiting.insert(0, raw[self._need :])
+        head = self._head
+        assert head is not None
         request = Request(
             b"POST",
-            self._target,
-            self._headers,
-            raw[self._body_at : self._need],
+            head.target,
+            head.headers,
+            raw[self._body_at :],
             self.address,
             self.is_client_there,
-            self._head,
+            head.fields,
         )
         self._chunks = []
+        self._head = None
+        self._has_served = True
         self._size = self._need = 0
         self._task = self._loop.create_task(self._answer(request))
 
     async def _answer(self, request: Request) -> None:
         reply = await self._lanes.dispatcher.dispatch(request)
         if self._transport is not None:
-            self._transport.write(self._bytes_of(reply))
+            self._transport.write(self._lanes.writer.bytes_of(reply, self._loop.time()))
         if reply.undelivered is not None and not self.is_client_there():
             await told(reply.undelivered)
         self._task = None
@@ -257,16 +216,6 @@ class Lane(asyncio.Protocol):
             self._transport.close()
         elif self._waiting:
             self._go_on()
-
-    def _bytes_of(self, reply: Reply) -> bytes:
-        fields = b"".join([b"%b: %b\r\n" % field for field in reply.headers])
-        return b"%b%bServer: cqs\r\nContent-Length: %d%b%b" % (
-            _STATUS_LINES[reply.status],
-            fields,
-            len(reply.body),
-            self._lanes.tail(self._loop.time()),
-            reply.body,
-        )
 
     def _go_on(self) -> None:
         """What came while an answer was owed was pipelined: aiohttp goes on with it."""

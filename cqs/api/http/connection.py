@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Protocol
 
 from aiohttp import web
@@ -57,6 +57,9 @@ class Connections:
 
     def __len__(self) -> int:
         return len(self._open)
+
+    def __iter__(self) -> Iterator[Guest]:
+        return iter(list(self._open))
 
     def admit(self, connection: Guest) -> bool:
         """Counts the connection, unless there are too many."""

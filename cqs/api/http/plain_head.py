@@ -1,0 +1,78 @@
+"""Is a request plain? The one judgement of the fast lane, over the bytes of a request head.
+
+Plain is: POST, HTTP/1.1, to "/" or a queue's own path, no header field twice, one Host, one Content-Length of digits
+within bounds, and nothing about the transfer that needs thought. The parser is httptools'; what it lets pass and a
+plain request may not have is refused here, by leaving the request to the reference lane.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import httptools
+
+from cqs.api.http.bounds import Bounds
+from cqs.api.request import Headers
+
+_TARGET = re.compile(rb"/|/[0-9]{12}/[A-Za-z0-9_.-]{1,80}")
+_NEEDS_THOUGHT = frozenset({b"transfer-encoding", b"content-encoding", b"upgrade", b"te", b"trailer"})
+_EXPECTED = frozenset({b"", b"100-continue"})
+_LENGTH_DIGITS_MAX = 9
+
+
+class PlainHead(NamedTuple):
+    """The head of a plain request. `fields`: values by lower-case name."""
+
+    target: bytes
+    headers: Headers
+    fields: dict[bytes, bytes]
+    body_length: int
+    is_continue_expected: bool
+
+
+def read_plain_head(head: bytes, bounds: Bounds) -> PlainHead | None:
+    """The head, which ends with its empty line, or None when the request is not plain."""
+    found = _Found()
+    parser = httptools.HttpRequestParser(found)
+    try:
+        parser.feed_data(head)
+        if parser.get_method() != b"POST" or parser.get_http_version() != "1.1":
+            return None
+    except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+        return None
+    headers = found.headers
+    fields = {name.lower(): value for name, value in headers}
+    length = fields.get(b"content-length", b"")
+    expected = fields.get(b"expect", b"").lower()
+    if (
+        len(fields) != len(headers)
+        or len(headers) > bounds.headers_max
+        or len(head) > bounds.header_bytes_max
+        or b"host" not in fields
+        or not _TARGET.fullmatch(found.target)
+        or not _NEEDS_THOUGHT.isdisjoint(fields)
+        or fields.get(b"connection", b"keep-alive").lower() != b"keep-alive"
+        or expected not in _EXPECTED
+        or not length.isdigit()
+        or len(length) > _LENGTH_DIGITS_MAX
+        or int(length) > bounds.body_bytes_max
+    ):
+        return None
+    return PlainHead(found.target, headers, fields, int(length), bool(expected))
+
+
+class _Found:
+    """What the parser calls."""
+
+    __slots__ = ("headers", "target")
+
+    def __init__(self) -> None:
+        self.target = b""
+        self.headers: Headers = []
+
+    def on_url(self, url: bytes) -> None:
+        self.target += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers.append((name, value))
