@@ -1,14 +1,109 @@
 """What happened to messages, told once, in one place: the service calls a `Witness`, and metrics, the console's message
-lives and the event journal are witnesses. A witness never blocks and never raises."""
+lives and the event journal are witnesses. A witness never blocks and never raises.
+
+The journal writes it down as lines of JSON, and Spark reads them again: `Line` is the schema of both sides. A line's
+place is (node, incarnation, number), and the numbers of one incarnation have no gap:
+
+    opened │ sent │ received │ deleted │ … │ closed      one file
+       1       2       3          4      …    500        the next one opens with 501
+
+Fields that do not belong to an event are left out. Fields may be added; a changed meaning is a new VERSION.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Protocol
+
+import msgspec
 
 from cqs.cache.interface import Received
 from cqs.message import Message
 from cqs.queue import Queue
+
+VERSION = 1
+RUN_ATTRIBUTE, SENDER_ATTRIBUTE, INDEX_ATTRIBUTE = "cqs.run", "cqs.sender", "cqs.index"
+"""Message attributes by which a sender says which run and which sender this is, and the how manieth of its messages."""
+
+
+class EventName(StrEnum):
+    """What a line tells."""
+
+    SENT = "sent"
+    DEDUPLICATED = "deduplicated"
+    RECEIVED = "received"
+    FROM_STORE = "from_store"
+    RECEIVED_NOTHING = "received_nothing"
+    GIVEN_BACK = "given_back"
+    DELETED = "deleted"
+    HIDDEN = "hidden"
+    REVEALED = "revealed"
+    EXPIRED = "expired"
+    MOVED = "moved"
+    PURGED = "purged"
+    QUEUE_DELETED = "queue_deleted"
+    DROPPED_EVENTS = "dropped_events"
+    PRUNED = "pruned"
+    OPENED = "opened"
+    CLOSED = "closed"
+
+
+class Line(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True):
+    """One line of the journal. Times in ms since the epoch, by the node's clock unless said otherwise."""
+
+    v: int
+    node: str
+    incarnation: str
+    """Random at each start of the node."""
+    number: int
+    event: EventName
+    at_ms: int
+    account: str = ""
+    queue: str = ""
+    uid: int = 0
+    generation: int = 0
+    """With `uid`: which incarnation of the queue, and how often it was purged before."""
+    is_fifo: bool = False
+    address: str = ""
+    """The message's address as text, which is its message id unless it was moved; unique for all time."""
+    message_id: str = ""
+    md5: str = ""
+    """Of the body."""
+    bytes: int = 0
+    tenant: str = ""
+    """MessageGroupId."""
+    sequence: int = 0
+    sent_ms: int = 0
+    visible_ms: int = 0
+    sender_id: str = ""
+    run: str = ""
+    sender: str = ""
+    index: int = -1
+    """`run`, `sender`, `index`: from the message attributes above."""
+    receiver_id: str = ""
+    call: int = 0
+    """Number of the first line of the same call: what was received together."""
+    receive_number: int = 0
+    """The place in the order of receives: a counter of the cache's, not a clock."""
+    receive_count: int = 0
+    received_ms: int = 0
+    """By the cache's clock, as `hidden_until_ms`."""
+    hidden_until_ms: int = 0
+    to_queue: str = ""
+    to_uid: int = 0
+    to_generation: int = 0
+    to_address: str = ""
+    count: int = 0
+    """received_nothing, revealed: how often. dropped_events: how many. pruned: how many files. closed: lines before."""
+    file: int = 0
+    """opened, closed: the how manieth file of the incarnation."""
+    sampled: int = 0
+    """opened: one message in so many is written down."""
+    checksum: int = 0
+    """closed: sum of the CRC-32 of each line before, without its end."""
+    counts: dict[str, int] = {}
+    """closed: lines by event, `opened` included."""
 
 
 class Witness(Protocol):
@@ -19,7 +114,10 @@ class Witness(Protocol):
     def deduplicated(self, queue: Queue, addresses: Sequence[int]) -> None:
         """A send was answered with the first message of its deduplication id."""
 
-    def received(self, queue: Queue, received: Sequence[Received], *, is_from_store: bool) -> None: ...
+    def received(
+        self, queue: Queue, received: Sequence[Received], *, is_from_store: bool, receiver_id: str = ""
+    ) -> None:
+        """All by one call; `message` is always there."""
 
     def received_nothing(self, queue: Queue) -> None: ...
 
@@ -38,7 +136,11 @@ class Witness(Protocol):
     def moved(self, source: Queue, target: Queue, messages: Sequence[tuple[int, Message]]) -> None:
         """Old address and new message, by redrive to a dead-letter queue or by a move task."""
 
-    def purged(self, queue: Queue) -> None: ...
+    def purged(self, queue: Queue) -> None:
+        """What earlier generations of the queue held is gone."""
+
+    def queue_deleted(self, queue: Queue) -> None:
+        """The queue and what it held is gone."""
 
 
 class NullWitness:
@@ -50,7 +152,9 @@ class NullWitness:
     def deduplicated(self, queue: Queue, addresses: Sequence[int]) -> None:
         pass
 
-    def received(self, queue: Queue, received: Sequence[Received], *, is_from_store: bool) -> None:
+    def received(
+        self, queue: Queue, received: Sequence[Received], *, is_from_store: bool, receiver_id: str = ""
+    ) -> None:
         pass
 
     def received_nothing(self, queue: Queue) -> None:
@@ -75,4 +179,7 @@ class NullWitness:
         pass
 
     def purged(self, queue: Queue) -> None:
+        pass
+
+    def queue_deleted(self, queue: Queue) -> None:
         pass

@@ -99,6 +99,7 @@ async def delete(engine: Engine, queue: Queue) -> None:
     await _drop(engine, shard_of(present if present is not None and present.uid == queue.uid else queue))
     if not was_there:
         raise QueueDoesNotExist
+    engine.witness.queue_deleted(queue)
 
 
 async def purge(engine: Engine, queue: Queue) -> None:

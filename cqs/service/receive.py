@@ -37,6 +37,8 @@ class ReceiveRequest(msgspec.Struct, frozen=True, gc=False):
     visibility_ms: int | None = None
     wait_ms: int | None = None
     attempt_id: str = ""
+    receiver_id: str = ""
+    """Who asks, for the witness."""
 
 
 class Delivery(msgspec.Struct, frozen=True, gc=False):
@@ -117,7 +119,7 @@ async def _look(engine: Engine, queue: Queue, request: ReceiveRequest) -> tuple[
         taken = await engine.cache.take(shard, take)
         await _dispose(engine, queue, taken)
         if taken.received:
-            deliveries = await _deliver(engine, queue, taken.received)
+            deliveries = await _deliver(engine, queue, taken.received, request.receiver_id)
             if deliveries:
                 return deliveries, False
         elif not taken.dead and not taken.expired:
@@ -149,7 +151,7 @@ async def _dispose(engine: Engine, queue: Queue, taken: Taken) -> None:
         await redrive.bury(engine, queue, taken.dead)
 
 
-async def _deliver(engine: Engine, queue: Queue, received: list[Received]) -> list[Delivery]:
+async def _deliver(engine: Engine, queue: Queue, received: list[Received], receiver_id: str) -> list[Delivery]:
     try:
         messages = await _messages(engine, queue, received)
         leases = [lease_of(one) for one in received]
@@ -160,12 +162,16 @@ async def _deliver(engine: Engine, queue: Queue, received: list[Received]) -> li
     except StoreUnavailable:
         await _return(engine, queue, received)
         raise
-    present = [one for one in received if one.address in messages]
+    present = [_with_content(one, messages[one.address]) for one in received if one.address in messages]
     if len(present) < len(received):
         await engine.cache.remove(shard_of(queue), [one.address for one in received if one.address not in messages])
     if present:
-        engine.witness.received(queue, present, is_from_store=False)
+        engine.witness.received(queue, present, is_from_store=False, receiver_id=receiver_id)
     return [Delivery(messages[one.address], one, _handle(engine, queue, one)) for one in present]
+
+
+def _with_content(received: Received, message: Message) -> Received:
+    return received if received.message is not None else msgspec.structs.replace(received, message=message)
 
 
 async def _messages(engine: Engine, queue: Queue, received: list[Received]) -> dict[int, Message]:

@@ -1,6 +1,6 @@
 """SendMessage: from here on a message exists.
 
-    check ──► (FIFO: claim) ──► store.append ═══► success, whatever comes ──► cache.put ──► wake waiters ──► answer
+    check ──► (FIFO: claim) ──► store.append ═══► success, whatever comes ──► witness ──► cache.put ──► wake ──► answer
                                  durable here
 
 The store first, the cache second. A crash between them costs nothing: the next fill finds the message in the store.
@@ -131,10 +131,10 @@ async def _append_claimed(engine: Engine, queue: Queue, messages: Sequence[Messa
 
 
 async def _publish(engine: Engine, queue: Queue, messages: Sequence[Message]) -> None:
+    engine.witness.sent(queue, messages)
     entries = [entry_of(message) for message in messages]
     await engine.cache.put(shard_of(queue), entries)
     engine.waiters.wake(queue.uid, len(entries))
-    engine.witness.sent(queue, messages)
 
 
 def entry_of(message: Message) -> Entry:

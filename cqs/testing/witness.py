@@ -32,7 +32,9 @@ class RecordingWitness:
     def deduplicated(self, queue: Queue, addresses: Sequence[int]) -> None:
         self._hear("deduplicated", queue, addresses)
 
-    def received(self, queue: Queue, received: Sequence[Received], *, is_from_store: bool) -> None:
+    def received(
+        self, queue: Queue, received: Sequence[Received], *, is_from_store: bool, receiver_id: str = ""
+    ) -> None:
         self._hear("received_from_store" if is_from_store else "received", queue, [one.address for one in received])
 
     def received_nothing(self, queue: Queue) -> None:
@@ -59,6 +61,9 @@ class RecordingWitness:
 
     def purged(self, queue: Queue) -> None:
         self._hear("purged", queue, [])
+
+    def queue_deleted(self, queue: Queue) -> None:
+        self._hear("queue_deleted", queue, [])
 
     def _hear(self, name: str, queue: Queue, addresses: Sequence[int]) -> None:
         self.heard.append((name, queue.name, tuple(addresses)))

@@ -3,6 +3,7 @@
 cqs.server, cli, commands, config …    the composition root
 cqs.api │ admin │ cqs.consumer         doors; siblings never import each other
 cqs.service                            all SQS meaning
+cqs.witnesses, cqs.journal             who hears of it
 cqs.cluster                            pure decisions, nothing awaited
 cqs.events                             what witnesses hear (speaks of what a cache gives out)
 cqs.cache │ cqs.store                  an interface and its backends
@@ -23,7 +24,7 @@ _LAYERS = [
     {"cqs"},
     {"cqs.cache", "cqs.store"},
     {"cqs.events", "cqs.cluster"},
-    {"cqs.service"},
+    {"cqs.service", "cqs.witnesses", "cqs.journal"},
     {"cqs.api", "admin", "cqs.consumer"},
     {f"cqs.{name}" for name in _ROOT_MODULES.split()},
 ]

@@ -64,6 +64,7 @@ async def receive_message(context: Context, request: ReceiveMessageRequest) -> R
         visibility_ms=parameters.optional_visibility_ms(request.visibility_timeout),
         wait_ms=parameters.wait_ms(request.wait_time_seconds),
         attempt_id=request.receive_request_attempt_id or "",
+        receiver_id=context.caller.sender_id,
     )
     deliveries = await receive.receive(context.engine, queue, wish, context.is_client_there)
     if deliveries:
