@@ -44,6 +44,10 @@ class Breaker:
         self._closed_again_ms = None
         self._is_probing = False
 
+    def abandoned(self) -> None:
+        """The call ended without telling anything; if it was the probe, the next caller is."""
+        self._is_probing = False
+
     def failed(self, now_ms: float) -> None:
         self._failures += 1
         if self._is_probing:

@@ -5,6 +5,7 @@ cqs.api │ admin │ cqs.consumer         doors; siblings never import each oth
 cqs.service                            all SQS meaning
 cqs.witnesses, cqs.journal             who hears of it
 cqs.cluster                            pure decisions, nothing awaited
+cqs.metrics                            what is counted
 cqs.events                             what witnesses hear (speaks of what a cache gives out)
 cqs.cache │ cqs.store                  an interface and its backends
 cqs.*                                  the nouns
@@ -23,7 +24,7 @@ _ROOT_MODULES = "server cli __main__ commands config logs listen banner boot"
 _LAYERS = [
     {"cqs"},
     {"cqs.cache", "cqs.store"},
-    {"cqs.events", "cqs.cluster"},
+    {"cqs.events", "cqs.cluster", "cqs.metrics"},
     {"cqs.service", "cqs.witnesses", "cqs.journal"},
     {"cqs.api", "admin", "cqs.consumer"},
     {f"cqs.{name}" for name in _ROOT_MODULES.split()},
@@ -38,7 +39,7 @@ _HOMES = {
     "cryptography": ("cqs.service.seal",),
     "jinja2": ("admin",),
     "prometheus_client": ("cqs.metrics", "cqs.api", "admin", "cqs.server"),
-    "redis": ("cqs.cache.redis",),
+    "redis": ("cqs.cache.redis", "cqs.testing.fake_redis"),
     "hiredis": ("cqs.cache.redis",),
     "cassandra": ("cqs.store.cassandra",),
     "acsylla": ("cqs.store.cassandra",),

@@ -22,9 +22,9 @@ from typing import cast
 
 import hiredis
 
+from cqs.cache.redis.replies import ConnectionLost, Reply, UnknownScript, settle
 from cqs.errors import CacheUnavailable
 
-Reply = bytes | int | list["Reply"] | None
 Word = bytes | str | int | float
 Send = Callable[..., "asyncio.Future[Reply]"]
 PENDING_MAX = 10_000
@@ -81,10 +81,23 @@ class Link:
         self._pending: deque[tuple[asyncio.Future[Reply], float]] = deque()
         self._runner: asyncio.Task[None] | None = None
         self._lost = asyncio.Event()
+        self._gained = asyncio.Event()
         self._reason = "not connected yet"
 
     @property
     def is_connected(self) -> bool:
+        return self._is_ready
+
+    @property
+    def reason(self) -> str:
+        """Why there is, or was last, no connection."""
+        return self._reason
+
+    async def connected(self, timeout_s: float) -> bool:
+        """Waits for a connection, no longer than that; whether there is one."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._gained.wait()
         return self._is_ready
 
     async def start(self) -> None:
@@ -158,7 +171,7 @@ class Link:
             while (reply := self._reader.gets()) is not False:
                 future, _ = self._pending.popleft()
                 if not future.done():
-                    _settle(future, reply, self.address)
+                    settle(future, reply, str(self.address))
         except (hiredis.ProtocolError, IndexError) as error:
             self._drop(f"answered nonsense: {error}")
 
@@ -169,13 +182,14 @@ class Link:
     def _drop(self, reason: str) -> None:
         transport, self._transport = self._transport, None
         self._is_ready = False
+        self._gained.clear()
         self._reason = reason
         self._out.clear()
         self._reader = hiredis.Reader()
         outstanding, self._pending = self._pending, deque()
         for future, _ in outstanding:
             if not future.done():
-                future.set_exception(CacheUnavailable(f"Redis {self.address}: {reason}"))
+                future.set_exception(ConnectionLost(f"Redis {self.address}: {reason}"))
         if transport is not None:
             transport.abort()
         self._lost.set()
@@ -210,6 +224,7 @@ class Link:
         if self._on_ready is not None:
             await self._on_ready(self._send)
         self._is_ready = True
+        self._gained.set()
 
 
 class _Wire(asyncio.Protocol):
@@ -227,16 +242,3 @@ class _Wire(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._link._closed(self._transport, str(exc or "connection closed by Redis"))
-
-
-class UnknownScript(CacheUnavailable):
-    """Redis was restarted or its scripts were flushed: NOSCRIPT."""
-
-
-def _settle(future: asyncio.Future[Reply], reply: object, address: Address) -> None:
-    if isinstance(reply, hiredis.ReplyError):
-        text = str(reply)
-        kind = UnknownScript if text.startswith("NOSCRIPT") else CacheUnavailable
-        future.set_exception(kind(f"Redis {address}: {text}"))
-    else:
-        future.set_result(reply)  # type: ignore[arg-type]

@@ -1,0 +1,238 @@
+"""QueueCache on Redis servers: each shard lives on one of them, each call is one script there.
+
+    shard ──owner (rendezvous)──► server ──gate (breaker)──► link ──► script
+
+A server that can't be reached costs its own shards one CacheUnavailable a call, and the others nothing. A take whose
+answer was lost is repeated once under its request id, so it hands out the same messages: every take has an id. What
+else fails may have taken effect; all calls are safe to repeat.
+
+A shard is in the cache as long as it is used (`keep_ms`). While it is filled it lives from page to page only, so a
+filler that dies leaves it absent.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
+from typing import TypeVar, cast
+
+from cqs.cache.interface import (
+    VESTING_LEASE_MS,
+    Counts,
+    Entry,
+    Outcome,
+    Page,
+    Residency,
+    Revealed,
+    Shard,
+    ShardState,
+    State,
+    Taken,
+    TakeRequest,
+    Ticket,
+)
+from cqs.cache.redis import keys
+from cqs.cache.redis.codec import address_of, address_word, content_word, entry_of, entry_words, received_of
+from cqs.cache.redis.peek import page_of
+from cqs.cache.redis.replies import ConnectionLost, Reply
+from cqs.cache.redis.runner import ScriptRunner
+from cqs.cache.redis.scripts import load
+from cqs.cache.redis.servers import Servers
+
+KEEP_MS = 3_600_000
+FILL_LEASE_MS = 10_000
+RETRY_REPLAY_MS = 5_000
+"""How long the answer of a take without a request id is kept: for our own repetition."""
+ENTRIES_MAX = 500
+"""Entries a script; more are put or filled by several."""
+LOOKS_MAX = 100
+_RESIDENCY = {b"a": Residency.ABSENT, b"i": Residency.INITIALIZING, b"r": Residency.READY}
+_OUTCOME = {b"done": Outcome.DONE, b"gone": Outcome.GONE, b"stale": Outcome.STALE}
+_EPOCH_BITS = 53
+
+T = TypeVar("T")
+
+_BEGIN_FILL, _FILL, _PUT, _TAKE, _HIDE = map(load, ("begin_fill", "fill", "put", "take", "hide"))
+_FENCE, _GIVE_BACK, _REMOVE, _REVEAL, _REDELAY = map(load, ("fence", "give_back", "remove", "reveal", "redelay"))
+_SCAN, _LOOKUP, _COUNTS, _DROP, _STATE = map(load, ("scan", "lookup", "counts", "drop", "state"))
+_VESTING, _NEXT_VESTING = map(load, ("vesting", "next_vesting"))
+
+
+class RedisCache:
+    """`servers` by name; `owner` names the server of a key, the same on every node. `now_ms` overrules the servers'
+    time, in tests."""
+
+    def __init__(
+        self,
+        servers: Mapping[str, ScriptRunner],
+        owner: Callable[[bytes], str],
+        rng: random.Random,
+        keep_ms: int = KEEP_MS,
+        now_ms: Callable[[], int] | None = None,
+    ) -> None:
+        self._rng = rng
+        self._servers = Servers(servers, owner, keep_ms, now_ms)
+        self._run = self._servers.run
+        self._life = b" %x-" % rng.getrandbits(64)
+        self._takes = count()
+
+    async def start(self) -> None:
+        """Connects to all servers; one that can't be reached is tried again and again."""
+        await self._servers.start()
+
+    async def close(self) -> None:
+        """Idempotent."""
+        await self._servers.close()
+
+    async def health(self) -> dict[str, list[str]]:
+        """What is wrong with each server, in words; servers in order are left out."""
+        return await self._servers.health()
+
+    async def state(self, shard: Shard) -> ShardState:
+        residency, epoch = cast("list[bytes]", await self._run(_STATE, shard))
+        return ShardState(_RESIDENCY[residency], int(epoch))
+
+    async def begin_fill(self, shard: Shard) -> int | None:
+        epoch = self._rng.getrandbits(_EPOCH_BITS) or 1
+        is_ours = await self._run(_BEGIN_FILL, shard, keys.kind(shard), epoch, FILL_LEASE_MS)
+        return epoch if is_ours else None
+
+    async def fill(self, shard: Shard, epoch: int, entries: Sequence[Entry], *, is_last: bool) -> bool:
+        pages = _pages(entries)
+        for number, page in enumerate(pages, 1):
+            is_end = int(is_last and number == len(pages))
+            words = self._entry_words(shard, page)
+            if not await self._run(_FILL, shard, epoch, is_end, FILL_LEASE_MS, *words):
+                return False
+        return True
+
+    async def put(self, shard: Shard, entries: Sequence[Entry]) -> Residency:
+        residency: Reply = b"a"
+        for page in _pages(entries):
+            residency = await self._run(_PUT, shard, *self._entry_words(shard, page))
+        return _RESIDENCY[cast(bytes, residency)]
+
+    async def take(self, shard: Shard, request: TakeRequest) -> Taken:
+        request_id: bytes = request.request_id.encode() or self._life + b"%x" % next(self._takes)
+        words = (
+            request.count_max,
+            request.visibility_ms,
+            request.retention_ms,
+            request.receive_count_max,
+            request.in_flight_max,
+            request_id,
+            request.replay_ms if request.request_id else RETRY_REPLAY_MS,
+        )
+        for _ in range(LOOKS_MAX):
+            try:
+                reply = await self._run(_TAKE, shard, *words)
+            except ConnectionLost:
+                if not await self._servers.of(shard).regained():
+                    raise
+                reply = await self._run(_TAKE, shard, *words)
+            residency, is_over, is_unfinished, received_ms, received, dead, expired = cast("list[int]", reply)
+            if not is_unfinished:
+                break
+        return Taken(
+            received=received_of(cast("list[bytes | None]", received), received_ms),
+            dead=received_of(cast("list[bytes | None]", dead), received_ms) if dead else [],
+            expired=[address_of(word) for word in cast("list[bytes]", expired)],
+            residency=_RESIDENCY[cast(bytes, residency)],
+            is_over_limit=bool(is_over),
+        )
+
+    async def hide(self, shard: Shard, ticket: Ticket, until_ms: int) -> Outcome:
+        return _OUTCOME[cast(bytes, await self._run(_HIDE, shard, *_ticket_words([ticket]), max(0, until_ms)))]
+
+    async def fence(self, shard: Shard, tickets: Sequence[Ticket], hold_ms: int) -> list[Outcome]:
+        outcomes = await self._run(_FENCE, shard, hold_ms, *_ticket_words(tickets))
+        found = [_OUTCOME[word] for word in cast("list[bytes]", outcomes)]
+        return found or [Outcome.GONE] * len(tickets)
+
+    async def give_back(self, shard: Shard, tickets: Sequence[Ticket]) -> int:
+        return cast(int, await self._run(_GIVE_BACK, shard, *_ticket_words(tickets)))
+
+    async def remove(self, shard: Shard, addresses: Sequence[int]) -> int:
+        known = 0
+        for page in _pages(addresses):
+            if page:
+                known += cast(int, await self._run(_REMOVE, shard, *map(address_word, page)))
+        return known
+
+    async def reveal(self, shard: Shard, retention_ms: int, limit: int) -> Revealed:
+        reply = await self._run(_REVEAL, shard, retention_ms, limit, keys.vesting_name(shard))
+        visible, next_ms, expired = cast("tuple[int, bytes, list[bytes]]", reply)
+        return Revealed(visible, [address_of(word) for word in expired], int(next_ms) if next_ms else None)
+
+    async def redelay(self, shard: Shard, delay_ms: int) -> None:
+        cursor: Reply = b"0"
+        while True:
+            cursor = await self._run(_REDELAY, shard, delay_ms, cast(bytes, cursor), ENTRIES_MAX)
+            if cursor == b"0":
+                return
+
+    async def peek(self, shard: Shard, state: State, after: int | None, limit: int) -> Page:
+        async def scan(cursor: bytes) -> tuple[bytes, list[bytes]]:
+            reply = await self._run(_SCAN, shard, state, cursor, ENTRIES_MAX)
+            return cast("tuple[bytes, list[bytes]]", reply)
+
+        async def look(addresses: Sequence[int]) -> list[Entry | None]:
+            return await self.lookup(shard, addresses)
+
+        return await page_of(scan, look, state, after, limit)
+
+    async def lookup(self, shard: Shard, addresses: Sequence[int]) -> list[Entry | None]:
+        known: list[Entry | None] = []
+        for page in _pages(addresses):
+            reply = await self._run(_LOOKUP, shard, *map(address_word, page)) if page else []
+            found = cast("list[list[bytes | None]]", reply) or [[]] * len(page)
+            known += map(entry_of, page, found)
+        return known
+
+    async def counts(self, shard: Shard) -> Counts:
+        reply = await self._run(_COUNTS, shard)
+        if not reply:
+            return Counts()
+        ready, in_flight, delayed, groups, noisy, oldest = cast("list[int]", reply)
+        return Counts(
+            ready=ready,
+            in_flight=in_flight,
+            delayed=delayed,
+            oldest_ms=int(oldest) if oldest else None,
+            groups_in_flight=groups,
+            noisy_groups=noisy,
+        )
+
+    async def drop(self, shard: Shard) -> None:
+        await self._run(_DROP, shard, keys.vesting_name(shard))
+
+    async def vesting(self, limit: int) -> list[Shard]:
+        each = max(1, limit // self._servers.count)
+        names = await self._servers.run_everywhere(_VESTING, each, VESTING_LEASE_MS)
+        return [keys.shard_of(name) for found in names for name in cast("list[bytes]", found)]
+
+    async def next_vesting_ms(self) -> int | None:
+        times = await self._servers.run_everywhere(_NEXT_VESTING, LOOKS_MAX)
+        return min((int(cast(bytes, time)) for time in times if time), default=None)
+
+    def _entry_words(self, shard: Shard, entries: Iterable[Entry]) -> list[bytes]:
+        server = self._servers.of(shard)
+        words: list[bytes] = []
+        for entry in entries:
+            content = b"" if entry.message is None else content_word(entry.message)
+            if content and not server.has_room(len(content)):
+                content = b""
+            words += entry_words(entry, is_fifo=shard.is_fifo, content=content)
+        return words
+
+
+def _pages(items: Sequence[T]) -> list[Sequence[T]]:
+    """At least one, which may be empty."""
+    if len(items) <= ENTRIES_MAX:
+        return [items]
+    return [items[start : start + ENTRIES_MAX] for start in range(0, len(items), ENTRIES_MAX)]
+
+
+def _ticket_words(tickets: Sequence[Ticket]) -> list[bytes | int]:
+    return [word for one in tickets for word in (address_word(one.address), one.receive_number)]

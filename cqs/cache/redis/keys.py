@@ -1,0 +1,58 @@
+"""All Redis keys, in one place. What stands in each is told by `scripts/common.lua`, `fifo.lua` and `fair.lua`.
+
+    cqs:{<storage id, base 36>:<number>}:<name>     one shard; the braces make all its keys one hash slot
+    cqs:vesting   cqs:number                        one of each per server
+
+Scripts get the shard's `state` key and build the others from it. Redis Cluster is out of scope: the vesting index is
+one key for all shards of a server. No key is without an expiry.
+"""
+
+from __future__ import annotations
+
+from cqs.cache.interface import Shard
+
+SHARD_KEYS = (
+    "state", "meta", "body", "hidden", "due", "tomb",
+    "list", "late",
+    "fifo", "locks", "busy", "groups", "ages",
+    "tenants", "parked", "noisy",
+)  # fmt: skip
+"""Names of a shard's keys; kept answers of takes, `replay:<request id>`, besides."""
+VESTING = b"cqs:vesting"
+NUMBER = b"cqs:number"
+
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_STANDARD, _FIFO = b"s", b"f"
+
+
+def state_key(shard: Shard) -> bytes:
+    """The first key of every script of a shard."""
+    return b"cqs:{%b}:state" % _tag(shard)
+
+
+def kind(shard: Shard) -> bytes:
+    """How scripts tell the kinds of shards apart."""
+    return _FIFO if shard.is_fifo else _STANDARD
+
+
+def vesting_name(shard: Shard) -> bytes:
+    """The shard's member of the vesting index."""
+    return b"%b:%b" % (_tag(shard), kind(shard))
+
+
+def shard_of(name: bytes) -> Shard:
+    """The shard with this name in the vesting index."""
+    storage_id, number, letter = name.split(b":")
+    return Shard(int(storage_id, 36), letter == _FIFO, int(number))
+
+
+def _tag(shard: Shard) -> bytes:
+    return f"{_base_36(shard.storage_id)}:{shard.number}".encode()
+
+
+def _base_36(number: int) -> str:
+    digits = ""
+    while number:
+        number, digit = divmod(number, 36)
+        digits = _DIGITS[digit] + digits
+    return digits or "0"

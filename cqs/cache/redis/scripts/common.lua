@@ -1,0 +1,191 @@
+-- Shared by all scripts; each is: common.lua, the parts its first line names, its own text (see ../scripts.py).
+--
+-- Keys of one shard, all of one hash tag, all with one expiry (but replay:*). A shard is born with all that its kind
+-- needs, each holding the member or field BLANK so that none is ever empty, and so none loses its expiry:
+--   state   hash  run, residency i|r, kind s|f, epoch, expires_ms, number (last receive number), delayed (how many),
+--                 retention_ms (0 = not told yet), vesting_ms, is_late, is_fair; FIFO: turn, front (see fifo.lua)
+--   meta    hash  address -> "sent_ms sequence group": every message of the shard; never changes
+--   body    hash  address -> content, where it is kept
+--   hidden  hash  address -> its last lease: "ends_ms number count first_ms place mark". ends_ms 0 = back among the
+--                 ready ones; place counts leases taken from the middle of the line; mark 1 = changed since the take
+--   due     zset  what is in flight or delayed, by the time it becomes visible. Neither = ready. In flight = with a lease
+--   tomb    zset  addresses removed lately, by the time of it
+--   list    list  standard: ready messages in order, address + place; stale ones are skipped when met
+--   late    list  standard: what was put while the shard filled; behind list, and becomes list when that is empty
+--   fifo locks busy groups ages          FIFO, see fifo.lua
+--   tenants parked noisy                 fair queues, see fair.lua
+--   replay:ID   string                   the answer of a take, kept for its own time
+-- Keys of the server:
+--   cqs:vesting zset   "tag:kind" of each shard with work, by its time
+--   cqs:number  string the highest receive number of a dropped shard
+--
+-- An address is 16 bytes, big-endian; a sequence 20 digits (0 on a standard shard); times are ms. Receive numbers are
+-- below 2^53 and travel as text, since Lua would round them when it writes them.
+-- KEYS: the shard's state (but for the scripts of the vesting index), then cqs:vesting.
+-- ARGV: now ('' = Redis' own TIME; tests set it), run id, how long an idle shard is kept, then the script's own.
+-- Nothing is written before everything is checked, and what frees or moves is written first: a server without memory
+-- refuses puts and fills whole, and still lets messages be taken, removed and revealed.
+
+local call = redis.call
+local BLANK = ' '
+local NEVER = 9007199254740991
+local RECEIVES_BEFORE_BACK = 3
+local LOOKS_MAX = 2000
+local OLDEST_LOOKS_MAX = 32
+local VESTING, RUN, KEEP = KEYS[#KEYS], ARGV[2], tonumber(ARGV[3])
+
+local now
+if ARGV[1] == '' then
+  local time = call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+else
+  now = tonumber(ARGV[1])
+end
+
+local BASE, STATE, META, BODY, HIDDEN, DUE
+local function use(state_key)
+  STATE, BASE = state_key, string.sub(state_key, 1, -6)
+  META, BODY, HIDDEN, DUE = BASE .. 'meta', BASE .. 'body', BASE .. 'hidden', BASE .. 'due'
+end
+
+local function text(number)
+  return string.format('%.0f', number)
+end
+
+-- A command with any number of arguments; only for those that may be split.
+local function call_many(command, key, words)
+  for from = 1, #words, 1000 do
+    call(command, key, unpack(words, from, math.min(from + 999, #words)))
+  end
+end
+
+-- The shard, or nil when it is absent, which it also is when another life of this server left it behind.
+local function open()
+  local f = call('HMGET', STATE, 'run', 'residency', 'kind', 'expires_ms', 'number', 'delayed', 'retention_ms',
+    'vesting_ms', 'is_late', 'is_fair')
+  if f[1] ~= RUN then
+    return nil
+  end
+  local vesting = tonumber(f[8])
+  return {
+    residency = f[2], is_ready = f[2] == 'r', is_fifo = f[3] == 'f', kind = f[3], expires = tonumber(f[4]),
+    number = tonumber(f[5]), delayed = tonumber(f[6]), retention = tonumber(f[7]), vesting = vesting,
+    vesting_was = vesting, is_late = f[9] == '1', is_fair = f[10] == '1', changed = {},
+  }
+end
+
+local function set(s, field, value)
+  local changed = s.changed
+  changed[#changed + 1] = field
+  changed[#changed + 1] = value
+end
+
+-- All that a shard may have, but for its kept answers.
+local function all_keys()
+  local keys = {}
+  for name in string.gmatch('meta body hidden due tomb list late fifo locks busy groups ages tenants parked noisy state',
+    '%S+') do
+    keys[#keys + 1] = BASE .. name
+  end
+  return keys
+end
+
+local function expire_all(s, keep)
+  s.expires = now + keep
+  set(s, 'expires_ms', s.expires)
+  for _, key in ipairs(all_keys()) do
+    call('PEXPIRE', key, keep)
+  end
+  call('PEXPIRE', VESTING, 2 * KEEP)
+end
+
+local function vesting_name(s)
+  return string.match(STATE, '{(.*)}') .. ':' .. s.kind
+end
+
+-- Tells the index when the shard has work; `s.vesting` says so.
+local function note_vesting(s)
+  if s.vesting == NEVER then
+    call('ZREM', VESTING, vesting_name(s))
+  else
+    call('ZADD', VESTING, s.vesting, vesting_name(s))
+    call('PEXPIRE', VESTING, 2 * KEEP)
+  end
+  set(s, 'vesting_ms', text(s.vesting))
+  s.vesting_was = s.vesting
+end
+
+-- The shard has work at this time; an earlier note stays.
+local function expect(s, at)
+  if at < s.vesting then
+    s.vesting = at
+  end
+end
+
+-- Writes what changed of the shard itself: the last act of a script. A mere look does not keep the shard alive.
+local function close(s, is_look)
+  if s.vesting ~= s.vesting_was then
+    note_vesting(s)
+  end
+  if s.is_ready and not is_look and s.expires - now < KEEP / 2 then
+    expire_all(s, KEEP)
+  end
+  if #s.changed > 0 then
+    call('HSET', STATE, unpack(s.changed))
+  end
+end
+
+local function in_flight_of(s)
+  return call('ZCARD', DUE) - 1 - s.delayed
+end
+
+-- A message as scripts know it.
+local function record(address, meta, lease)
+  local m = { address = address, meta = meta, ends = 0, number = '0', count = 0, first = 0, place = 0, mark = 0 }
+  if lease then
+    local ends, number, count, first, place, mark = string.match(lease, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d)$')
+    m.ends, m.number, m.count, m.first = tonumber(ends), number, tonumber(count), tonumber(first)
+    m.place, m.mark = tonumber(place), tonumber(mark)
+  end
+  return m
+end
+
+local function lease_text(m)
+  return m.ends .. ' ' .. m.number .. ' ' .. m.count .. ' ' .. m.first .. ' ' .. m.place .. ' ' .. m.mark
+end
+
+local function sent_of(m)
+  if not m.sent then
+    m.sent = tonumber(string.match(m.meta, '^%d+'))
+  end
+  return m.sent
+end
+
+-- Records of the addresses, false where there is none.
+local function load(addresses)
+  local found = {}
+  for from = 1, #addresses, 1000 do
+    local to = math.min(from + 999, #addresses)
+    local metas = call('HMGET', META, unpack(addresses, from, to))
+    local leases = call('HMGET', HIDDEN, unpack(addresses, from, to))
+    for i, meta in ipairs(metas) do
+      found[from + i - 1] = meta and record(addresses[from + i - 1], meta, leases[i])
+    end
+  end
+  return found
+end
+
+-- Whether the lease with this number lives.
+local function is_living(m, number)
+  return m.number == number and m.ends > now
+end
+
+local function is_before(a, b)
+  for i = 1, #a do
+    local x, y = string.byte(a, i), string.byte(b, i)
+    if x ~= y then
+      return x < y
+    end
+  end
+  return false
+end

@@ -1,0 +1,26 @@
+-- parts: fair standard fifo line
+-- When the first shard has work. Times that are too early are put right, up to `limit` of them.
+-- Keys: cqs:vesting, and of each shard looked at state, due and the line's.
+-- ARGV: limit. Returns the time, '' = never.
+
+for _ = 1, tonumber(ARGV[4]) do
+  local first = call('ZRANGE', VESTING, 0, 0, 'WITHSCORES')
+  if #first == 0 then
+    return ''
+  end
+  use('cqs:{' .. string.sub(first[1], 1, -3) .. '}:state')
+  local s = open()
+  if s then
+    local line = line_of(s)
+    local at, noted = next_work(s, line), s.vesting
+    s.vesting = at <= noted and noted or at
+    line.save()
+    close(s, true)
+    if at <= noted then
+      return first[2]
+    end
+  else
+    call('ZREM', VESTING, first[1])
+  end
+end
+return text(now)

@@ -1,0 +1,92 @@
+"""Which server a shard lives on, and how a script is run there, or on all of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import NamedTuple
+
+from cqs.cache.interface import Shard
+from cqs.cache.redis import keys
+from cqs.cache.redis.connection import Script
+from cqs.cache.redis.replies import Reply
+from cqs.cache.redis.runner import ScriptRunner
+from cqs.errors import CacheUnavailable
+
+_PLACES_MAX = 100_000
+
+
+class _Place(NamedTuple):
+    """Where a shard lives, and the keys its scripts get."""
+
+    server: ScriptRunner
+    keys: tuple[bytes, bytes]
+
+
+class Servers:
+    """`by_name` by name; `owner` names the one of a key. Every script is told the time to go by (empty: the server's
+    own), the life of the server, and how long an idle shard is kept."""
+
+    def __init__(
+        self,
+        by_name: Mapping[str, ScriptRunner],
+        owner: Callable[[bytes], str],
+        keep_ms: int,
+        now_ms: Callable[[], int] | None,
+    ) -> None:
+        self._by_name = by_name
+        self._owner = owner
+        self._keep = b"%d" % keep_ms
+        self._now_ms = now_ms
+        self._places: dict[Shard, _Place] = {}
+
+    @property
+    def count(self) -> int:
+        return len(self._by_name)
+
+    async def start(self) -> None:
+        """Connects to all; one that can't be reached is tried again and again."""
+        await asyncio.gather(*(server.start() for server in self._by_name.values()))
+
+    async def close(self) -> None:
+        """Idempotent."""
+        await asyncio.gather(*(server.close() for server in self._by_name.values()))
+
+    async def health(self) -> dict[str, list[str]]:
+        """What is wrong with each, in words; those in order are left out."""
+        found = {name: await server.health() for name, server in self._by_name.items()}
+        return {name: problems for name, problems in found.items() if problems}
+
+    def of(self, shard: Shard) -> ScriptRunner:
+        """The server that the shard lives on."""
+        return (self._places.get(shard) or self._find(shard)).server
+
+    def run(self, script: Script, shard: Shard, *words: bytes | str | int) -> Coroutine[object, object, Reply]:
+        """Runs the script on the shard. Raises CacheUnavailable."""
+        server, shard_keys = self._places.get(shard) or self._find(shard)
+        return server.run(script, shard_keys, (self._now(), server.run_id, self._keep, *words))
+
+    async def run_everywhere(self, script: Script, *words: int) -> list[Reply]:
+        """Runs the script on every server; the answers of those that can be reached. Raises CacheUnavailable when none
+        can."""
+        now = self._now()
+        calls = [
+            server.run(script, (keys.VESTING,), (now, server.run_id, self._keep, *words))
+            for server in self._by_name.values()
+        ]
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+        failures = [answer for answer in answers if isinstance(answer, BaseException)]
+        for failure in failures:
+            if len(failures) == len(answers) or not isinstance(failure, CacheUnavailable):
+                raise failure
+        return [answer for answer in answers if not isinstance(answer, BaseException)]
+
+    def _now(self) -> bytes:
+        return b"" if self._now_ms is None else b"%d" % self._now_ms()
+
+    def _find(self, shard: Shard) -> _Place:
+        if len(self._places) >= _PLACES_MAX:
+            self._places.clear()
+        state_key = keys.state_key(shard)
+        place = self._places[shard] = _Place(self._by_name[self._owner(state_key)], (state_key, keys.VESTING))
+        return place

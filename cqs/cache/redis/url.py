@@ -1,0 +1,79 @@
+"""Where a Redis server is, as operators write it.
+
+    redis://[user:password@]host[:port][/database]
+    unix://[user:password@]/path/to/socket[?db=number]
+
+`rediss://` is the first one over TLS.
+"""
+
+from __future__ import annotations
+
+import ssl
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from cqs.cache.redis.connection import Address
+from cqs.errors import ConfigError
+
+_FORMS = "redis://[user:password@]host[:port][/database], rediss://… or unix:///path"
+_PORT = 6379
+
+
+def parse(url: str, *, ca_file: str | None = None) -> Address:
+    """The address; a `rediss` server's certificate must be signed by the system's authorities, or by those in
+    `ca_file`. Raises ConfigError, which never shows the password."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("redis", "rediss", "unix"):
+        raise ConfigError(f"{shown(url)!r} is no address of a Redis server; write {_FORMS}")
+    username, password = unquote(parts.username or ""), unquote(parts.password or "")
+    if username and not password:
+        raise ConfigError(f"{shown(url)!r} has a user without a password; write user:password@, or :password@")
+    if parts.scheme == "unix":
+        database = parse_qs(parts.query).get("db", ["0"])[0]
+        if not parts.path.startswith("/") or parts.hostname:
+            raise ConfigError(f"{shown(url)!r} names no socket; write unix:///path/to/socket")
+        return Address(path=unquote(parts.path), username=username, password=password, database=_number(url, database))
+    if parts.query or parts.fragment:
+        raise ConfigError(f"{shown(url)!r} has options, and there are none; write {_FORMS}")
+    return Address(
+        host=_host(url, parts.hostname),
+        port=_port(url),
+        username=username,
+        password=password,
+        database=_number(url, parts.path.strip("/") or "0"),
+        tls=_tls(url, ca_file) if parts.scheme == "rediss" else None,
+    )
+
+
+def shown(url: str) -> str:
+    """The address without its password, for logs and messages."""
+    head, at, tail = url.rpartition("@")
+    scheme, mark, login = head.partition("://")
+    user, colon, _ = login.partition(":")
+    return f"{scheme}{mark}{user}{colon}{'***' if colon else ''}{at}{tail}" if at else url
+
+
+def _host(url: str, host: str | None) -> str:
+    if not host:
+        raise ConfigError(f"{shown(url)!r} names no host; write {_FORMS}")
+    return host
+
+
+def _port(url: str) -> int:
+    try:
+        port = urlsplit(url).port
+    except ValueError as error:
+        raise ConfigError(f"the port in {shown(url)!r} is no number from 1 to 65535") from error
+    return _PORT if port is None else port
+
+
+def _number(url: str, text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ConfigError(f"the database in {shown(url)!r} is no number; leave it out, or write 0 to 15")
+    return int(text)
+
+
+def _tls(url: str, ca_file: str | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except OSError as error:
+        raise ConfigError(f"the authorities' file {ca_file} for {shown(url)!r} can't be read: {error}") from error
