@@ -1,0 +1,105 @@
+"""One incarnation's files, one after the other. Belongs to the writer thread; raises OSError and is usable again after
+it: what a failed write left in the file is cut off, so that a line is whole or not there."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+from cqs.clock import Clock
+from cqs.events import EventName
+from cqs.journal import files
+from cqs.journal.lines import Encoded, Numberer
+
+
+class Writer:
+    """Writes encoded lines to the present file, and opens, closes and finishes files."""
+
+    def __init__(
+        self, folder: Path, numberer: Numberer, clock: Clock, *, file_bytes_max: int, file_age_ms: int
+    ) -> None:
+        self._folder = folder
+        self._numberer = numberer
+        self._clock = clock
+        self._file_bytes_max = file_bytes_max
+        self._file_age_ms = file_age_ms
+        self._started_ms = clock.now_ms()
+        self._file = 0
+        self._fd = -1
+        self._forget()
+
+    def write(self, encoded: Encoded) -> None:
+        """All of it, or OSError and none of it."""
+        assert self._fd >= 0, "no file is open"
+        try:
+            left = memoryview(encoded.block)
+            while left:
+                left = left[os.write(self._fd, left) :]
+        except OSError:
+            os.ftruncate(self._fd, self._bytes)
+            raise
+        self._bytes += len(encoded.block)
+        self._checksum += encoded.checksum
+        self._counts.update(encoded.counts)
+
+    def open(self) -> None:
+        """Begins a file, if none is open, with its opening line."""
+        if self._fd >= 0:
+            return
+        numberer = self._numberer
+        name = files.name_of(numberer.node, numberer.incarnation, self._started_ms, self._file + 1)
+        mark = numberer.number
+        self._fd = os.open(self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o640)
+        self._file += 1
+        self._opened_ms = self._clock.now_ms()
+        try:
+            files.lock(self._fd)
+            sampled = numberer.sample_every
+            self.write(numberer.one(EventName.OPENED, self._opened_ms, file=self._file, sampled=sampled))
+        except OSError:
+            numberer.number = mark
+            self.abandon()
+            raise
+
+    @property
+    def is_due(self) -> bool:
+        """The file is full, or old and not empty."""
+        return self._fd >= 0 and (
+            self._bytes >= self._file_bytes_max
+            or (self._clock.now_ms() - self._opened_ms >= self._file_age_ms and self._counts.total() > 1)
+        )
+
+    def close(self) -> None:
+        """Ends the file, if one is open, with its closing line, durably."""
+        if self._fd < 0:
+            return
+        mark = self._numberer.number
+        try:
+            self.write(
+                self._numberer.one(
+                    EventName.CLOSED,
+                    self._clock.now_ms(),
+                    file=self._file,
+                    count=self._counts.total(),
+                    checksum=self._checksum,
+                    counts={name.value: count for name, count in self._counts.items()},
+                )
+            )
+            os.fsync(self._fd)
+        except OSError:
+            self._numberer.number = mark
+            raise
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Lets go of the file as it is. What is written next opens another one."""
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd = -1
+        self._forget()
+
+    def _forget(self) -> None:
+        self._bytes = self._checksum = self._opened_ms = 0
+        self._counts: Counter[EventName] = Counter()

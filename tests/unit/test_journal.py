@@ -1,0 +1,224 @@
+"""What the journal writes of each event, and what it does when there is too much or the disk fails."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from pathlib import Path
+from zlib import crc32
+
+import msgspec
+import pytest
+
+from cqs.cache.interface import Received
+from cqs.events import EventName
+from cqs.ids import text_of
+from cqs.message import Attribute, Message
+from tests.unit.journal_bench import QUEUE, JournalBench, lines_of
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> JournalBench:
+    return JournalBench(tmp_path / "journal")
+
+
+def receive_of(message: Message, number: int = 1) -> Received:
+    return Received(
+        address=message.address,
+        sent_ms=message.sent_ms,
+        group="g",
+        sequence=3,
+        message=message,
+        receive_count=1,
+        first_receive_ms=5,
+        receive_number=number,
+        received_ms=5,
+        hidden_until_ms=30_005,
+    )
+
+
+def test_sent_message_is_told_with_checksum_and_what_its_sender_says_of_itself(bench: JournalBench) -> None:
+    attributes = (
+        Attribute("cqs.run", "String", b"run-1"),
+        Attribute("cqs.sender", "String", b"s-4"),
+        Attribute("cqs.index", "Number", b"17"),
+    )
+    message = msgspec.structs.replace(bench.message("grüße"), attributes=attributes, group="tenant-a")
+
+    bench.journal.sent(QUEUE, [message])
+    bench.flush()
+
+    line = bench.lines()[1]
+    assert (line.event, line.queue, line.account, line.uid) == (EventName.SENT, "orders", "000000000000", 7)
+    assert line.address == text_of(message.address)
+    assert line.md5 == hashlib.md5("grüße".encode()).hexdigest()
+    assert (line.bytes, line.tenant) == (7, "tenant-a")
+    assert (line.run, line.sender, line.index) == ("run-1", "s-4", 17)
+
+
+@pytest.mark.parametrize("text", ["-1", "1e3", "", "٣", "9" * 30])
+def test_send_index_that_is_no_number_is_left_out(bench: JournalBench, text: str) -> None:
+    attributes = (Attribute("cqs.index", "String", text.encode()),)
+
+    bench.journal.sent(QUEUE, [msgspec.structs.replace(bench.message(), attributes=attributes)])
+    bench.flush()
+
+    assert bench.lines()[1].index == -1
+
+
+def test_messages_received_together_share_their_call(bench: JournalBench) -> None:
+    one, two = bench.message("1"), bench.message("2")
+
+    bench.journal.received(QUEUE, [receive_of(one, 1), receive_of(two, 2)], is_from_store=False, receiver_id="r-1")
+    bench.journal.received(QUEUE, [receive_of(one, 3)], is_from_store=True)
+    bench.flush()
+
+    first, second, third = bench.lines()[1:]
+    assert (first.call, second.call, third.call) == (2, 2, 4)
+    assert (first.event, third.event) == (EventName.RECEIVED, EventName.FROM_STORE)
+    assert (first.receiver_id, first.receive_number, first.hidden_until_ms) == ("r-1", 1, 30_005)
+    assert second.md5 == hashlib.md5(b"2").hexdigest()
+
+
+def test_every_event_has_its_line(bench: JournalBench) -> None:
+    journal, message = bench.journal, bench.message()
+    target = msgspec.structs.replace(QUEUE, name="dead", uid=8)
+
+    journal.deduplicated(QUEUE, [message.address])
+    journal.given_back(QUEUE, [receive_of(message)])
+    journal.hidden(QUEUE, message.address, 99)
+    journal.deleted(QUEUE, [message.address])
+    journal.expired(QUEUE, [message.address])
+    journal.revealed(QUEUE, 5)
+    journal.moved(QUEUE, target, [(message.address, bench.message("moved"))])
+    journal.purged(QUEUE)
+    journal.queue_deleted(QUEUE)
+    bench.flush()
+
+    names = [
+        "opened",
+        "deduplicated",
+        "given_back",
+        "hidden",
+        "deleted",
+        "expired",
+        "revealed",
+        "moved",
+        "purged",
+        "queue_deleted",
+    ]
+    assert bench.names() == names
+    by_name = {line.event.value: line for line in bench.lines()}
+    assert by_name["hidden"].hidden_until_ms == 99
+    assert by_name["revealed"].count == 5
+    assert (by_name["moved"].to_queue, by_name["moved"].to_uid) == ("dead", 8)
+    assert by_name["moved"].md5 == hashlib.md5(b"moved").hexdigest()
+
+
+def test_empty_receives_are_added_up(bench: JournalBench) -> None:
+    for _ in range(5):
+        bench.journal.received_nothing(QUEUE)
+    bench.clock.advance_ms(1_000)
+    bench.journal.received_nothing(QUEUE)
+    bench.journal.close()
+
+    assert [line.count for line in bench.lines() if line.event is EventName.RECEIVED_NOTHING] == [5, 1]
+
+
+def test_numbers_have_no_gap_and_the_closing_line_counts_and_checks(bench: JournalBench) -> None:
+    bench.send("1", "2", "3")
+    bench.flush()
+    bench.send("4")
+    bench.journal.close()
+
+    lines = bench.lines()
+    assert [line.number for line in lines] == [1, 2, 3, 4, 5, 6]
+    closed = lines[-1]
+    assert (closed.event, closed.count, closed.counts) == (EventName.CLOSED, 5, {"opened": 1, "sent": 4})
+    encoded = [msgspec.json.encode(line) for line in lines[:-1]]
+    assert closed.checksum == sum(map(crc32, encoded))
+
+
+def test_sampling_keeps_all_of_a_message_or_nothing(tmp_path: Path) -> None:
+    bench = JournalBench(tmp_path, sample_every=10)
+    messages = bench.send(*["x"] * 1_000)
+    bench.journal.deleted(QUEUE, [message.address for message in messages])
+    bench.journal.close()
+
+    lines = bench.lines()
+    sent = {line.address for line in lines if line.event is EventName.SENT}
+    assert sent == {line.address for line in lines if line.event is EventName.DELETED}
+    assert 50 < len(sent) < 200
+    assert lines[0].sampled == 10
+    assert [line.number for line in lines] == list(range(1, len(lines) + 1))
+
+
+def test_what_the_buffer_has_no_room_for_is_counted_and_told(tmp_path: Path) -> None:
+    bench = JournalBench(tmp_path, buffer_bytes_max=3_000)
+    bench.send("a", "b")
+    bench.send("c" * 3_000)
+    bench.send("d")
+    bench.flush()
+    bench.send("e" * 1_000)
+    bench.flush()
+
+    assert bench.names() == ["opened", "sent", "sent", "sent", "dropped_events", "sent"]
+    assert bench.lines()[4].count == 1
+    assert bench.journal.recorder.dropped == 1
+
+
+def test_full_disk_loses_whole_lines_and_says_how_many(
+    bench: JournalBench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real_write, room = os.write, [100]
+
+    def write_until_full(fd: int, data: bytes) -> int:
+        if room[0] <= 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written = real_write(fd, data[: room[0]])
+        room[0] -= written
+        return written
+
+    bench.send("kept")
+    bench.flush()
+    monkeypatch.setattr("cqs.journal.writer.os.write", write_until_full)
+    bench.send("lost", "lost too")
+    bench.flush()
+    bench.send("while it is full")
+    bench.flush()
+    monkeypatch.undo()
+    bench.clock.advance_ms(1_000)
+    bench.send("kept again")
+    bench.journal.close()
+
+    assert bench.names() == ["opened", "sent", "opened", "sent", "dropped_events", "closed"]
+    lines = bench.lines()
+    assert [line.number for line in lines] == [1, 2, 3, 4, 5, 6]
+    assert lines[4].count == 3
+    assert "journal_write_failed" in capsys.readouterr().out
+
+
+def test_text_that_is_no_unicode_costs_its_own_line_only(
+    bench: JournalBench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench.send("before")
+    bench.send("\ud800")
+    bench.send("after")
+    bench.flush()
+
+    assert bench.names() == ["opened", "sent", "sent", "dropped_events"]
+    assert "journal_line_failed" in capsys.readouterr().out
+
+
+def test_thread_writes_what_it_is_told_and_ends_with_a_closing_line(tmp_path: Path) -> None:
+    bench = JournalBench(tmp_path)
+    bench.journal.recorder.start()
+    for _ in range(100):
+        bench.send("x")
+    bench.journal.close()
+    bench.journal.close()
+
+    [path] = list(tmp_path.iterdir())
+    assert path.name.endswith(".000001.jsonl.gz")
+    assert len(lines_of(path)) == 102

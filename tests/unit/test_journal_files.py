@@ -1,0 +1,129 @@
+"""The journal's files: rotation, what a dead process left, the disk budget."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from cqs.errors import CannotStart
+from cqs.events import EventName
+from cqs.journal import files_of, finish_leftovers, prune
+from cqs.journal.files import lock, node_name
+from tests.unit.journal_bench import JournalBench, lines_of
+
+
+def test_full_file_is_finished_and_the_next_one_goes_on_counting(tmp_path: Path) -> None:
+    bench = JournalBench(tmp_path, file_bytes_max=1_000)
+    bench.send(*["x"] * 5)
+    bench.flush()
+    bench.send("y")
+    bench.flush()
+
+    first, second = files_of(tmp_path)
+    assert (first.is_finished, first.file, second.is_finished, second.file) == (True, 1, False, 2)
+    assert [line.number for line in lines_of(first.path)] == [1, 2, 3, 4, 5, 6, 7]
+    assert [(line.number, line.event.value) for line in lines_of(second.path)] == [(8, "opened"), (9, "sent")]
+
+
+def test_old_file_is_finished_unless_nothing_was_told(tmp_path: Path) -> None:
+    bench = JournalBench(tmp_path, file_age_ms=60_000)
+    bench.clock.advance_ms(60_000)
+    bench.flush()
+    assert len(files_of(tmp_path)) == 1
+
+    bench.send("x")
+    bench.flush()
+
+    assert [file.is_finished for file in files_of(tmp_path)] == [True, False]
+
+
+def test_file_of_a_dead_process_is_finished_without_a_closing_line(tmp_path: Path) -> None:
+    dead = JournalBench(tmp_path)
+    dead.send("x")
+    dead.flush()
+    dead.journal.recorder._writer.abandon()
+
+    JournalBench(tmp_path)
+
+    first, second = files_of(tmp_path)
+    assert (first.is_finished, second.is_finished) == (True, False)
+    assert [line.event.value for line in lines_of(first.path)] == ["opened", "sent"]
+
+
+def test_file_of_a_living_process_is_left_alone(tmp_path: Path) -> None:
+    JournalBench(tmp_path)
+
+    assert finish_leftovers(tmp_path) == 0
+    assert [file.is_finished for file in files_of(tmp_path)] == [False]
+
+
+def test_crash_between_rename_and_unlink_leaves_one_file(tmp_path: Path) -> None:
+    bench = JournalBench(tmp_path)
+    [opened] = files_of(tmp_path)
+    bench.journal.recorder._writer.abandon()
+    raw = opened.path.read_bytes()
+    finish_leftovers(tmp_path)
+    opened.path.write_bytes(raw)
+
+    finish_leftovers(tmp_path)
+
+    assert [file.is_finished for file in files_of(tmp_path)] == [True]
+
+
+def test_oldest_finished_files_go_first_and_the_journal_says_how_many(tmp_path: Path) -> None:
+    bench = JournalBench(tmp_path, file_bytes_max=1, disk_bytes_max=1_500)
+    for _ in range(8):
+        bench.send("x")
+        bench.flush()
+    bench.journal.close()
+
+    kept = files_of(tmp_path)
+    assert sum(file.size for file in kept) <= 1_500
+    assert kept[0].file > 1
+    assert [file.file for file in kept] == list(range(kept[0].file, kept[0].file + len(kept)))
+    assert any(line.event is EventName.PRUNED and line.count for line in bench.lines())
+
+
+def test_pruning_to_nothing_spares_the_file_being_written(tmp_path: Path) -> None:
+    bench = JournalBench(tmp_path, file_bytes_max=1)
+    bench.send("x")
+    bench.flush()
+
+    count, freed = prune(tmp_path, 0)
+
+    assert (count, freed > 0) == (1, True)
+    assert [file.is_finished for file in files_of(tmp_path)] == [False]
+
+
+def test_foreign_files_are_no_journal(tmp_path: Path) -> None:
+    for name in ("notes.txt", "a.jsonl.gz", "api.20260131T120000.0123456789abc.000001.jsonl.gz.part"):
+        (tmp_path / name).write_text("x")
+
+    assert files_of(tmp_path) == []
+    assert prune(tmp_path, 0) == (0, 0)
+    assert files_of(tmp_path / "missing") == []
+
+
+def test_folder_that_is_none_stops_the_start_with_a_reason(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(CannotStart, match="journal can't be written"):
+        JournalBench(tmp_path / "file" / "journal")
+
+
+def test_lock_belongs_to_one(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    one, two = (os.open(path, os.O_RDWR | os.O_CREAT) for _ in range(2))
+    try:
+        assert (lock(one), lock(two)) == (True, False)
+    finally:
+        os.close(one)
+        os.close(two)
+
+
+def test_any_host_name_becomes_a_node_name() -> None:
+    assert node_name("api/1 ü") == "api-1--"
+    assert node_name("") == "node"
+    assert len(node_name("a" * 100)) == 64
