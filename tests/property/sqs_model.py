@@ -24,7 +24,7 @@ class Lease:
 
     @property
     def is_newest(self) -> bool:
-        return self.message.leases[-1] is self
+        return self.message.leases[-1] is self and not self.message.is_fenced
 
 
 @dataclass(eq=False)
@@ -36,6 +36,8 @@ class ModelMessage:
     delayed_until_ms: int
     hidden_until_ms: int = 0
     leases: list[Lease] = field(default_factory=list)
+    is_fenced: bool = False
+    """Received since the last of the leases, by a client that vanished: that lease is not the newest."""
 
     def is_delayed(self, now_ms: int) -> bool:
         return not self.leases and self.delayed_until_ms > now_ms
@@ -47,7 +49,7 @@ class ModelMessage:
         return not self.is_delayed(now_ms) and not self.is_in_flight(now_ms)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class First:
     """The first send of a deduplication id."""
 
@@ -119,6 +121,7 @@ class ModelQueue:
     def give(self, message: ModelMessage, handle: str, now_ms: int, visibility_ms: int) -> None:
         lease = Lease(message, handle, now_ms)
         message.leases.append(lease)
+        message.is_fenced = False
         message.hidden_until_ms = now_ms + visibility_ms
         self.leases.append(lease)
 

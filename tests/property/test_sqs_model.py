@@ -17,13 +17,15 @@ from tests.property.sqs_model import DEDUP_WINDOW_MS, ModelMessage, ModelQueue
 GROUPS = st.sampled_from("abc")
 DEDUP_IDS = st.sampled_from([f"d{number}" for number in range(6)])
 DELAYS_MS = st.sampled_from([None, 0, 1_000, 900_000])
-ENTRIES = st.lists(st.tuples(GROUPS, DEDUP_IDS, DELAYS_MS), min_size=1, max_size=10)
+ENTRIES = st.lists(st.tuples(GROUPS, DEDUP_IDS, DELAYS_MS), min_size=1, max_size=4)
 TIMEOUTS_MS = st.sampled_from([0, 1_000, 30_000, 600_000, 43_200_000])
 PASSING_MS = st.one_of(
     st.sampled_from([1, 999, 1_000, 29_999, 30_001, 299_999, 300_001, 900_000, 43_200_000]),
     st.integers(1, 1_000_000),
 )
-HANDLES_TRIED = 20
+HANDLES_TRIED = 12
+WIPED_AT_MESSAGES = 12
+"""Only a queue with this many messages is purged or left to expire, else most histories would be of empty queues."""
 
 
 class History(RuleBasedStateMachine):
@@ -40,6 +42,9 @@ class History(RuleBasedStateMachine):
 
     @rule(entries=ENTRIES)
     def send(self, entries: list[tuple[str, str, int | None]]) -> None:
+        self.send_all(entries)
+
+    def send_all(self, entries: list[tuple[str, str, int | None]]) -> None:
         drafts = [self.draft(*entry) for entry in entries]
         for draft, sent in zip(drafts, self.real.send(drafts), strict=True):
             self.note_sent(draft, sent)
@@ -59,6 +64,16 @@ class History(RuleBasedStateMachine):
         message = ModelMessage(sent.message_id, draft.body, draft.group or "", now_ms, now_ms + (draft.delay_ms or 0))
         self.model.add(message, dedup_id, sent.sequence, now_ms)
 
+    @precondition(lambda self: self.model.firsts)
+    @rule(data=st.data(), is_over=st.booleans())
+    def send_at_the_end_of_a_window(self, data: st.DataObject, is_over: bool) -> None:
+        """One millisecond before a deduplication window ends, or after."""
+        dedup_id, first = data.draw(st.sampled_from(sorted(self.model.firsts.items())), label="first")
+        edge_ms = first.sent_ms + DEDUP_WINDOW_MS + (1 if is_over else -1)
+        if edge_ms > self.real.now_ms:
+            self.pass_ms(edge_ms - self.real.now_ms)
+            self.send_all([("a", dedup_id, None)])
+
     @rule(count_max=st.integers(1, 10), visibility_ms=st.one_of(st.none(), TIMEOUTS_MS))
     def receive(self, count_max: int, visibility_ms: int | None) -> None:
         for delivery, message in self.take(count_max, visibility_ms):
@@ -72,8 +87,11 @@ class History(RuleBasedStateMachine):
 
     @rule(count_max=st.integers(1, 10))
     def receive_and_vanish(self, count_max: int) -> None:
-        """The answer reaches nobody: the messages go back as if nothing had been."""
-        self.real.give_back([delivery for delivery, _ in self.take(count_max, None)])
+        """The answer reaches nobody: the messages go back, hidden and counted by nobody."""
+        taken = self.take(count_max, None)
+        self.real.give_back([delivery for delivery, _ in taken])
+        for _, message in taken:
+            message.is_fenced = True
 
     def take(self, count_max: int, visibility_ms: int | None) -> list[tuple[Delivery, ModelMessage]]:
         deliveries = self.real.receive(count_max, visibility_ms)
@@ -113,6 +131,7 @@ class History(RuleBasedStateMachine):
         if all(after_ms < message.sent_ms + RETENTION_MS for message in self.model.messages):
             self.real.advance_ms(by_ms)
 
+    @precondition(lambda self: len(self.model.messages) >= WIPED_AT_MESSAGES)
     @rule()
     def retention_passes(self) -> None:
         """Nothing is left, at the latest when somebody looks."""
@@ -120,6 +139,7 @@ class History(RuleBasedStateMachine):
         self.model.messages.clear()
         assert self.take(10, None) == []
 
+    @precondition(lambda self: len(self.model.messages) >= WIPED_AT_MESSAGES)
     @rule()
     def purge(self) -> None:
         self.real.purge()
