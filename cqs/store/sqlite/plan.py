@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from cqs import ids
 from cqs.errors import StoreUnavailable
+from cqs.store import rows
 from cqs.store.interface import Lease
-from cqs.store.sqlite import rows, sql
+from cqs.store.sqlite import sql
 from cqs.store.sqlite.jobs import Append, Delete, Job, Leases, Work
 from cqs.store.sqlite.schema import PAGE_BYTES
 from cqs.store.tombstones import Tombstones

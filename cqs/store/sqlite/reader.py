@@ -18,8 +18,9 @@ import structlog
 from cqs import ids
 from cqs.errors import CqsError
 from cqs.message import Message
+from cqs.store import rows
 from cqs.store.interface import Lease, Stored
-from cqs.store.sqlite import rows, sql
+from cqs.store.sqlite import sql
 from cqs.store.sqlite.failures import is_damage, told
 
 STEP_ROWS = 4_000

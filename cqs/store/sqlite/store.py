@@ -19,12 +19,12 @@ from cqs.queue import Queue, QueueName
 from cqs.store.claims import Claims
 from cqs.store.group_commit import CLOSED, Tally
 from cqs.store.interface import Claim, Lease, Move, MoveTask, Stored, Wanted
+from cqs.store.lease_buffer import LeaseBuffer
 from cqs.store.sqlite import catalog, inventory, reader, schema
 from cqs.store.sqlite import claims as claim_rows
 from cqs.store.sqlite.failures import told
 from cqs.store.sqlite.folder import Folder
 from cqs.store.sqlite.jobs import Append, Delete, Leases, Work
-from cqs.store.sqlite.lease_buffer import LeaseBuffer
 from cqs.store.sqlite.threads import Threads
 from cqs.store.sqlite.upkeep import Upkeep
 from cqs.store.sqlite.writer import existing

@@ -19,8 +19,9 @@ from pathlib import Path
 from cqs import ids
 from cqs.errors import CqsError, OutcomeUnknown, StoreUnavailable
 from cqs.message import Message
+from cqs.store import rows
 from cqs.store.interface import Lease, Move
-from cqs.store.sqlite import rows, sql
+from cqs.store.sqlite import sql
 from cqs.store.sqlite.failures import is_full, told
 from cqs.store.sqlite.jobs import Append, Checkpoint, Job, Trim
 from cqs.store.sqlite.plan import Plan, Result

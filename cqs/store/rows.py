@@ -1,4 +1,4 @@
-"""A message as a row of `messages`, and back.
+"""A message as a row of a durable store's table `messages`, and back. SQLite and Cassandra share it.
 
     id ║ queue ║ tail ║ sequence ║ sent_ms ║ visible_ms ║ grp ║ checksum ║ meta ║ body
                                   NULL when it is             CRC-32 of all   msgpack map of what differs
