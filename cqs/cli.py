@@ -18,6 +18,7 @@ _COMMANDS = {
     "serve": "Run the server.",
     "config": "Show every setting, its value and where it came from.",
     "env": "Print the exports that point AWS clients here.",
+    "journal": "List, follow and prune the event journal.",
 }
 
 

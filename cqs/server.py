@@ -25,7 +25,7 @@ from pathlib import Path
 import structlog
 import uvloop
 
-from cqs import boot, logs
+from cqs import boot, logs, observers
 from cqs.api.access import OpenAccess
 from cqs.api.app import App
 from cqs.api.dispatch import Dispatcher
@@ -38,7 +38,7 @@ from cqs.cache.memory import MemoryCache
 from cqs.clock import Clock, SystemClock
 from cqs.config import Config, Loaded
 from cqs.config.settings import Storage
-from cqs.events import NullWitness
+from cqs.events import NullWitness, Witness
 from cqs.ids import Addresses
 from cqs.listen import endpoint_of, open_sockets
 from cqs.receipt import Receipts
@@ -107,13 +107,18 @@ async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket]) -> in
     stop = _Stop()
     clock = SystemClock()
     store = _store_of(loaded.config.storage, clock)
+    journal = observers.journal_of(loaded.config, clock)
     await store.open()
     try:
-        engine = await _engine_of(loaded.config, store, clock)
+        if journal is not None:
+            journal.open()
+        engine = await _engine_of(loaded.config, store, clock, journal or NullWitness())
         is_cut = await stop.cuts(_fill(engine, loaded))
         code = 0 if is_cut else await _run(engine, loaded, sockets, stop)
         await engine.background.drain()
     finally:
+        if journal is not None:
+            journal.close()
         await store.close()
     _log.info("stopped")
     return code
@@ -174,7 +179,7 @@ def _folder_of(storage: Storage) -> Path:
     return Path(storage.data_dir).expanduser().absolute()
 
 
-async def _engine_of(config: Config, store: Store, clock: Clock) -> Engine:
+async def _engine_of(config: Config, store: Store, clock: Clock, witness: Witness) -> Engine:
     """The parts around an open store."""
     rng = random.Random()
     behaviour = config.behaviour
@@ -187,7 +192,7 @@ async def _engine_of(config: Config, store: Store, clock: Clock) -> Engine:
         registry=Registry(),
         waiters=Waiters(),
         receipts=Receipts(await store.secret()),
-        witness=NullWitness(),
+        witness=witness,
         tuning=Tuning(
             region=behaviour.region,
             is_purge_wait_on=behaviour.is_purge_wait,

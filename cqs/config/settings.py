@@ -145,6 +145,37 @@ class Logging:
 
 
 @dataclass(frozen=True, slots=True)
+class Journaling:
+    """What is written down for the audit"""
+
+    journal: str = _setting(
+        "off",
+        values.choice("off", "sampled", "full"),
+        "Write down what happens to messages: of none, of one in journal_sample, or of all.",
+    )
+    journal_dir: str = _setting(
+        "", values.text("folder", expects="the path of a folder"), "Folder of the journal. Empty: journal in data_dir."
+    )
+    journal_node: str = _setting(
+        "",
+        values.text("name", pattern=r"[A-Za-z0-9._-]{0,64}", expects="up to 64 letters, digits, dots and dashes"),
+        "What the journal calls this node. Empty: the host's name.",
+    )
+    journal_sample: int = _setting(100, values.integer(1, 1_000_000), "sampled: one message in so many.")
+    journal_file_max: int = _setting(
+        64_000_000, values.size(10_000, 1_000_000_000), "Size at which a file is finished and compressed."
+    )
+    journal_file_age_ms: int = _setting(
+        600_000, values.duration(1_000, 24 * _HOUR_MS), "Age at which a file is finished and compressed."
+    )
+    journal_max: int = _setting(
+        10_000_000_000,
+        values.size(0, 1_000_000_000_000_000),
+        "Disk space of finished files; beyond it the oldest are deleted.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """All settings, resolved."""
 
@@ -153,6 +184,7 @@ class Config:
     behaviour: Behaviour = field(default_factory=Behaviour)
     bounds: Bounds = field(default_factory=Bounds)
     logging: Logging = field(default_factory=Logging)
+    journaling: Journaling = field(default_factory=Journaling)
 
 
 def sections(schema: type[Schema]) -> Iterator[tuple[str, type[Schema]]]:

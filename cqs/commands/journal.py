@@ -1,0 +1,99 @@
+"""`cqs journal`: what lies in the journal's folder, its latest lines, and room on the disk. Works beside a running
+server and without one."""
+
+from __future__ import annotations
+
+import gzip
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from cqs.commands.options import loaded_settings
+from cqs.config import values
+from cqs.errors import CannotStart
+from cqs.journal import JournalFile, files_of, finish_leftovers
+from cqs.journal import prune as prune_folder
+
+_POLL_S = 0.2
+
+
+@click.group()
+@click.option("--dir", "folder", metavar="FOLDER", help="The journal's folder. [default: as the settings say]")
+@click.option("--config", "config_path", metavar="FILE", help="TOML file with settings; also CQS_CONFIG.")
+@click.pass_context
+def command(ctx: click.Context, folder: str | None, config_path: str | None) -> None:
+    """List, follow and prune the event journal (`cqs serve --journal full` writes it)."""
+    if folder is None:
+        config = loaded_settings({"config_path": config_path}).config
+        folder = config.journaling.journal_dir or str(Path(config.storage.data_dir) / "journal")
+    ctx.obj = Path(folder).expanduser()
+
+
+@command.command("list")
+@click.pass_obj
+def list_files(folder: Path) -> None:
+    """List the files, oldest first."""
+    found = files_of(folder)
+    for file in found:
+        state = "finished" if file.is_finished else "open"
+        click.echo(f"{file.start}  {file.node}  {file.incarnation}  {file.file:6}  {file.size:12}  {state}")
+    click.echo(f"{len(found)} files, {sum(file.size for file in found)} bytes in {folder}")
+
+
+@command.command()
+@click.option("-n", "--lines", "count", type=click.IntRange(0, 1_000_000), default=10, help="How many. [default: 10]")
+@click.option("-f", "--follow", is_flag=True, help="Go on with what is written, until Ctrl-C.")
+@click.pass_obj
+def tail(folder: Path, count: int, follow: bool) -> None:
+    """Print the latest lines, of the latest file that has any."""
+    found = files_of(folder)
+    if found:
+        latest = found[-1]
+        for text in _last(latest, count):
+            click.echo(text)
+    if follow:
+        for text in _followed(folder, found[-1].path if found else None):
+            click.echo(text)
+
+
+@command.command()
+@click.option("--keep", default="0", metavar="SIZE", help='What finished files may take, such as "1GB". [default: 0]')
+@click.pass_obj
+def prune(folder: Path, keep: str) -> None:
+    """Delete the oldest finished files; what dead processes left open is finished first."""
+    try:
+        bytes_max = values.size(0, 1_000_000_000_000_000).read(keep)
+    except ValueError as error:
+        raise click.BadParameter(f"{keep!r} is no size", param_hint="--keep") from error
+    assert isinstance(bytes_max, int)
+    try:
+        finish_leftovers(folder)
+        count, freed = prune_folder(folder, bytes_max)
+    except OSError as error:
+        raise CannotStart(f"{folder} can't be pruned: {error.strerror}.") from error
+    click.echo(f"deleted {count} files, {freed} bytes")
+
+
+def _last(file: JournalFile, count: int) -> list[str]:
+    raw = gzip.decompress(file.path.read_bytes()) if file.is_finished else file.path.read_bytes()
+    lines = raw.decode(errors="replace").splitlines()
+    return lines[max(0, len(lines) - count) :]
+
+
+def _followed(folder: Path, path: Path | None) -> Iterator[str]:
+    """Lines as they are written, also over the change to a next file."""
+    offset = path.stat().st_size if path is not None and path.suffix == ".open" else 0
+    while True:
+        opened = [file.path for file in files_of(folder) if not file.is_finished]
+        if opened and opened[-1] != path:
+            path, offset = opened[-1], 0
+        if path is not None and path.exists() and path.suffix == ".open":
+            with path.open("rb") as source:
+                source.seek(offset)
+                new = source.read()
+            whole = new[: new.rfind(b"\n") + 1]
+            offset += len(whole)
+            yield from whole.decode(errors="replace").splitlines()
+        time.sleep(_POLL_S)

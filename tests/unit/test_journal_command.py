@@ -1,0 +1,67 @@
+"""`cqs journal` over a folder that a journal has written to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from cqs.cli import cli
+from cqs.journal import files_of
+from tests.unit.journal_bench import JournalBench
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    bench = JournalBench(tmp_path, file_bytes_max=1_000)
+    bench.send(*[f"message {number}" for number in range(6)])
+    bench.flush()
+    bench.send("last")
+    bench.flush()
+    bench.journal.recorder._writer.abandon()
+    return tmp_path
+
+
+def run(folder: Path, *arguments: str) -> str:
+    result = CliRunner().invoke(cli, ["journal", "--dir", str(folder), *arguments])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_list_shows_every_file_and_the_sum(folder: Path) -> None:
+    lines = run(folder, "list").splitlines()
+
+    assert [line.split()[-1] for line in lines[:2]] == ["finished", "open"]
+    assert lines[2].startswith("2 files, ")
+
+
+def test_tail_prints_the_latest_lines(folder: Path) -> None:
+    lines = run(folder, "tail", "-n", "1").splitlines()
+
+    assert len(lines) == 1
+    assert '"event":"sent"' in lines[0]
+
+
+def test_tail_of_nothing_is_nothing(tmp_path: Path) -> None:
+    assert run(tmp_path / "missing", "tail") == ""
+
+
+def test_prune_finishes_what_was_left_and_keeps_what_was_asked_for(folder: Path) -> None:
+    assert run(folder, "prune", "--keep", "1GB") == "deleted 0 files, 0 bytes\n"
+    assert [file.is_finished for file in files_of(folder)] == [True, True]
+    assert run(folder, "prune").startswith("deleted 2 files, ")
+    assert files_of(folder) == []
+
+
+def test_size_that_is_none_is_refused(folder: Path) -> None:
+    result = CliRunner().invoke(cli, ["journal", "--dir", str(folder), "prune", "--keep", "much"])
+
+    assert result.exit_code == 2
+    assert "'much' is no size" in result.output
+
+
+def test_folder_comes_from_the_settings(folder: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(cli, ["journal", "list"], env={"CQS_JOURNAL_DIR": str(folder)})
+
+    assert "2 files, " in result.output
