@@ -9,6 +9,7 @@ templates and the place of an exception, since what they would fill in may be a 
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sys
@@ -38,7 +39,7 @@ def set_up(level: str, log_format: str, stream: TextIO | None = None) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.WriteLoggerFactory(file=out),
+        logger_factory=lambda *_names: _Lines(out),
         cache_logger_on_first_use=True,
     )
     logging.root.handlers = [_Bridge()]
@@ -49,6 +50,20 @@ def place_of(error: BaseException) -> list[str]:
     """Where an exception came from, innermost last: `file:line function`, without its text."""
     frames = traceback.extract_tb(error.__traceback__)[-_FRAMES_MAX:]
     return [f"{os.path.relpath(frame.filename)}:{frame.lineno} {frame.name}" for frame in frames]
+
+
+class _Lines:
+    """Writes lines and never raises: a closed pipe must not turn into a failed send or a dead writer thread."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def msg(self, line: str) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self._out.write(line + "\n")
+            self._out.flush()
+
+    log = debug = info = warning = error = critical = exception = msg
 
 
 def _as_json(_logger: object, _method: str, event: MutableMapping[str, Any]) -> str:

@@ -234,6 +234,7 @@ def _tell(engine: Engine, loaded: Loaded[Config], port: int) -> None:
         queue_count=len(engine.registry),
     )
     if config.logging.log_format != "json":
-        sys.stderr.write(start.text())
-        sys.stderr.flush()
+        with contextlib.suppress(OSError):
+            sys.stderr.write(start.text())
+            sys.stderr.flush()
     _log.info("serving", **start.fields())

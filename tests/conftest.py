@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterator
 
 import pytest
+import structlog
 
 from tests import needs
 
@@ -22,3 +25,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     needs.check(item)
+
+
+@pytest.fixture
+def restored_logging() -> Iterator[None]:
+    """For tests that set logging up: nobody after them writes to where they did."""
+    before = logging.root.handlers, logging.root.level
+    yield
+    structlog.reset_defaults()
+    logging.root.handlers, logging.root.level = before

@@ -109,6 +109,7 @@ def test_wrong_flag_is_exit_code_2(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert "--port" in error
 
 
+@pytest.mark.usefixtures("restored_logging")
 def test_open_mode_does_not_listen_to_the_network_unasked(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,11 +14,8 @@ from cqs import logs
 
 
 @pytest.fixture
-def out() -> Iterator[io.StringIO]:
-    before = logging.root.handlers, logging.root.level
-    yield io.StringIO()
-    structlog.reset_defaults()
-    logging.root.handlers, logging.root.level = before
+def out(restored_logging: None) -> io.StringIO:
+    return io.StringIO()
 
 
 def lines(out: io.StringIO) -> list[dict[str, Any]]:
@@ -78,3 +74,11 @@ def test_text_is_for_people(out: io.StringIO) -> None:
     assert "queue_created" in out.getvalue()
     assert "queue=orders" in out.getvalue()
     assert "\x1b" not in out.getvalue()
+
+
+def test_closed_output_harms_nobody(out: io.StringIO) -> None:
+    logs.set_up("info", "json", out)
+    out.close()
+
+    structlog.get_logger().info("queue_created", queue="orders")
+    logging.getLogger("aiohttp.server").error("Error")
