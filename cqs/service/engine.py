@@ -17,6 +17,7 @@ from cqs.cache.interface import QueueCache, Shard
 from cqs.clock import Clock
 from cqs.events import Witness
 from cqs.ids import Addresses
+from cqs.metrics.node import NodeMetrics
 from cqs.queue import Queue
 from cqs.receipt import Receipts
 from cqs.service.background import Background
@@ -54,6 +55,8 @@ class Engine:
     tuning: Tuning = Tuning()
     background: Background = field(default_factory=Background)
     moves: MoveBoard = field(default_factory=MoveBoard)
+    metrics: NodeMetrics = field(default_factory=NodeMetrics)
+    """Its witness hears nothing unless it is, or is part of, `witness`."""
 
 
 def shard_of(queue: Queue) -> Shard:

@@ -1,0 +1,147 @@
+"""The same numbers as JMX-style beans, as the CQS paper lists them, under its names and those of the first CQS.
+
+    cqs:type=Queue,name=orders                          account 000000000000
+    cqs:type=Queue,name=orders,account=111122223333     any other
+    cqs:type=Node
+
+Windows are ten minutes long, as in the first CQS (whose deletes counted receives; these count deletes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import msgspec
+from prometheus_client.core import Metric as Family
+from prometheus_client.core import UnknownMetricFamily
+from prometheus_client.registry import Collector
+
+from cqs.cache.interface import Counts
+from cqs.identity import DEFAULT_ACCOUNT
+from cqs.metrics.depths import age_s
+from cqs.metrics.node import NodeMetrics, ratio_of
+from cqs.queue import QueueName
+
+DOMAIN = "cqs"
+Value = float | int | str
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a bean is made of: ten minutes of its ring, present depths, waiting receives."""
+
+    recent: Mapping[str, float]
+    counts: Counts
+    waiting: int
+    now_ms: int
+
+
+class Attribute(msgspec.Struct, frozen=True):
+    """One attribute of a bean. `alias`: the first CQS called it so."""
+
+    name: str
+    help: str
+    read: Callable[[Facts], Value]
+    alias: bool = False
+
+
+class Bean(msgspec.Struct, frozen=True):
+    """`keys` are the parts of its name after the domain, in order."""
+
+    keys: Mapping[str, str]
+    attributes: Mapping[str, Value | Mapping[str, int]]
+
+    @property
+    def name(self) -> str:
+        return DOMAIN + ":" + ",".join(f"{key}={value}" for key, value in self.keys.items())
+
+
+def _recent(field: str) -> Callable[[Facts], int]:
+    return lambda facts: int(facts.recent.get(field, 0))
+
+
+def _messages(facts: Facts) -> int:
+    return facts.counts.ready + facts.counts.in_flight + facts.counts.delayed
+
+
+QUEUE_ATTRIBUTES: tuple[Attribute, ...] = (
+    Attribute("CacheHitRatio", "Share of the messages received that the cache served; 1 = all.",
+              lambda facts: ratio_of(facts.recent) if facts.recent else 1.0),
+    Attribute("MessagesInQueue", "Ready, in flight and delayed messages.", _messages),
+    Attribute("OldestMessageAge", "Seconds since the oldest ready message was sent; 0 = none.",
+              lambda facts: age_s(facts.counts.oldest_ms, facts.now_ms)),
+    Attribute("HiddenMessages", "Messages in flight.", lambda facts: facts.counts.in_flight),
+    Attribute("VisibleMessages", "Messages ready to be received.", lambda facts: facts.counts.ready),
+    Attribute("DelayedMessages", "Messages sent and not due yet.", lambda facts: facts.counts.delayed),
+    Attribute("RecentNumberOfSends", "Messages sent.", _recent("sent"), True),
+    Attribute("RecentNumberOfReceives", "Messages handed to receivers.", _recent("received"), True),
+    Attribute("RecentNumberOfEmptyReceives", "Receives answered without a message.", _recent("empty_receives"), True),
+    Attribute("NumberOfMessagesDeleted", "Messages deleted.", _recent("deleted"), True),
+    Attribute("QueueDepth", "As MessagesInQueue.", _messages, True),
+    Attribute("OldestAvailableMessageTS", "When the oldest ready message was sent, Unix time in ms; 0 = none.",
+              lambda facts: facts.counts.oldest_ms or 0, True),
+    Attribute("NumberOfLongPollReceivesForQueue", "Long polls that wait on this node.",
+              lambda facts: facts.waiting, True),
+)  # fmt: skip
+NODE_ATTRIBUTES: tuple[Attribute, ...] = (
+    *(one for one in QUEUE_ATTRIBUTES if one.name != "NumberOfLongPollReceivesForQueue"),
+    Attribute("NumberOfLongPollReceives", "Long polls that wait on this node.", lambda facts: facts.waiting, True),
+    Attribute("NumberOfActivelyPendingLongPollReceives", "The same: none waits without its client.",
+              lambda facts: facts.waiting, True),
+    Attribute("NumberOfDeadLongPollReceives", "Always 0: one that nobody waits for is not kept.", lambda _: 0, True),
+)  # fmt: skip
+COMPOSITES = {
+    "CallStats": "Calls since the start, by action.",
+    "CallFailureStats": "Failed calls since the start, by action.",
+}
+"""Of the node."""
+
+
+def queue_bean(name: QueueName, facts: Facts) -> Bean:
+    keys = {"type": "Queue", "name": name.name}
+    if name.account not in ("", DEFAULT_ACCOUNT):
+        keys["account"] = name.account
+    return Bean(keys, {one.name: one.read(facts) for one in QUEUE_ATTRIBUTES})
+
+
+def node_bean(metrics: NodeMetrics, facts: Facts) -> Bean:
+    attributes: dict[str, Value | Mapping[str, int]] = {one.name: one.read(facts) for one in NODE_ATTRIBUTES}
+    calls = metrics.calls.by_action
+    failed = {action: sum(stats.failures.values()) for action, stats in calls.items()}
+    attributes["CallStats"] = {action: stats.ok + failed[action] for action, stats in calls.items()}
+    attributes["CallFailureStats"] = failed
+    return Bean({"type": "Node"}, attributes)
+
+
+def as_json(beans: Iterable[Bean]) -> bytes:
+    return msgspec.json.encode({"beans": [{"name": bean.name, **bean.attributes} for bean in beans]})
+
+
+class BeanCollector(Collector):
+    """The numbers under the names that jmx_exporter gives them without rules: `domain_type_attribute`, the other keys
+    as labels, a composite's key appended."""
+
+    def __init__(self, beans: Iterable[Bean], *, is_lowercase: bool = False) -> None:
+        self._beans = list(beans)
+        self._is_lowercase = is_lowercase
+
+    def collect(self) -> Iterator[Family]:
+        families: dict[str, Family] = {}
+        for bean in self._beans:
+            labels = {key: value for key, value in bean.keys.items() if key != "type"}
+            for name, value in _numbers(bean):
+                shown = name.lower() if self._is_lowercase else name
+                family = families.get(shown)
+                if family is None:
+                    family = families[shown] = UnknownMetricFamily(shown, name)
+                family.add_sample(shown, labels, value)
+        yield from families.values()
+
+
+def _numbers(bean: Bean) -> Iterator[tuple[str, float]]:
+    for name, value in bean.attributes.items():
+        full = f"{DOMAIN}_{bean.keys['type']}_{name}"
+        if isinstance(value, Mapping):
+            for key, number in value.items():
+                yield f"{full}_{key}", number
+        elif not isinstance(value, str):
+            yield full, value

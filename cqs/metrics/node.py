@@ -1,0 +1,107 @@
+"""All that this process counts and measures, in one value that lives in the engine.
+
+    MetricsWitness ──► queues ──┐
+    Dispatcher ──────► calls    ├──► /metrics, /jmx      (cqs.metrics.collector, cqs.api)
+    timed cache, store, commits ├──► charts              (cqs.service.statistics samples them)
+    loop lag, watched gauges  ──┘
+
+Whoever owns a number that is asked for rather than counted (open connections, the store's size) registers a reader with
+`watch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from cqs.metrics.calls import Calls
+from cqs.metrics.declarations import (
+    CACHE_SECONDS,
+    COMMIT_JOBS,
+    COMMIT_SECONDS,
+    COMMIT_WAIT,
+    LOOP_LAG,
+    STORE_SECONDS,
+    Kind,
+    Metric,
+)
+from cqs.metrics.depths import Depths
+from cqs.metrics.histogram import Histogram
+from cqs.metrics.queue_stats import QueueStats
+from cqs.metrics.queue_table import PLACES, QueueTable
+from cqs.metrics.rings import NODE_PEAKS, NODE_SUMS, QUEUE_PEAKS, QUEUE_SUMS, Ring
+from cqs.metrics.timed import LayerTimes
+from cqs.metrics.witness import MetricsWitness
+
+
+class Build(msgspec.Struct, frozen=True, kw_only=True):
+    """What runs here."""
+
+    version: str = ""
+    python: str = ""
+    store: str = ""
+    cache: str = ""
+
+
+class NodeMetrics:
+    """Belongs to the event loop; a scrape's thread may read. `is_leader`: whether this node tells of what all nodes
+    share."""
+
+    def __init__(
+        self,
+        *,
+        places: int = PLACES,
+        patterns: Sequence[str] = (),
+        build: Build | None = None,
+        started_ms: int = 0,
+        is_leader: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self.build = build or Build()
+        self.started_ms = started_ms
+        self.is_leader = is_leader
+        self.queues = QueueTable(places, patterns)
+        self.witness = MetricsWitness(self.queues)
+        self.depths = Depths()
+        self.calls = Calls()
+        self.cache = LayerTimes(CACHE_SECONDS)
+        self.store = LayerTimes(STORE_SECONDS)
+        self.loop_lag = Histogram.of(LOOP_LAG)
+        self.commit_jobs = Histogram.of(COMMIT_JOBS, 1)
+        self.commit_wait = Histogram.of(COMMIT_WAIT)
+        self.commit_duration = Histogram.of(COMMIT_SECONDS)
+        self.ring = Ring(NODE_SUMS, NODE_PEAKS)
+        self._watched: dict[Metric, Callable[[], float]] = {}
+
+    def watch(self, metric: Metric, read: Callable[[], float]) -> None:
+        """`read` gives the gauge's present value; called in the loop, quick. A later reader replaces an earlier one."""
+        assert metric.kind is Kind.GAUGE and not metric.labels, f"{metric.name} can't be watched"
+        self._watched[metric] = read
+
+    def watched(self) -> dict[Metric, float]:
+        """Present values of the watched gauges; call it in the loop."""
+        return {metric: read() for metric, read in self._watched.items()}
+
+    def commit_done(self, jobs: int, waited_ns: int, took_ns: int) -> None:
+        """An observer of a group commit."""
+        self.commit_jobs.observe(jobs)
+        self.commit_wait.observe(waited_ns)
+        self.commit_duration.observe(took_ns)
+
+    def hit_ratio(self, now_s: int) -> float:
+        """Share of received messages that the cache served in the last ten minutes; 1 when none was received."""
+        recent = self.ring.recent(now_s)
+        return ratio_of(recent)
+
+
+def ratio_of(recent: Mapping[str, float]) -> float:
+    """Hits among receives, in `Ring.recent`'s terms."""
+    received = recent["received"]
+    return 1.0 if not received else 1.0 - recent["from_store"] / received
+
+
+def ring_of(stats: QueueStats) -> Ring | None:
+    """The queue's ring, made at its first traffic; None for a queue that never had any."""
+    if stats.ring is None and any(getattr(stats, field) for field in QUEUE_SUMS):
+        stats.ring = Ring(QUEUE_SUMS, QUEUE_PEAKS)
+    return stats.ring

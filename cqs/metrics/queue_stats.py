@@ -1,0 +1,44 @@
+"""What one queue did since this process counts it. Fields only grow."""
+
+from __future__ import annotations
+
+from cqs.metrics.declarations import QUEUE_COUNTERS
+from cqs.metrics.rings import Ring
+
+SIZE_SLOTS = 22
+"""Messages by the bit length of (size - 1): slot 10 holds those of 513 to 1,024 bytes."""
+
+
+class QueueStats:
+    """Counters of one queue, or of all that have none of their own."""
+
+    __slots__ = (
+        "account", "arrived", "bodies_from_store", "dead_lettered", "deduplicated", "deleted", "empty_receives",
+        "expired", "from_store", "given_back", "gone_ms", "hidden", "is_fifo", "name", "purges", "received",
+        "redriven", "revealed", "ring", "sent", "size_total", "sizes",
+    )  # fmt: skip
+
+    def __init__(self, account: str, name: str) -> None:
+        self.account = account
+        self.name = name
+        self.is_fifo = name.endswith(".fifo")
+        self.gone_ms = 0
+        """Since when the queue is known to be deleted; 0 = it lives."""
+        self.ring: Ring | None = None
+        """Made when the queue has traffic."""
+        self.sent = self.received = self.deleted = self.empty_receives = self.deduplicated = 0
+        self.from_store = self.bodies_from_store = self.given_back = self.hidden = self.revealed = 0
+        self.expired = self.dead_lettered = self.redriven = self.arrived = self.purges = 0
+        self.sizes = [0] * SIZE_SLOTS
+        self.size_total = 0
+
+    def add(self, other: QueueStats) -> None:
+        """Takes over what the other one counted."""
+        for field in QUEUE_COUNTERS:
+            setattr(self, field, getattr(self, field) + getattr(other, field))
+        self.sizes = [mine + theirs for mine, theirs in zip(self.sizes, other.sizes, strict=True)]
+        self.size_total += other.size_total
+
+    def count_size(self, size: int) -> None:
+        self.sizes[min((size - 1).bit_length(), SIZE_SLOTS - 1)] += 1
+        self.size_total += size

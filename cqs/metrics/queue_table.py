@@ -1,0 +1,104 @@
+"""Which queues have numbers of their own, and where those of all the others go.
+
+    first event, or first seen with messages, or room for all ──► own place, if one is free ──► kept
+                                                              └──► `_other`
+
+A place is kept for good. A deleted queue keeps its place and its numbers: nothing that was counted falls or jumps, and
+a namesake counts on. Only when another queue wants a place and none is free, the place of one that has been gone for
+GONE_KEPT_MS is taken; its series end there (they do not move to `_other`, where they would look like a burst), and its
+numbers stay in the node's totals. With name patterns, half of the places wait for queues that match one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+
+from cqs.metrics.queue_stats import QueueStats
+from cqs.queue import Queue, QueueName
+
+PLACES = 500
+GONE_KEPT_MS = 600_000
+OTHER = "_other"
+
+
+class QueueTable:
+    """`QueueStats` by queue. Belongs to the event loop; a scrape's thread may read."""
+
+    def __init__(self, places: int = PLACES, patterns: Sequence[str] = ()) -> None:
+        self._places = places
+        self._patterns = tuple(patterns)
+        self._plain_max = places - places // 2 if patterns else places
+        self._plain = 0
+        self._by_name: dict[QueueName, QueueStats] = {}
+        self.by_uid: dict[int, QueueStats] = {}
+        """The short way for every event; a uid that is missing here is met with `meet`."""
+        self.other = QueueStats("", OTHER)
+        self._retired = QueueStats("", "")
+        self._now_ms = 0
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __iter__(self) -> Iterator[QueueStats]:
+        """The admitted ones."""
+        return iter(list(self._by_name.values()))
+
+    def get(self, name: QueueName) -> QueueStats | None:
+        """Its own numbers; None when it has none."""
+        return self._by_name.get(name)
+
+    def meet(self, queue: Queue) -> QueueStats:
+        """Where the queue's events count from now on."""
+        stats = self.by_uid.get(queue.uid)
+        if stats is None:
+            stats = self.by_uid[queue.uid] = self._by_name.get(queue.key) or self._admit(queue) or self.other
+            stats.gone_ms = 0
+        return stats
+
+    def has_room_for(self, count: int) -> bool:
+        """Whether that many queues fit, should all of them have a place."""
+        return count <= self._plain_max
+
+    def forget_gone(self, living: Iterable[Queue], now_ms: int) -> None:
+        """Housekeeping, now and then, with all queues that exist: notes which admitted ones are gone."""
+        self._now_ms = now_ms
+        names = {queue.uid: queue.key for queue in living}
+        for uid in [uid for uid in self.by_uid if uid not in names]:
+            del self.by_uid[uid]
+        present = set(names.values())
+        for name, stats in self._by_name.items():
+            stats.gone_ms = 0 if name in present else stats.gone_ms or now_ms
+
+    def total(self, field: str) -> int:
+        """Of all queues ever, also those that left the table."""
+        return int(sum(getattr(stats, field) for stats in (*self, self.other, self._retired)))
+
+    def _admit(self, queue: Queue) -> QueueStats | None:
+        is_wanted = any(fnmatchcase(queue.name, pattern) for pattern in self._patterns)
+        if not is_wanted and self._plain >= self._plain_max and not self._retire(is_wanted=False):
+            return None
+        if len(self._by_name) >= self._places and not self._retire(is_wanted=is_wanted):
+            return None
+        stats = self._by_name[queue.key] = QueueStats(queue.account, queue.name)
+        self._plain += not is_wanted
+        return stats
+
+    def _retire(self, *, is_wanted: bool) -> bool:
+        """Frees the place of the queue that has been gone longest, for one that is wanted of any kind, else of one that
+        is not wanted either."""
+        gone = [
+            stats
+            for stats in self
+            if stats.gone_ms and self._now_ms - stats.gone_ms >= GONE_KEPT_MS and (is_wanted or self._is_plain(stats))
+        ]
+        if not gone:
+            return False
+        stats = min(gone, key=lambda one: one.gone_ms)
+        del self._by_name[QueueName(stats.account, stats.name)]
+        self._plain -= self._is_plain(stats)
+        self._retired.add(stats)
+        return True
+
+    def _is_plain(self, stats: QueueStats) -> bool:
+        return not any(fnmatchcase(stats.name, pattern) for pattern in self._patterns)

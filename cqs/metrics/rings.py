@@ -1,0 +1,119 @@
+"""Charts: what happened lately, in rings of fixed size, at three resolutions.
+
+    every 5 s for 10 min      every minute for 6 h      every 30 min for 7 days
+    ├──┼──┼──┼──┤ 120         ├────┼────┼────┤ 360      ├───────┼───────┤ 336
+
+A ring holds some sums (messages sent in the period) and some peaks (backlog) as 32-bit floats: 816 points of ten fields
+are 32,640 bytes a queue, whatever it does and for however long. A period without a sample is empty (NaN), not zero.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from math import isnan, nan
+
+import msgspec
+
+SAMPLE_S = 5
+RESOLUTIONS = ((SAMPLE_S, 120), (60, 360), (1_800, 336))
+"""Length of a period in seconds, and how many are kept."""
+RANGES = {"5m": 300, "10m": 600, "1h": 3_600, "6h": 21_600, "1d": 86_400, "7d": 604_800}
+"""Seconds by the names that users say."""
+
+QUEUE_SUMS = ("sent", "received", "deleted", "empty_receives", "from_store", "dead_lettered")
+NODE_SUMS = (*QUEUE_SUMS, "calls", "errors")
+QUEUE_PEAKS = ("visible", "in_flight", "delayed", "oldest_s")
+NODE_PEAKS = (*QUEUE_PEAKS, "waiting")
+
+
+class Chart(msgspec.Struct, frozen=True, kw_only=True):
+    """Points of one ring, oldest first. `rows[i]` is the period that starts at `start_s + i * period_s` (Unix time);
+    its values are in the order of `fields`, None = nothing was sampled."""
+
+    fields: tuple[str, ...]
+    start_s: int
+    period_s: int
+    rows: list[list[float | None]]
+
+
+class Ring:
+    """One queue's, or the node's. `add` once every SAMPLE_S."""
+
+    __slots__ = ("_levels", "_sums", "fields", "last")
+
+    def __init__(self, sums: Sequence[str], peaks: Sequence[str]) -> None:
+        self.fields = (*sums, *peaks)
+        self._sums = len(sums)
+        self._levels = [_Level(period_s, size, len(self.fields)) for period_s, size in RESOLUTIONS]
+        self.last: tuple[int, ...] = (0,) * len(sums)
+        """The counters at the last sample, for whoever samples."""
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(level.cells.itemsize * len(level.cells) for level in self._levels)
+
+    def add(self, at_s: int, values: Sequence[float]) -> None:
+        """A sample: growth since the last one, then present values, in the order of `fields`."""
+        for level in self._levels:
+            level.add(at_s, values, self._sums)
+
+    def chart(self, range_s: int, now_s: int) -> Chart:
+        """The last `range_s` seconds in the finest resolution that reaches back so far."""
+        level = next((one for one in self._levels if one.period_s * one.size >= range_s), self._levels[-1])
+        count = min(-(-range_s // level.period_s), level.size)
+        end = now_s // level.period_s + 1
+        rows = [level.row(slot) for slot in range(end - count, end)]
+        start_s = (end - count) * level.period_s
+        return Chart(fields=self.fields, start_s=start_s, period_s=level.period_s, rows=rows)
+
+    def recent(self, now_s: int) -> dict[str, float]:
+        """Sums and peaks of the last ten minutes."""
+        rows = self.chart(600, now_s).rows
+        columns = {
+            field: [value for row in rows if (value := row[place]) is not None]
+            for place, field in enumerate(self.fields)
+        }
+        sums = self.fields[: self._sums]
+        return {field: sum(column) if field in sums else max(column, default=0.0) for field, column in columns.items()}
+
+
+class _Level:
+    """One resolution: `size` slots of `width` cells; a slot is the time divided by the period."""
+
+    __slots__ = ("cells", "period_s", "size", "slot", "width")
+
+    def __init__(self, period_s: int, size: int, width: int) -> None:
+        self.period_s = period_s
+        self.size = size
+        self.width = width
+        self.slot = -1
+        self.cells = array("f", [nan]) * (size * width)
+
+    def add(self, at_s: int, values: Sequence[float], sums: int) -> None:
+        slot = max(at_s // self.period_s, self.slot)
+        start = slot % self.size * self.width
+        if slot == self.slot:
+            self._combine(start, values, sums)
+            return
+        self._clear_up_to(slot)
+        self.slot = slot
+        self.cells[start : start + self.width] = array("f", values)
+
+    def row(self, slot: int) -> list[float | None]:
+        if not self.slot - self.size < slot <= self.slot or self.slot < 0:
+            return [None] * self.width
+        start = slot % self.size * self.width
+        return [None if isnan(value) else value for value in self.cells[start : start + self.width]]
+
+    def _combine(self, start: int, values: Sequence[float], sums: int) -> None:
+        cells = self.cells
+        for place, value in enumerate(values, start):
+            cells[place] = cells[place] + value if place < start + sums else max(cells[place], value)
+
+    def _clear_up_to(self, slot: int) -> None:
+        """The periods that nobody sampled."""
+        empty = array("f", [nan]) * self.width
+        for skipped in range(max(self.slot + 1, slot - self.size), slot):
+            start = skipped % self.size * self.width
+            self.cells[start : start + self.width] = empty

@@ -1,0 +1,72 @@
+"""The cache and the store with a stopwatch: every call of the two contracts, for the histograms by layer.
+
+A proxy of the same contract whose calls go to the inner one and are timed (about half a microsecond each). Calls that
+do not wait (`lease_soon`), stream (`scan`) or are properties (`rows`) are passed on untimed.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from time import perf_counter_ns
+from typing import TypeVar, cast
+
+from cqs.metrics.declarations import Metric
+from cqs.metrics.histogram import Histogram
+
+T = TypeVar("T")
+_Call = Callable[..., Awaitable[object]]
+
+
+class CallTimes:
+    """One call's: how long it took when it succeeded, and how often it failed."""
+
+    __slots__ = ("duration", "errors")
+
+    def __init__(self, metric: Metric) -> None:
+        self.duration = Histogram.of(metric)
+        self.errors = 0
+
+
+class LayerTimes:
+    """Of one layer, by the name of the call."""
+
+    def __init__(self, metric: Metric) -> None:
+        self.metric = metric
+        self.by_call: dict[str, CallTimes] = {}
+
+
+class _Timed:
+    def __init__(self, inner: object, contract: type, times: LayerTimes) -> None:
+        self._inner = inner
+        for name in dir(contract):
+            declared = inspect.getattr_static(contract, name)
+            if not name.startswith("_") and inspect.isfunction(declared):
+                call = getattr(inner, name)
+                is_timed = inspect.iscoroutinefunction(declared)
+                setattr(self, name, _timed(call, times.by_call, name, times.metric) if is_timed else call)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+
+def timed(inner: T, contract: type, times: LayerTimes) -> T:
+    """`inner`, timed. `contract` is the Protocol that it fulfils."""
+    return cast(T, _Timed(inner, contract, times))
+
+
+def _timed(call: _Call, by_call: dict[str, CallTimes], name: str, metric: Metric) -> _Call:
+    times = by_call[name] = CallTimes(metric)
+    observe = times.duration.observe
+
+    async def measured(*args: object, **named: object) -> object:
+        started_ns = perf_counter_ns()
+        try:
+            answer = await call(*args, **named)
+        except Exception:
+            times.errors += 1
+            raise
+        observe(perf_counter_ns() - started_ns)
+        return answer
+
+    return measured
