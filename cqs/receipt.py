@@ -18,8 +18,16 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import NamedTuple
 
 _MAC_BYTES = 10
+_NUMBERS_START_MS = 1_577_836_800_000
+_NUMBERS_SHIFT = 21
 _BYTES = 16 + 6 + 7 + 6 + _MAC_BYTES
 TEXT_LENGTH = _BYTES // 3 * 4
+
+
+def first_receive_number(now_ms: int) -> int:
+    """Where receive numbers begin that are given out from now on: seconds since 2020, shifted. Fits 53 bits, so that Lua
+    can count it, and is above every number begun earlier, as long as fewer than 2,000,000 a second are given out."""
+    return max(0, now_ms - _NUMBERS_START_MS) // 1_000 << _NUMBERS_SHIFT
 
 
 class Receipt(NamedTuple):

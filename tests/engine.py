@@ -24,7 +24,8 @@ from cqs.receipt import Receipts
 from cqs.service import queues, residency
 from cqs.service.engine import Engine, Tuning
 from cqs.service.long_poll import Waiters
-from cqs.service.receive import Delivery, ReceiveRequest, receive
+from cqs.service.deliver import Delivery
+from cqs.service.receive import ReceiveRequest, receive
 from cqs.service.registry import Registry
 from cqs.service.send import Draft, send_batch
 from cqs.store.memory import MemoryStore

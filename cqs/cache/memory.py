@@ -33,11 +33,10 @@ from cqs.cache.memory_shard import MemoryShard
 from cqs.cache.tombstones import Tombstones
 from cqs.cache.vesting import VestingIndex
 from cqs.clock import Clock
+from cqs.receipt import first_receive_number
 
 _ABSENT = ShardState(Residency.ABSENT, 0)
 _EPOCH_BITS = 53
-_NUMBER_START_MS = 1_577_836_800_000
-_NUMBER_SHIFT = 21
 _FREE_BATCH = 10_000
 
 
@@ -61,8 +60,7 @@ class MemoryCache:
         if shard in self._shards:
             return None
         epoch = self._rng.getrandbits(_EPOCH_BITS) or 1
-        seconds = max(0, self._clock.now_ms() - _NUMBER_START_MS) // 1_000
-        number = max(seconds << _NUMBER_SHIFT, self._number_min)
+        number = max(first_receive_number(self._clock.now_ms()), self._number_min)
         self._shards[shard] = MemoryShard(shard, epoch, number, self._bodies, self._vesting)
         return epoch
 

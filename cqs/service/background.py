@@ -4,7 +4,7 @@ finish it; a failure is logged and not repeated, since everything put here is fo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 
 import structlog
 
@@ -29,6 +29,11 @@ class Background:
         task = asyncio.create_task(_guarded(name, work), name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def start_once(self, name: str, make: Callable[[], Coroutine[object, object, None]]) -> None:
+        """As `start`, unless work of this name is running."""
+        if all(task.get_name() != name for task in self._tasks):
+            self.start(name, make())
 
     async def drain(self) -> None:
         """Waits until everything started so far is done."""

@@ -5,7 +5,7 @@
 
 `store.move` is the deciding step: there first, then gone here, and a message that is gone already (deleted, or moved
 before a crash) is not moved. When its outcome is unknown, the same move with the same new addresses is made again until
-it is known; after it, removing and putting are repeated until they work.
+it is known; after it, what the cache does not confirm is repaired.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from cqs.cache.interface import Received
 from cqs.errors import OutcomeUnknown
 from cqs.message import Message
 from cqs.queue import Queue
+from cqs.service import confirm
 from cqs.service.engine import Engine, shard_of
 from cqs.service.retry import Pause, insist
 from cqs.service.send import entry_of
@@ -30,10 +31,9 @@ async def carry(engine: Engine, source: Queue, target: Queue, moves: Sequence[Mo
     if target.settings.is_fifo and moves:
         moves = await _in_order(engine, target, moves)
     arrived = await _move_surely(engine, source, target, moves, pause)
-    here, there = shard_of(source), shard_of(target)
     entries = [entry_of(message) for message in arrived]
-    await insist(pause, "remove", lambda: engine.cache.remove(here, [move.old_address for move in moves]))
-    await insist(pause, "put", lambda: engine.cache.put(there, entries))
+    await confirm.remove(engine, source, [move.old_address for move in moves])
+    await confirm.put(engine, target, entries)
     engine.waiters.wake(target.uid, len(arrived))
     new = {message.address for message in arrived}
     engine.witness.moved(source, target, [(m.old_address, m.message) for m in moves if m.message.address in new])

@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cqs.cache.interface import Outcome, Ticket
-from cqs.errors import InvalidParameterValue, ReceiptHandleIsInvalid, SqsError
+from cqs.errors import CacheUnavailable, InvalidParameterValue, ReceiptHandleIsInvalid, SqsError
 from cqs.queue import Queue
 from cqs.receipt import Receipt
+from cqs.service import confirm, fallback
 from cqs.service.engine import Engine, shard_of
 
 FENCE_MS = 10_000
@@ -46,7 +47,7 @@ async def delete_batch(engine: Engine, queue: Queue, handles: Sequence[str]) -> 
     addresses = [r.address for r, error in zip(receipts, errors, strict=True) if r is not None and error is None]
     if addresses:
         await engine.store.delete(queue, addresses)
-        await engine.cache.remove(shard_of(queue), addresses)
+        await confirm.remove(engine, queue, addresses)
         engine.witness.deleted(queue, addresses)
         if queue.settings.is_fifo:
             engine.waiters.wake(queue.uid, len(addresses))
@@ -62,7 +63,10 @@ async def _fence(
 ) -> None:
     places = [place for place, receipt in enumerate(receipts) if receipt is not None]
     tickets = [Ticket(r.address, r.receive_number) for r in receipts if r is not None]
-    outcomes = await engine.cache.fence(shard_of(queue), tickets, FENCE_MS)
+    try:
+        outcomes = await engine.cache.fence(shard_of(queue), tickets, FENCE_MS)
+    except CacheUnavailable:
+        outcomes = await fallback.fence(engine, queue, tickets)
     for place, outcome in zip(places, outcomes, strict=True):
         if outcome is Outcome.STALE:
             errors[place] = InvalidParameterValue.of(handles[place], "ReceiptHandle", "The receipt handle has expired.")

@@ -21,6 +21,8 @@ from cqs.metrics.node import NodeMetrics
 from cqs.queue import Queue
 from cqs.receipt import Receipts
 from cqs.service.background import Background
+from cqs.service.dirt import Dirt
+from cqs.service.handed import Handed
 from cqs.service.long_poll import Waiters
 from cqs.service.move_board import MoveBoard
 from cqs.service.registry import Registry
@@ -54,6 +56,8 @@ class Engine:
     witness: Witness
     tuning: Tuning = Tuning()
     background: Background = field(default_factory=Background)
+    dirt: Dirt = field(default_factory=Dirt)
+    fallback: Handed = field(default_factory=Handed)
     moves: MoveBoard = field(default_factory=MoveBoard)
     metrics: NodeMetrics = field(default_factory=NodeMetrics)
     """Its witness hears nothing unless it is, or is part of, `witness`."""

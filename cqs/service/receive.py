@@ -4,9 +4,8 @@
       ▲                                                                                                 │
       └──────────── give back: the client is gone, or the store failed; not counted ◄──────────────────┘
 
-A lease goes to the store so that hiding and receive counts survive the loss of the cache. A standard receive does not
-wait for it (what was received in the last 20 ms before a crash may repeat); a FIFO receive does, since order within a
-group depends on it. Waiting for messages is `cqs.service.long_poll`'s: register, look, sleep.
+Where the cache is absent, being filled, dirty or out of reach, the store answers (`cqs.service.fallback`). Waiting for
+messages is `cqs.service.long_poll`'s: register, look, sleep.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from cqs import limits
-from cqs.cache.interface import Received, Taken, TakeRequest
-from cqs.errors import InvalidParameterValue, OverLimit, QueueDoesNotExist, StoreUnavailable
-from cqs.message import Message
+from cqs.cache.interface import Residency, Shard, Taken, TakeRequest
+from cqs.errors import CacheUnavailable, InvalidParameterValue, OverLimit, QueueDoesNotExist
 from cqs.queue import Queue
-from cqs.receipt import Receipt
-from cqs.service import draft_rules, redrive
+from cqs.service import deliver, draft_rules, fallback, redrive, residency
+from cqs.service.deliver import Delivery
 from cqs.service.engine import Engine, shard_of
-from cqs.store.interface import Lease
 
+STORE_POLL_S = 1.0
+"""While the cache can't wake anybody, a queue's pollers together look at the store this often."""
 _LOOKS_MAX = 100
 """Takes that one look may need when all it takes are dead or damaged."""
 
@@ -41,12 +40,12 @@ class ReceiveRequest(msgspec.Struct, frozen=True, gc=False):
     """Who asks, for the witness."""
 
 
-class Delivery(msgspec.Struct, frozen=True, gc=False):
-    """A message on its way to a client."""
+class _Look(msgspec.Struct, frozen=True):
+    """What one look gave. `is_from_store`: the cache could not be asked."""
 
-    message: Message
-    received: Received
-    handle: str
+    deliveries: list[Delivery]
+    is_over_limit: bool = False
+    is_from_store: bool = False
 
 
 async def receive(
@@ -56,10 +55,11 @@ async def receive(
     (short poll, standard queue), QueueDoesNotExist when the queue is deleted meanwhile, StoreUnavailable."""
     _check_attempt(queue, request.attempt_id)
     wait_ms = queue.settings.receive_wait_ms if request.wait_ms is None else request.wait_ms
-    deliveries, is_over_limit = await _look(engine, queue, request)
+    look = await _look(engine, queue, request)
+    deliveries = look.deliveries
     if not deliveries and wait_ms:
         deliveries = await _wait(engine, queue, request, wait_ms, is_client_there)
-    elif is_over_limit and not queue.settings.is_fifo:
+    elif look.is_over_limit and not queue.settings.is_fifo:
         raise OverLimit(f"Too many messages in flight; the limit is {engine.tuning.in_flight_max} a queue.")
     if not deliveries:
         engine.witness.received_nothing(queue)
@@ -79,7 +79,7 @@ def _check_attempt(queue: Queue, attempt_id: str) -> None:
 
 async def give_back(engine: Engine, queue: Queue, deliveries: Sequence[Delivery]) -> None:
     """The answer reached nobody: the messages are ready again in their old place, the receives not counted."""
-    await _return(engine, queue, [delivery.received for delivery in deliveries])
+    await deliver.give_back(engine, queue, [delivery.received for delivery in deliveries])
 
 
 async def _wait(
@@ -96,14 +96,15 @@ async def _wait(
             present = engine.registry.get(queue.key)
             if present is None or present.uid != queue.uid:
                 raise QueueDoesNotExist
-            deliveries, _ = await _look(engine, present, request)
-            if deliveries:
+            look = await _look(engine, present, request)
+            if look.deliveries:
                 is_woken = False
-                return deliveries
+                return look.deliveries
             left_s = deadline - loop.time()
             if left_s <= 0 or waiter.is_over:
                 return []
-            await waiter.wait(left_s)
+            poll_s = STORE_POLL_S * engine.waiters.count(queue.uid) if look.is_from_store else left_s
+            await waiter.wait(min(left_s, poll_s))
             is_woken = True
     finally:
         engine.waiters.leave(queue.uid, waiter)
@@ -111,20 +112,46 @@ async def _wait(
             engine.waiters.wake(queue.uid, 1)
 
 
-async def _look(engine: Engine, queue: Queue, request: ReceiveRequest) -> tuple[list[Delivery], bool]:
-    """One look: deliveries, and whether too many are in flight."""
+async def _look(engine: Engine, queue: Queue, request: ReceiveRequest) -> _Look:
     shard = shard_of(queue)
     take = _take_request(engine, queue, request)
     for _ in range(_LOOKS_MAX):
-        taken = await engine.cache.take(shard, take)
+        taken = await _take(engine, queue, shard, take)
+        if taken is None:
+            return await _look_in_store(engine, queue, take, request.receiver_id)
         await _dispose(engine, queue, taken)
         if taken.received:
-            deliveries = await _deliver(engine, queue, taken.received, request.receiver_id)
+            deliveries = await deliver.deliver(engine, queue, taken.received, request.receiver_id)
             if deliveries:
-                return deliveries, False
+                return _Look(deliveries)
         elif not taken.dead and not taken.expired:
-            return [], taken.is_over_limit
-    return [], False
+            return _Look([], is_over_limit=taken.is_over_limit)
+    return _Look([])
+
+
+async def _take(engine: Engine, queue: Queue, shard: Shard, request: TakeRequest) -> Taken | None:
+    """What the cache gives; None when it can't be asked, or not be believed."""
+    if engine.dirt.is_on(shard):
+        return None
+    try:
+        taken = await engine.cache.take(shard, request)
+    except CacheUnavailable:
+        return None
+    if taken.residency is Residency.READY:
+        return taken
+    if taken.residency is Residency.ABSENT:
+        residency.ensure(engine, queue)
+    return None
+
+
+async def _look_in_store(engine: Engine, queue: Queue, take: TakeRequest, receiver_id: str) -> _Look:
+    """Return-From-Cassandra."""
+    taken = await fallback.take(engine, queue, take.count_max, take.visibility_ms)
+    received = [one for _, one in taken]
+    if received:
+        engine.witness.received(queue, received, is_from_store=True, receiver_id=receiver_id)
+    deliveries = [Delivery(message, one, deliver.handle_of(engine, queue, one)) for message, one in taken]
+    return _Look(deliveries, is_from_store=True)
 
 
 def _take_request(engine: Engine, queue: Queue, request: ReceiveRequest) -> TakeRequest:
@@ -149,63 +176,3 @@ async def _dispose(engine: Engine, queue: Queue, taken: Taken) -> None:
         engine.background.start("delete_expired", engine.store.delete(queue, taken.expired))
     if taken.dead:
         await redrive.bury(engine, queue, taken.dead)
-
-
-async def _deliver(engine: Engine, queue: Queue, received: list[Received], receiver_id: str) -> list[Delivery]:
-    try:
-        messages = await _messages(engine, queue, received)
-        leases = [lease_of(one) for one in received]
-        if queue.settings.is_fifo:
-            await engine.store.lease(queue, leases)
-        else:
-            engine.store.lease_soon(queue, leases)
-    except StoreUnavailable:
-        await _return(engine, queue, received)
-        raise
-    present = [_with_content(one, messages[one.address]) for one in received if one.address in messages]
-    if len(present) < len(received):
-        await engine.cache.remove(shard_of(queue), [one.address for one in received if one.address not in messages])
-    if present:
-        engine.witness.received(queue, present, is_from_store=False, receiver_id=receiver_id)
-    return [Delivery(messages[one.address], one, _handle(engine, queue, one)) for one in present]
-
-
-def _with_content(received: Received, message: Message) -> Received:
-    return received if received.message is not None else msgspec.structs.replace(received, message=message)
-
-
-async def _messages(engine: Engine, queue: Queue, received: list[Received]) -> dict[int, Message]:
-    """The contents by address. One that is neither in the cache nor in the store was deleted or damaged meanwhile."""
-    messages = {one.address: one.message for one in received if one.message is not None}
-    if len(messages) < len(received):
-        wanted = [one.address for one in received if one.message is None]
-        messages.update((message.address, message) for message in await engine.store.read(queue, wanted))
-    return messages
-
-
-def lease_of(received: Received) -> Lease:
-    """The lease as the store writes it down."""
-    return Lease(
-        received.address,
-        received.hidden_until_ms,
-        received.receive_count,
-        received.first_receive_ms,
-        received.receive_number,
-    )
-
-
-def _handle(engine: Engine, queue: Queue, received: Received) -> str:
-    return engine.receipts.write(Receipt(received.address, queue.uid, received.receive_number, received.received_ms))
-
-
-def _undone(received: Received) -> Lease:
-    """What the store is told of a receive that was given back, so that it neither hides nor counts after a restart."""
-    count = received.receive_count - 1
-    return Lease(received.address, 0, count, received.first_receive_ms if count else 0, received.receive_number)
-
-
-async def _return(engine: Engine, queue: Queue, received: Sequence[Received]) -> None:
-    count = await engine.cache.give_back(shard_of(queue), [one.ticket for one in received])
-    engine.store.lease_soon(queue, [_undone(one) for one in received])
-    engine.witness.given_back(queue, received)
-    engine.waiters.wake(queue.uid, count)

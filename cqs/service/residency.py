@@ -10,10 +10,12 @@ what was in flight hidden until its own time, with its receive count.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cqs.cache.interface import Entry, State
 from cqs.queue import Queue
 from cqs.service.engine import Engine, shard_of
-from cqs.store.interface import Stored
+from cqs.store.interface import Lease, Stored
 
 
 async def open_all(engine: Engine) -> None:
@@ -26,8 +28,16 @@ async def open_all(engine: Engine) -> None:
         await fill(engine, queue)
 
 
+def ensure(engine: Engine, queue: Queue) -> None:
+    """Starts to fill the queue's shard in the background, unless that is under way. Receives are answered from the
+    store meanwhile."""
+    engine.background.start_once(f"fill {queue.storage_id}", lambda: fill(engine, queue))
+
+
 async def fill(engine: Engine, queue: Queue) -> None:
-    """Fills the queue's shard from the store, if it is absent; does nothing when somebody else fills or has filled."""
+    """Fills the queue's shard from the store, if it is absent; does nothing when somebody else fills or has filled.
+    What this node has handed out from the store meanwhile stays hidden. Raises CacheUnavailable, StoreUnavailable; the
+    next touch begins anew."""
     shard = shard_of(queue)
     epoch = await engine.cache.begin_fill(shard)
     if epoch is None:
@@ -39,8 +49,23 @@ async def fill(engine: Engine, queue: Queue) -> None:
             engine.witness.expired(queue, expired)
             engine.background.start("delete_expired", engine.store.delete(queue, expired))
         entries = [_entry(queue, stored, now_ms) for stored in page if not _is_expired(queue, stored, now_ms)]
-        await engine.cache.fill(shard, epoch, entries, is_last=False)
+        _hide_handed(engine.fallback.living(shard, now_ms), entries)
+        if not await engine.cache.fill(shard, epoch, entries, is_last=False):
+            return
     await engine.cache.fill(shard, epoch, [], is_last=True)
+    engine.waiters.wake(queue.uid, engine.waiters.count(queue.uid))
+
+
+def _hide_handed(handed: dict[int, Lease], entries: Sequence[Entry]) -> None:
+    """A lease that was given after the page was read is not in the page."""
+    if not handed:
+        return
+    for entry in entries:
+        lease = handed.get(entry.address)
+        if lease is not None:
+            entry.state, entry.visible_ms = State.IN_FLIGHT, lease.hidden_until_ms
+            entry.receive_count, entry.receive_number = lease.receive_count, lease.receive_number
+            entry.first_receive_ms = lease.first_receive_ms
 
 
 def _is_expired(queue: Queue, stored: Stored, now_ms: int) -> bool:

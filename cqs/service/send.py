@@ -38,9 +38,9 @@ from cqs.errors import (
 from cqs.ids import text_of
 from cqs.message import Attribute, Message
 from cqs.queue import DedupScope, Queue
-from cqs.service import draft_rules
+from cqs.service import confirm, draft_rules
 from cqs.service.draft_rules import Draft
-from cqs.service.engine import Engine, shard_of
+from cqs.service.engine import Engine
 from cqs.store.interface import Wanted
 
 
@@ -133,7 +133,7 @@ async def _append_claimed(engine: Engine, queue: Queue, messages: Sequence[Messa
 async def _publish(engine: Engine, queue: Queue, messages: Sequence[Message]) -> None:
     engine.witness.sent(queue, messages)
     entries = [entry_of(message) for message in messages]
-    await engine.cache.put(shard_of(queue), entries)
+    await confirm.put(engine, queue, entries)
     engine.waiters.wake(queue.uid, len(entries))
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cqs import limits
-from cqs.cache.interface import Entry, Outcome, Ticket
-from cqs.errors import InvalidParameterValue, ReceiptHandleIsInvalid, SqsError
+from cqs.cache.interface import Outcome, Ticket
+from cqs.errors import CacheUnavailable, InvalidParameterValue, ReceiptHandleIsInvalid, SqsError
 from cqs.queue import Queue
+from cqs.service import fallback, leases
 from cqs.service.engine import Engine, shard_of
-from cqs.store.interface import Lease
 
 _GONE = "Message does not exist or is not available for visibility timeout change."
 _EXPIRED = "The receipt handle has expired."
@@ -57,7 +57,10 @@ async def _hide(engine: Engine, queue: Queue, handle: str, now_ms: int, timeout_
             f"Total VisibilityTimeout for the message is beyond the limit [{limits.VISIBILITY_S_MAX} seconds]",
         )
     ticket = Ticket(receipt.address, receipt.receive_number)
-    outcome = await engine.cache.hide(shard_of(queue), ticket, now_ms + timeout_ms)
+    try:
+        outcome = await engine.cache.hide(shard_of(queue), ticket, now_ms + timeout_ms)
+    except CacheUnavailable:
+        outcome = await fallback.hide(engine, queue, ticket, now_ms + timeout_ms)
     if outcome is not Outcome.DONE:
         is_expired = outcome is Outcome.STALE and queue.settings.is_fifo
         raise InvalidParameterValue.of(handle, "ReceiptHandle", _EXPIRED if is_expired else _GONE)
@@ -65,13 +68,15 @@ async def _hide(engine: Engine, queue: Queue, handle: str, now_ms: int, timeout_
 
 
 async def _write_down(engine: Engine, queue: Queue, done: Sequence[tuple[int, int]]) -> None:
-    known = await engine.cache.lookup(shard_of(queue), [address for address, _ in done])
-    await engine.store.lease(
-        queue, [_lease(entry, until_ms) for entry, (_, until_ms) in zip(known, done, strict=True) if entry is not None]
-    )
+    """In fallback the leases are written already."""
+    try:
+        known = await engine.cache.lookup(shard_of(queue), [address for address, _ in done])
+    except CacheUnavailable:
+        known = []
+    changed = [
+        leases.of_entry(entry, until_ms) for entry, (_, until_ms) in zip(known, done, strict=False) if entry is not None
+    ]
+    if changed:
+        await engine.store.lease(queue, changed)
     for address, until_ms in done:
         engine.witness.hidden(queue, address, until_ms)
-
-
-def _lease(entry: Entry, until_ms: int) -> Lease:
-    return Lease(entry.address, until_ms, entry.receive_count, entry.first_receive_ms, entry.receive_number)

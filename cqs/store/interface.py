@@ -103,6 +103,10 @@ class MessageStore(Protocol):
         and never blocks; what could not be written is counted and logged, and costs a duplicate after a crash at most.
         Belongs to the event loop's thread."""
 
+    async def leases(self, queue: Queue, addresses: Sequence[int]) -> list[Lease | None]:
+        """The last lease of each message, also when it has run out; None = never received, or gone. Includes what
+        `lease` has returned for; what `lease_soon` was given may be missing."""
+
     @property
     def rows(self) -> int:
         """How many rows a queue has (CQS: 100)."""

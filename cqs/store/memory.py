@@ -128,6 +128,10 @@ class MemoryStore:
             self._leases.get(message.address),
         )
 
+    async def leases(self, queue: Queue, addresses: Sequence[int]) -> list[Lease | None]:
+        self._check_open()
+        return [self._leases.get(address) for address in addresses]
+
     async def lease(self, queue: Queue, leases: Sequence[Lease]) -> None:
         self._check_open()
         self.lease_soon(queue, leases)

@@ -25,4 +25,4 @@ def is_known(key: bytes) -> bool:
     if key in (VESTING, NUMBER):
         return True
     tag, _, name = key.partition(b"}:")
-    return tag.startswith(b"cqs:{") and (name in _NAMES or name.startswith(b"replay:"))
+    return tag.startswith(b"cqs:{") and (name in _NAMES or name.startswith(b"attempt:"))

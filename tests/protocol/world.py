@@ -127,14 +127,19 @@ async def read_answer(reader: asyncio.StreamReader) -> Answer:
     return Answer(int(head[0].split(" ")[1]), headers, body)
 
 
-async def make_world(*, waits: bool = False) -> World:
-    bench = await make_bench()
+async def make_world(*, waits: bool = False, bench: Bench | None = None, is_strict: bool = False) -> World:
+    bench = bench or await make_bench()
     standard = await bench.create("orders")
     fifo = await bench.create("orders.fifo")
     if not waits:
         bench.engine.waiters.end_all()
     dispatcher = Dispatcher(
-        bench.engine, OpenAccess(), RequestIds(random.Random(1)), origins=Origins(), base_urls=BaseUrls()
+        bench.engine,
+        OpenAccess(),
+        RequestIds(random.Random(1)),
+        origins=Origins(),
+        base_urls=BaseUrls(),
+        is_strict=is_strict,
     )
     return World(bench, dispatcher, standard, fifo)
 

@@ -19,9 +19,11 @@ from cqs.api.shapes.messages import (
     SendMessageResult,
 )
 from cqs.errors import InvalidAttributeName
+from cqs.message import Message as StoredMessage
 from cqs.service import delete, receive, send
+from cqs.service.deliver import Delivery
 from cqs.service.draft_rules import Draft
-from cqs.service.receive import Delivery, ReceiveRequest
+from cqs.service.receive import ReceiveRequest
 
 SYSTEM_ATTRIBUTES = frozenset(
     {
@@ -112,23 +114,29 @@ def _message(delivery: Delivery, wanted_system: frozenset[str], wanted: Wanted |
         receipt_handle=delivery.handle,
         md5_of_body=digests.of_body(message.body),
         body=message.body,
-        attributes=_system_attributes(delivery, wanted_system) if wanted_system else {},
+        attributes=_wanted_attributes(delivery, wanted_system) if wanted_system else {},
         md5_of_message_attributes=digests.of_attributes(chosen) if chosen else "",
         message_attributes=wire_attributes(chosen) if chosen else {},
     )
 
 
-def _system_attributes(delivery: Delivery, wanted: frozenset[str]) -> dict[str, str]:
-    message, received = delivery.message, delivery.received
+def _wanted_attributes(delivery: Delivery, wanted: frozenset[str]) -> dict[str, str]:
+    received = delivery.received
+    known = system_attributes(delivery.message, received.receive_count, received.first_receive_ms)
+    return {name: value for name, value in known.items() if name in wanted}
+
+
+def system_attributes(message: StoredMessage, receive_count: int, first_receive_ms: int) -> dict[str, str]:
+    """All that the message has."""
     known = {
         "SenderId": message.sender_id,
         "SentTimestamp": str(message.sent_ms),
-        "ApproximateReceiveCount": str(received.receive_count),
-        "ApproximateFirstReceiveTimestamp": str(received.first_receive_ms),
+        "ApproximateReceiveCount": str(receive_count),
+        "ApproximateFirstReceiveTimestamp": str(first_receive_ms) if receive_count else "",
         "SequenceNumber": sequence_text(message.sequence),
         "MessageDeduplicationId": message.dedup_id or "",
         "MessageGroupId": message.group or "",
         "AWSTraceHeader": message.trace_header or "",
         "DeadLetterQueueSourceArn": message.source_arn or "",
     }
-    return {name: value for name, value in known.items() if value and name in wanted}
+    return {name: value for name, value in known.items() if value}

@@ -182,6 +182,9 @@ class SqliteStore:
             if stored:
                 yield stored
 
+    async def leases(self, queue: Queue, addresses: Sequence[int]) -> list[Lease | None]:
+        return await self.threads.read(partial(reader.leases_of, addresses))
+
     async def lease(self, queue: Queue, leases: Sequence[Lease]) -> None:
         commits = self.threads.commits
         self._leases_soon.overtake(leases)

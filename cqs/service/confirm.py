@@ -1,0 +1,35 @@
+"""Telling the cache what the store has already decided. It never fails: the client's success stands, and what the cache
+did not confirm becomes dirt, to be repaired. (The first CQS reported an error here, after the store had the message;
+its clients sent again, and every message existed four times.)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cqs.cache.interface import Entry, Residency
+from cqs.errors import CacheUnavailable
+from cqs.queue import Queue
+from cqs.service import residency
+from cqs.service.engine import Engine, shard_of
+
+
+async def put(engine: Engine, queue: Queue, entries: Sequence[Entry]) -> None:
+    """Messages that are in the store join their shard; an absent one starts to be filled."""
+    shard = shard_of(queue)
+    try:
+        found = await engine.cache.put(shard, entries)
+    except CacheUnavailable:
+        engine.dirt.note(shard, [entry.address for entry in entries])
+        return
+    if found is Residency.ABSENT:
+        residency.ensure(engine, queue)
+
+
+async def remove(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
+    """Messages that are not in the store any more leave their shard."""
+    shard = shard_of(queue)
+    try:
+        await engine.cache.remove(shard, addresses)
+    except CacheUnavailable:
+        engine.dirt.note(shard, addresses)
+    engine.fallback.forget(shard, addresses)

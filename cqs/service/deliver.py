@@ -1,0 +1,87 @@
+"""From messages taken to messages delivered: contents, leases, handles; and back again when the answer reached nobody.
+
+A lease goes to the store so that hiding and receive counts survive the loss of the cache. A standard receive does not
+wait for it (what was received in the last 20 ms before a crash may repeat); a FIFO receive does, since order within a
+group depends on it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+
+import msgspec
+
+from cqs.cache.interface import Received
+from cqs.errors import CacheUnavailable, StoreUnavailable
+from cqs.message import Message
+from cqs.queue import Queue
+from cqs.receipt import Receipt
+from cqs.service import confirm, leases
+from cqs.service.engine import Engine, shard_of
+from cqs.store.interface import Lease
+
+
+class Delivery(msgspec.Struct, frozen=True, gc=False):
+    """A message on its way to a client."""
+
+    message: Message
+    received: Received
+    handle: str
+
+
+async def deliver(engine: Engine, queue: Queue, received: list[Received], receiver_id: str) -> list[Delivery]:
+    """Those of the messages just taken that exist, with their handles. Raises StoreUnavailable; then all are ready
+    again, uncounted."""
+    try:
+        messages = await _messages(engine, queue, received)
+        written = [leases.of_received(one) for one in received]
+        if queue.settings.is_fifo:
+            await engine.store.lease(queue, written)
+        else:
+            engine.store.lease_soon(queue, written)
+    except StoreUnavailable:
+        await give_back(engine, queue, received)
+        raise
+    present = [_with_content(one, messages[one.address]) for one in received if one.address in messages]
+    if len(present) < len(received):
+        await confirm.remove(engine, queue, [one.address for one in received if one.address not in messages])
+    if present:
+        engine.witness.received(queue, present, is_from_store=False, receiver_id=receiver_id)
+    return [Delivery(messages[one.address], one, handle_of(engine, queue, one)) for one in present]
+
+
+def _with_content(received: Received, message: Message) -> Received:
+    return received if received.message is not None else msgspec.structs.replace(received, message=message)
+
+
+async def _messages(engine: Engine, queue: Queue, received: list[Received]) -> dict[int, Message]:
+    """The contents by address. One that is neither in the cache nor in the store was deleted or damaged meanwhile."""
+    messages = {one.address: one.message for one in received if one.message is not None}
+    if len(messages) < len(received):
+        wanted = [one.address for one in received if one.message is None]
+        engine.metrics.queues.meet(queue).bodies_from_store += len(wanted)
+        messages.update((message.address, message) for message in await engine.store.read(queue, wanted))
+    return messages
+
+
+def handle_of(engine: Engine, queue: Queue, received: Received) -> str:
+    """The receipt handle of this receive."""
+    return engine.receipts.write(Receipt(received.address, queue.uid, received.receive_number, received.received_ms))
+
+
+def _undone(received: Received) -> Lease:
+    """What the store is told of a receive that was given back, so that it neither hides nor counts after a restart."""
+    count = received.receive_count - 1
+    return Lease(received.address, 0, count, received.first_receive_ms if count else 0, received.receive_number)
+
+
+async def give_back(engine: Engine, queue: Queue, received: Sequence[Received]) -> None:
+    """The messages are ready again in their old place, the receives not counted."""
+    count = 0
+    with contextlib.suppress(CacheUnavailable):
+        count = await engine.cache.give_back(shard_of(queue), [one.ticket for one in received])
+    engine.fallback.forget(shard_of(queue), [one.address for one in received])
+    engine.store.lease_soon(queue, [_undone(one) for one in received])
+    engine.witness.given_back(queue, received)
+    engine.waiters.wake(queue.uid, count)

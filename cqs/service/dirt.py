@@ -1,0 +1,68 @@
+"""What the cache did not confirm: addresses whose fate there is unknown, by storage id.
+
+    store: appended ══ the client has its success ══► cache.put …  no answer   ┐
+    store: deleted  ══ the client has its success ══► cache.remove … no answer ┴─► dirt ──► `cqs.service.repair`
+
+While a shard has dirt, this node serves the queue from the store: the cache may still hold what was deleted, or miss
+what was sent (Redis cut off but not restarted says "ready" all the while; the first CQS lost messages that way). Repair
+reads exactly these addresses from the store and tells the cache what is true. Beyond ADDRESSES_MAX the whole shard
+counts as dirty and is filled anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from cqs.cache.interface import Shard
+
+ADDRESSES_MAX = 100_000
+
+
+class Dirt:
+    """Belongs to one event loop. Kept in memory: a node that starts finds its shards by filling them."""
+
+    def __init__(self) -> None:
+        self._by_shard: dict[Shard, dict[int, None]] = {}
+        self._whole: set[Shard] = set()
+
+    def __len__(self) -> int:
+        """Dirty shards."""
+        return len(self._by_shard)
+
+    def is_on(self, shard: Shard) -> bool:
+        return shard in self._by_shard
+
+    def is_whole(self, shard: Shard) -> bool:
+        """Too much to repair address by address."""
+        return shard in self._whole
+
+    def note(self, shard: Shard, addresses: Iterable[int]) -> None:
+        """The cache's answer about these is missing."""
+        held = self._by_shard.setdefault(shard, {})
+        if shard not in self._whole:
+            held.update(dict.fromkeys(addresses))
+            if len(held) > ADDRESSES_MAX:
+                self._whole.add(shard)
+                held.clear()
+
+    def shards(self) -> list[Shard]:
+        return list(self._by_shard)
+
+    def some(self, shard: Shard, limit: int) -> list[int]:
+        """Up to `limit` of the shard's dirty addresses."""
+        return [address for address, _ in zip(self._by_shard.get(shard, ()), range(limit), strict=False)]
+
+    def clean(self, shard: Shard, addresses: Sequence[int]) -> None:
+        """These are true in the cache again. The shard's last ones make it clean."""
+        held = self._by_shard.get(shard)
+        if held is None:
+            return
+        for address in addresses:
+            held.pop(address, None)
+        if not held and shard not in self._whole:
+            del self._by_shard[shard]
+
+    def forget(self, shard: Shard) -> None:
+        """The shard is gone from the cache: whatever fills it next reads the truth."""
+        self._by_shard.pop(shard, None)
+        self._whole.discard(shard)

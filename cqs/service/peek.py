@@ -1,0 +1,174 @@
+"""Looking at messages without receiving them: nothing is hidden, counted, reordered or leased by it.
+
+    cache.peek (ids, states) ──► filters on ids and groups ──► bodies (cache, else store) ──► filters on contents
+
+A page ends after `count_max` matches, `scan_max` messages looked at, or PAGE_BYTES_MAX of bodies, whichever comes
+first, and says where the next one goes on. What comes or goes meanwhile may be missed or seen; nothing is seen twice,
+since a page goes on above the last address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from cqs import ids, limits
+from cqs.cache.interface import Entry, State
+from cqs.errors import InvalidParameterValue, ResourceNotFound
+from cqs.message import Message
+from cqs.queue import Queue
+from cqs.service import residency
+from cqs.service.engine import Engine, shard_of
+
+COUNT_DEFAULT, COUNT_MAX = 10, 100
+SCAN_DEFAULT, SCAN_MAX = 1_000, 10_000
+PAGE_BYTES_MAX = 8_000_000
+BODIES_A_READ = 16
+SEARCH_PAGE = 1_000
+
+
+class Filter(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is given must hold; None = not asked. `text` is part of the body, upper and lower case alike."""
+
+    text: str | None = None
+    message_id: str | None = None
+    group: str | None = None
+    attribute: str | None = None
+    attribute_value: str | None = None
+
+    def admits(self, entry: Entry) -> bool:
+        """What can be told without the content."""
+        return self.group is None or entry.group == self.group
+
+    def matches(self, message: Message) -> bool:
+        if self.message_id is not None and self.message_id not in (message.message_id, ids.text_of(message.address)):
+            return False
+        if self.text is not None and self.text.casefold() not in message.body.casefold():
+            return False
+        return self.attribute is None or any(
+            one.name == self.attribute
+            and (self.attribute_value is None or one.value == self.attribute_value.encode(errors="surrogatepass"))
+            for one in message.attributes
+        )
+
+    @property
+    def is_empty(self) -> bool:
+        return self == _EVERYTHING
+
+
+_EVERYTHING = Filter()
+
+
+class Peeked(msgspec.Struct, frozen=True):
+    """A message and what the cache knows of it."""
+
+    message: Message
+    state: State
+    visible_ms: int
+    receive_count: int
+    first_receive_ms: int
+
+
+class PeekPage(msgspec.Struct, frozen=True):
+    """`after` continues it, None = there is no more."""
+
+    found: list[Peeked]
+    scanned: int
+    after: int | None
+
+
+async def peek(
+    engine: Engine,
+    queue: Queue,
+    state: State,
+    *,
+    after: int | None = None,
+    count_max: int = COUNT_DEFAULT,
+    scan_max: int = SCAN_DEFAULT,
+    wanted: Filter = _EVERYTHING,
+) -> PeekPage:
+    """Messages in that state in the order of their addresses, from above `after`. Raises InvalidParameterValue,
+    CacheUnavailable, StoreUnavailable."""
+    _check("MaxResults", count_max, COUNT_MAX)
+    _check("ScanLimit", scan_max, SCAN_MAX)
+    await residency.fill(engine, queue)
+    limit = count_max if wanted.is_empty else scan_max
+    page = await engine.cache.peek(shard_of(queue), state, after, limit)
+    found: list[Peeked] = []
+    scanned = size = 0
+    for start in range(0, len(page.entries), BODIES_A_READ):
+        batch = page.entries[start : start + BODIES_A_READ]
+        contents = await _contents(engine, queue, [entry for entry in batch if wanted.admits(entry)])
+        for entry in batch:
+            scanned += 1
+            message = contents.get(entry.address)
+            if message is None or not wanted.matches(message):
+                continue
+            found.append(_peeked(entry, message))
+            size += len(message.body)
+            if len(found) >= count_max or size >= PAGE_BYTES_MAX:
+                is_end = scanned == len(page.entries)
+                return PeekPage(found, scanned, page.after if is_end else entry.address)
+    return PeekPage(found, scanned, page.after)
+
+
+async def find(engine: Engine, queue: Queue, message_id: str) -> Peeked:
+    """The message with this id or, as text, this address. A moved message that is asked for by its id is searched
+    among the first SCAN_MAX of each state. Raises ResourceNotFound, CacheUnavailable, StoreUnavailable."""
+    await residency.fill(engine, queue)
+    address = ids.parse(message_id.lower())
+    if address is not None:
+        entry = (await engine.cache.lookup(shard_of(queue), [address]))[0]
+        if entry is not None:
+            contents = await _contents(engine, queue, [entry])
+            if address in contents:
+                return _peeked(entry, contents[address])
+    wanted = Filter(message_id=message_id)
+    for state in State:
+        page = await peek(engine, queue, state, count_max=1, scan_max=SCAN_MAX, wanted=wanted)
+        if page.found:
+            return page.found[0]
+    raise ResourceNotFound(f"There is no message {message_id[:100]} in the queue {queue.name}.")
+
+
+async def _contents(engine: Engine, queue: Queue, entries: Iterable[Entry]) -> dict[int, Message]:
+    known: dict[int, Message] = {}
+    missing: list[int] = []
+    for entry in entries:
+        if entry.message is not None:
+            known[entry.address] = entry.message
+        else:
+            missing.append(entry.address)
+    if missing:
+        known.update((message.address, message) for message in await engine.store.read(queue, missing))
+    return known
+
+
+def _peeked(entry: Entry, message: Message) -> Peeked:
+    return Peeked(message, entry.state, entry.visible_ms, entry.receive_count, entry.first_receive_ms)
+
+
+def _check(parameter: str, value: int, value_max: int) -> None:
+    if not 1 <= value <= value_max:
+        raise InvalidParameterValue.of(value, parameter, f"Must be between 1 and {value_max}, if provided.")
+
+
+async def with_messages(
+    engine: Engine, account: str, prefix: str, after: str, limit: int | None
+) -> tuple[list[Queue], bool]:
+    """Queues that hold messages in whatever state, as `Registry.page`; and whether there may be more."""
+    found: list[Queue] = []
+    wanted = limit or limits.LIST_RESULTS_MAX
+    while candidates := engine.registry.page(account, prefix, after, SEARCH_PAGE):
+        held = await _held(engine, candidates)
+        found += held
+        if len(found) > wanted:
+            return found[:wanted], limit is not None
+        after = candidates[-1].name
+    return found, False
+
+
+async def _held(engine: Engine, queues: Sequence[Queue]) -> list[Queue]:
+    counts = [await engine.cache.counts(shard_of(queue)) for queue in queues]
+    return [queue for queue, one in zip(queues, counts, strict=True) if one.ready or one.in_flight or one.delayed]

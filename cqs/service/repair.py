@@ -1,0 +1,77 @@
+"""Makes the cache true again after an outage: for each dirty address, what the store says.
+
+in the store      ──► put (known: left alone)         out of reach     ──► later
+not in the store  ──► remove                          shard absent   ──► nothing: the next fill is true
+                                                      filling              ──► when it is ready
+
+node A                         Redis                          without the order "repair, then serve"
+──────                         ─────
+store.delete(m) ══ answered
+cache.remove(m) … cut off      m ready
+                               reachable again: "ready"       A takes m: a deleted message returns
+repair: remove(m)              m gone
+A serves from Redis again
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from cqs.cache.interface import Residency, Shard
+from cqs.errors import CqsError
+from cqs.queue import Queue
+from cqs.service.engine import Engine
+from cqs.service.send import entry_of
+
+PAUSE_MS = 100
+BATCH = 500
+_log = structlog.get_logger("cqs.repair")
+
+
+async def run(engine: Engine) -> None:
+    """For ever."""
+    while True:
+        await asyncio.sleep(PAUSE_MS / 1000)
+        if len(engine.dirt):
+            await step(engine)
+
+
+async def step(engine: Engine) -> None:
+    """Repairs what can be repaired now."""
+    for shard in engine.dirt.shards():
+        queue = engine.registry.of_storage(shard.storage_id)
+        if queue is None:
+            engine.dirt.forget(shard)
+            continue
+        try:
+            await _repair(engine, queue, shard)
+        except CqsError as error:
+            _log.debug("repair_postponed", queue=queue.name, reason=str(error))
+
+
+async def _repair(engine: Engine, queue: Queue, shard: Shard) -> None:
+    residency = (await engine.cache.state(shard)).residency
+    if residency is Residency.ABSENT:
+        engine.dirt.forget(shard)
+        return
+    if residency is Residency.INITIALIZING:
+        return
+    if engine.dirt.is_whole(shard):
+        await engine.cache.drop(shard)
+        engine.dirt.forget(shard)
+        _log.warning("shard_dropped_to_be_filled", queue=queue.name)
+        return
+    count = 0
+    while addresses := engine.dirt.some(shard, BATCH):
+        stored = {message.address: message for message in await engine.store.read(queue, addresses)}
+        gone = [address for address in addresses if address not in stored]
+        if stored:
+            await engine.cache.put(shard, [entry_of(message) for message in stored.values()])
+        if gone:
+            await engine.cache.remove(shard, gone)
+        engine.dirt.clean(shard, addresses)
+        count += len(addresses)
+    engine.waiters.wake(queue.uid, engine.waiters.count(queue.uid))
+    _log.info("shard_repaired", queue=queue.name, addresses=count)

@@ -1,0 +1,194 @@
+"""What the node knows of itself: samples for the charts, snapshots for scrapes, its health.
+
+    every 5 s    count up to QUEUES_MAX queues ──► depths ──► rings (node, and each queue with traffic)
+    a scrape     count the admitted queues anew ──► snapshot ──► text, in a thread
+
+Counting a queue costs the memory cache some microseconds; with more queues than QUEUES_MAX each pass goes on where the
+last one ended, and the totals lag by that much.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+
+from cqs.cache.interface import Counts
+from cqs.errors import CacheUnavailable, CqsError, ServiceUnavailable
+from cqs.metrics import declarations as d
+from cqs.metrics.collector import Snapshot
+from cqs.metrics.depths import Depth, age_s
+from cqs.metrics.node import ring_of
+from cqs.metrics.queue_table import OTHER
+from cqs.metrics.rings import NODE_SUMS, QUEUE_SUMS, SAMPLE_S, Ring
+from cqs.queue import Queue, QueueName
+from cqs.service.engine import Engine, shard_of
+
+QUEUES_MAX = 10_000
+COUNTERS = 8
+"""Counts under way at a time."""
+QUEUES_A_TURN = 50
+"""Queues counted before others run."""
+LAG_PERIOD_S = 0.25
+HEALTH_S_MAX = 5.0
+
+
+async def run(engine: Engine) -> None:
+    """For ever: a sample each SAMPLE_S, and the event loop's lag in between."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_measure_lag(engine))
+        sampler = Sampler(engine)
+        while True:
+            await sampler.sample()
+            await asyncio.sleep(SAMPLE_S - engine.clock.now_ms() / 1_000 % SAMPLE_S)
+
+
+class Sampler:
+    """Feeds depths and charts."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._next = 0
+
+    async def sample(self) -> None:
+        """One pass. Without the cache the depths stay as they were."""
+        engine, metrics = self._engine, self._engine.metrics
+        queues = list(engine.registry)
+        await count(engine, self._turn(queues))
+        uids = {queue.uid for queue in queues}
+        metrics.depths.keep_only(uids)
+        metrics.queues.forget_gone(queues, engine.clock.now_ms())
+        _admit(engine, queues)
+        await self._draw()
+
+    def _turn(self, queues: Sequence[Queue]) -> Sequence[Queue]:
+        start = self._next if self._next < len(queues) else 0
+        self._next = start + QUEUES_MAX
+        return queues[start : start + QUEUES_MAX]
+
+    async def _draw(self) -> None:
+        engine, metrics = self._engine, self._engine.metrics
+        now_ms = engine.clock.now_ms()
+        totals = metrics.depths.totals()
+        sums = [metrics.queues.total(field) for field in QUEUE_SUMS]
+        sums += metrics.calls.totals()
+        assert len(sums) == len(NODE_SUMS)
+        _add(metrics.ring, now_ms, sums, [*_peaks(totals, now_ms), len(engine.waiters)])
+        for place, stats in enumerate(metrics.queues):
+            if place % QUEUES_A_TURN == 0:
+                await asyncio.sleep(0)
+            ring = ring_of(stats)
+            if ring is not None:
+                queue = engine.registry.get(QueueName(stats.account, stats.name))
+                depth = metrics.depths.get(queue.uid) if queue is not None else None
+                counts = depth.counts if depth is not None else Counts()
+                _add(ring, now_ms, [getattr(stats, field) for field in QUEUE_SUMS], _peaks(counts, now_ms))
+
+
+def _add(ring: Ring, now_ms: int, sums: Sequence[int], peaks: Iterable[float]) -> None:
+    grown = [now - before for now, before in zip(sums, ring.last, strict=True)]
+    ring.last = tuple(sums)
+    ring.add(now_ms // 1_000, [*grown, *peaks])
+
+
+def _peaks(counts: Counts, now_ms: int) -> list[float]:
+    return [counts.ready, counts.in_flight, counts.delayed, age_s(counts.oldest_ms, now_ms)]
+
+
+def _admit(engine: Engine, queues: Sequence[Queue]) -> None:
+    """Places for queues that nothing has happened to yet, but that hold messages, or fit anyway."""
+    table, depths = engine.metrics.queues, engine.metrics.depths
+    is_room = table.has_room_for(len(queues))
+    for queue in queues:
+        if is_room or ((depth := depths.get(queue.uid)) is not None and depth.messages):
+            table.meet(queue)
+
+
+async def count(engine: Engine, queues: Iterable[Queue]) -> None:
+    """Asks the cache how full the queues are. While it can't be reached, what was known stays."""
+    left = iter(queues)
+    async with asyncio.TaskGroup() as group:
+        for _ in range(COUNTERS):
+            group.create_task(_count(engine, left))
+
+
+async def _count(engine: Engine, queues: Iterator[Queue]) -> None:
+    for place, queue in enumerate(queues):
+        if place % QUEUES_A_TURN == QUEUES_A_TURN - 1:
+            await asyncio.sleep(0)
+        try:
+            counts = await engine.cache.counts(shard_of(queue))
+        except CacheUnavailable:
+            return
+        engine.metrics.depths.put(depth_of(engine, queue, counts))
+
+
+def depth_of(engine: Engine, queue: Queue, counts: Counts) -> Depth:
+    """The queue's depth as metrics keep it."""
+    return Depth(
+        name=queue.key,
+        uid=queue.uid,
+        counts=counts,
+        retention_ms=queue.settings.retention_ms,
+        is_dead_letter=bool(engine.registry.sources(queue, "", 1)),
+    )
+
+
+async def snapshot(engine: Engine) -> Snapshot:
+    """What a scrape asks in the loop: the admitted queues are counted now, the others as last sampled."""
+    metrics = engine.metrics
+    is_leader = metrics.is_leader()
+    depths = await admitted_depths(engine) if is_leader else None
+    now_ms = engine.clock.now_ms()
+    gauges: dict[d.Metric, float] = {
+        d.QUEUES: len(engine.registry),
+        d.MOVE_TASKS: len(engine.moves.active()),
+        d.WAITERS: len(engine.waiters),
+        d.HIT_RATIO: metrics.hit_ratio(now_ms // 1_000),
+        d.QUEUE_SERIES: len(metrics.queues),
+        d.LEADER: is_leader,
+    }
+    gauges |= metrics.watched()
+    told = {metric: value for metric, value in gauges.items() if is_leader or metric.scope is d.Scope.NODE}
+    return Snapshot(now_ms=now_ms, depths=depths, gauges=told)
+
+
+async def admitted_depths(engine: Engine) -> list[Depth]:
+    """Of every queue with series of its own that exists, and at the end of all others together, named `_other`."""
+    metrics = engine.metrics
+    found = [engine.registry.get(QueueName(stats.account, stats.name)) for stats in metrics.queues]
+    queues = [queue for queue in found if queue is not None]
+    await count(engine, queues)
+    own = [depth for queue in queues if (depth := metrics.depths.get(queue.uid)) is not None]
+    return [*own, _rest(engine, own)]
+
+
+def _rest(engine: Engine, own: Sequence[Depth]) -> Depth:
+    uids = {depth.uid for depth in own}
+    others = [depth.counts for depth in engine.metrics.depths if depth.uid not in uids]
+    counts = Counts(
+        ready=sum(one.ready for one in others),
+        in_flight=sum(one.in_flight for one in others),
+        delayed=sum(one.delayed for one in others),
+        oldest_ms=min((one.oldest_ms for one in others if one.oldest_ms is not None), default=None),
+        groups_in_flight=sum(one.groups_in_flight for one in others),
+        noisy_groups=sum(one.noisy_groups for one in others),
+    )
+    return Depth(name=QueueName("", OTHER), uid=-1, counts=counts, retention_ms=0, is_dead_letter=False)
+
+
+async def check_health(engine: Engine) -> None:
+    """Returns when store and cache answer. Raises ServiceUnavailable, which names the part that does not."""
+    for part, probe in (("store", engine.store.highest_address), ("cache", engine.cache.next_vesting_ms)):
+        try:
+            async with asyncio.timeout(HEALTH_S_MAX):
+                await probe()
+        except (CqsError, TimeoutError) as error:
+            raise ServiceUnavailable(f"The {part} does not answer: {error or 'timed out'}") from error
+
+
+async def _measure_lag(engine: Engine) -> None:
+    loop = asyncio.get_running_loop()
+    while True:
+        due_s = loop.time() + LAG_PERIOD_S
+        await asyncio.sleep(LAG_PERIOD_S)
+        engine.metrics.loop_lag.observe(max(0, round((loop.time() - due_s) * 1e9)))
