@@ -17,14 +17,15 @@ from dataclasses import dataclass
 
 from cqs.cache.interface import Counts
 from cqs.cache.memory import MemoryCache
+from cqs.errors import CacheUnavailable
 from cqs.ids import Addresses
 from cqs.message import Message
 from cqs.queue import Queue, QueueName
 from cqs.receipt import Receipts
 from cqs.service import queues, residency
+from cqs.service.deliver import Delivery
 from cqs.service.engine import Engine, Tuning
 from cqs.service.long_poll import Waiters
-from cqs.service.deliver import Delivery
 from cqs.service.receive import ReceiveRequest, receive
 from cqs.service.registry import Registry
 from cqs.service.send import Draft, send_batch
@@ -74,12 +75,27 @@ def _slowly(call: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[o
     return slow
 
 
+async def _out_of_reach(*_: object, **__: object) -> object:
+    raise CacheUnavailable("cut off by the test")
+
+
 class FailingStore(_Failing, MemoryStore):
     pass
 
 
 class FailingCache(_Failing, MemoryCache):
-    pass
+    """`cut` puts it out of reach with all it holds, until `mend`."""
+
+    _CALLS = ("state", "begin_fill", "fill", "put", "take", "hide", "fence", "give_back", "remove", "reveal", "redelay",
+              "peek", "lookup", "counts", "drop", "vesting", "next_vesting_ms")  # fmt: skip
+
+    def cut(self) -> None:
+        for name in self._CALLS:
+            setattr(self, name, _out_of_reach)
+
+    def mend(self) -> None:
+        for name in self._CALLS:
+            delattr(self, name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,10 @@ class Background:
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
 
+    @property
+    def is_busy(self) -> bool:
+        return bool(self._tasks)
+
     def start(self, name: str, work: Coroutine[object, object, None]) -> None:
         """Runs `work` to its end. Beyond TASKS_MAX it is dropped, with a log line."""
         if len(self._tasks) >= TASKS_MAX:
