@@ -21,7 +21,7 @@ check: $(VENV)/.dev ## lint, types, layers, unit and contract tests; no services
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	$(PY) -m pytest -n 2 $(QUICK_TESTS)
+	$(PY) -m pytest -n 2 -m 'not slow and not needs' $(QUICK_TESTS)
 
 docs: $(VENV)/.serve ## write the generated pages of docs/
 	$(VENV)/bin/cqs config --format markdown > docs/configuration.md

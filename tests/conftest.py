@@ -14,13 +14,28 @@ from tests import needs
 _OURS = ("CQS_QUERY_PYTHON", "CQS_AWSCLI", "CQS_CELERY_PYTHON")
 """Where the tests find other interpreters; no settings of the server."""
 
+_SLOW = (
+    "contract/test_store_sqlite_crash.py",
+    "protocol/test_fuzz.py",
+    "protocol/test_lanes.py",
+    "unit/test_policy.py",
+    "unit/test_sigv4.py",
+)
+"""What `make check` leaves to `make test`: thousands of generated cases, and processes that are killed."""
+
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs(*programs): skipped without these programs; a failure with CI=true")
-    config.addinivalue_line("markers", "slow: takes more than a few seconds; not part of `make check`")
+    config.addinivalue_line("markers", "slow: takes more than a few seconds; left out of `make check`")
     for name in list(os.environ):
         if name.startswith(("CQS_", "AWS_")) and name not in _OURS:
             del os.environ[name]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if str(item.path).endswith(_SLOW):
+            item.add_marker("slow")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

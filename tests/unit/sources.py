@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -19,10 +19,16 @@ class Source:
     text: str
     tree: ast.Module
 
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every node of the tree."""
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
     def imports(self) -> list[tuple[str, int]]:
         """Modules it imports, with the line; `from a import b` counts as a.b, for b may be a module."""
         found: list[tuple[str, int]] = []
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 found += [(alias.name, node.lineno) for alias in node.names]
             elif isinstance(node, ast.ImportFrom):

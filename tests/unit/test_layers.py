@@ -65,14 +65,14 @@ def package_of(module: str) -> str:
 
 def modules_of(source: Source, name: str) -> list[int]:
     """Lines on which the source imports the outside library."""
-    return [line for imported, line in source.imports() if imported.split(".")[0] == name]
+    return [line for imported, line in source.imports if imported.split(".")[0] == name]
 
 
 @pytest.mark.parametrize("source", SERVER, ids=lambda source: source.path)
 def test_imports_point_down(source: Source) -> None:
     mine = package_of(source.module)
     wrong: list[str] = []
-    for imported, line in source.imports():
+    for imported, line in source.imports:
         if imported.split(".")[0] not in ("cqs", "admin", "spark_jobs") or imported == "cqs.__version__":
             continue
         theirs = package_of(imported)
@@ -89,7 +89,7 @@ def test_only_the_composition_root_is_imported_by_nobody() -> None:
         f"{source.path}: imports {imported}"
         for source in OURS
         if _LEVEL.get(package_of(source.module)) != _TOP
-        for imported, _ in source.imports()
+        for imported, _ in source.imports
         if imported.startswith("cqs.") and _LEVEL[package_of(imported)] == _TOP
     ]
 
@@ -113,7 +113,7 @@ def test_nouns_need_nothing_but_the_standard_library_and_msgspec() -> None:
         f"{source.path}:{line}: {imported}"
         for source in SERVER
         if package_of(source.module) == "cqs" and source.module != "cqs.metrics"
-        for imported, line in source.imports()
+        for imported, line in source.imports
         if imported.split(".")[0] not in _NOUNS_MAY_IMPORT
     ]
 
@@ -124,7 +124,7 @@ def test_spark_jobs_know_only_the_names_of_events() -> None:
     wrong = [
         f"{source.path}:{line}: {imported}"
         for source in sources("spark_jobs")
-        for imported, line in source.imports()
+        for imported, line in source.imports
         if imported.split(".")[0] in ("cqs", "admin") and not imported.startswith("cqs.events")
     ]
 
@@ -135,7 +135,7 @@ def test_decisions_of_the_cluster_wait_for_nothing() -> None:
     wrong = [
         f"{source.path}:{node.lineno}"
         for source in sources("cqs/cluster")
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.Await | ast.AsyncFunctionDef | ast.AsyncFor | ast.AsyncWith)
     ]
 
@@ -147,7 +147,7 @@ def test_words_of_the_wire_stay_at_the_doors() -> None:
         f"{source.path}:{getattr(node, 'lineno', 0)}: {word}"
         for source in SERVER
         if _LEVEL[package_of(source.module)] < _LEVEL["cqs.api"]
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if (word := _word(node)) in _DOOR_WORDS
     ]
 
@@ -172,7 +172,7 @@ _KEY_MATERIAL = {
     "cqs.service.seal",
     "cqs.service.accounts",
 }
-"""Make keys, which must come from the system's generator and from no seeded one."""
+"""Make keys and tokens, which must come from the system's generator and from no seeded one."""
 
 
 def test_time_and_chance_come_in_as_parameters() -> None:
@@ -180,7 +180,7 @@ def test_time_and_chance_come_in_as_parameters() -> None:
     for source in SERVER:
         if source.module in ("cqs.clock", "cqs.ids") or _LEVEL[package_of(source.module)] == _TOP:
             continue
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
             is_dice = called in _DICE or called.startswith(("random.", "secrets."))
             if called == "random.Random" or (is_dice and source.module.startswith(tuple(_KEY_MATERIAL))):

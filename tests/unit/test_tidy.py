@@ -34,7 +34,7 @@ def ratchet(section: str) -> dict[str, int]:
 
 def functions(source: Source) -> Iterator[tuple[str, int]]:
     """Name and length of every function, without its decorators and docstring."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
             body = node.body[1:] if ast.get_docstring(node) is not None and len(node.body) > 1 else node.body
             yield f"{source.path}::{node.name}", node.end_lineno - body[0].lineno + 2
@@ -100,7 +100,7 @@ def test_tests_of_time_rules_do_not_sleep() -> None:
 
 
 def calls(source: Source) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call):
             yield ast.unparse(node.func), node.lineno
 
