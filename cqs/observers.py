@@ -1,14 +1,20 @@
-"""Who hears what happens to messages, as the settings ask for it."""
+"""Who hears what happens to messages, and what is measured, as the settings ask for it."""
 
 from __future__ import annotations
 
+import platform
 import random
 import socket
 from pathlib import Path
 
+from cqs import __version__
 from cqs.clock import Clock
 from cqs.config import Config
 from cqs.journal import Journal, JournalRules
+from cqs.metrics.declarations import STORE_SIZE
+from cqs.metrics.node import Build, NodeMetrics
+from cqs.store.interface import Store
+from cqs.store.sqlite import SqliteStore
 
 
 def journal_of(config: Config, clock: Clock) -> Journal | None:
@@ -26,3 +32,28 @@ def journal_of(config: Config, clock: Clock) -> Journal | None:
         disk_bytes_max=wanted.journal_max,
     )
     return Journal(rules, clock, random.Random())
+
+
+def metrics_of(config: Config, clock: Clock, store: Store, folder: Path) -> NodeMetrics:
+    """The node's numbers, all zero; of an open durable store in `folder` also its commits and its size."""
+    wanted = config.monitoring
+    metrics = NodeMetrics(
+        places=wanted.queue_series,
+        patterns=wanted.queue_series_patterns,
+        build=Build(
+            version=__version__,
+            python=platform.python_version(),
+            store="sqlite" if isinstance(store, SqliteStore) else "memory",
+            cache="memory",
+        ),
+        started_ms=clock.now_ms(),
+    )
+    if isinstance(store, SqliteStore):
+        store.threads.commits.observers.append(metrics.commit_done)
+        metrics.watch(STORE_SIZE, lambda: _size_of(folder))
+    return metrics
+
+
+def _size_of(folder: Path) -> int:
+    """Bytes of the files that lie directly in it."""
+    return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())

@@ -30,25 +30,30 @@ from cqs.api.access import OpenAccess
 from cqs.api.app import App
 from cqs.api.dispatch import Dispatcher
 from cqs.api.http.bounds import Bounds
+from cqs.api.metrics_page import metrics_mounts
 from cqs.api.origins import Origins
 from cqs.api.request_ids import RequestIds
 from cqs.api.urls import BaseUrls
 from cqs.banner import Start
+from cqs.cache.interface import QueueCache
 from cqs.cache.memory import MemoryCache
 from cqs.clock import Clock, SystemClock
 from cqs.config import Config, Loaded
 from cqs.config.settings import Storage
-from cqs.events import NullWitness, Witness
 from cqs.ids import Addresses
+from cqs.journal import Journal
 from cqs.listen import endpoint_of, open_sockets
+from cqs.metrics.declarations import CONNECTIONS
+from cqs.metrics.timed import timed
 from cqs.receipt import Receipts
-from cqs.service import move_tasks, residency, revisibility
+from cqs.service import move_tasks, residency, revisibility, statistics
 from cqs.service.engine import Engine, Tuning
 from cqs.service.long_poll import Waiters
 from cqs.service.registry import Registry
 from cqs.store.interface import Store
 from cqs.store.memory import MemoryStore
 from cqs.store.sqlite import SqliteStore
+from cqs.witnesses import Witnesses
 
 SAME_SIGNAL_S = 1.0
 _log = structlog.get_logger("cqs.server")
@@ -112,7 +117,7 @@ async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket]) -> in
     try:
         if journal is not None:
             journal.open()
-        engine = await _engine_of(loaded.config, store, clock, journal or NullWitness())
+        engine = await _engine_of(loaded.config, store, clock, journal)
         is_cut = await stop.cuts(_fill(engine, loaded))
         code = 0 if is_cut else await _run(engine, loaded, sockets, stop)
         await engine.background.drain()
@@ -128,7 +133,7 @@ async def _run(engine: Engine, loaded: Loaded[Config], sockets: Sequence[socket.
     """Serves beside the loops; 0, or 1 when one of them died."""
     try:
         async with asyncio.TaskGroup() as group:
-            loops = [group.create_task(loop(engine)) for loop in (revisibility.run, move_tasks.run)]
+            loops = [group.create_task(loop(engine)) for loop in (revisibility.run, move_tasks.run, statistics.run)]
             await _accept(engine, loaded, sockets, stop)
             for loop in loops:
                 loop.cancel()
@@ -145,6 +150,7 @@ async def _accept(engine: Engine, loaded: Loaded[Config], sockets: Sequence[sock
     app = App(
         _dispatcher_of(engine, loaded.config),
         why_not_ready=lambda: "stopping" if stop.requested.is_set() else "",
+        mounts=metrics_mounts(engine) if loaded.config.monitoring.is_metrics else {},
         bounds=Bounds(
             header_s_max=bounds.header_timeout_ms / 1_000,
             body_s_max=bounds.body_timeout_ms / 1_000,
@@ -153,6 +159,7 @@ async def _accept(engine: Engine, loaded: Loaded[Config], sockets: Sequence[sock
             connections_per_address_max=bounds.connections_per_address_max,
         ),
     )
+    engine.metrics.watch(CONNECTIONS, lambda: len(app.connections))
     gc.collect()
     gc.freeze()
     await app.start(sockets, stop_s_max=bounds.stop_timeout_ms / 1_000)
@@ -179,20 +186,22 @@ def _folder_of(storage: Storage) -> Path:
     return Path(storage.data_dir).expanduser().absolute()
 
 
-async def _engine_of(config: Config, store: Store, clock: Clock, witness: Witness) -> Engine:
-    """The parts around an open store."""
+async def _engine_of(config: Config, store: Store, clock: Clock, journal: Journal | None) -> Engine:
+    """The parts around an open store; calls of store and cache are timed."""
+    metrics = observers.metrics_of(config, clock, store, _folder_of(config.storage))
     rng = random.Random()
     behaviour = config.behaviour
     return Engine(
         clock=clock,
         rng=rng,
         addresses=Addresses(clock, rng),
-        cache=MemoryCache(clock, rng, config.storage.body_memory),
-        store=store,
+        cache=timed(MemoryCache(clock, rng, config.storage.body_memory), QueueCache, metrics.cache),
+        store=timed(store, Store, metrics.store),
         registry=Registry(),
         waiters=Waiters(),
         receipts=Receipts(await store.secret()),
-        witness=witness,
+        witness=metrics.witness if journal is None else Witnesses(metrics.witness, journal),
+        metrics=metrics,
         tuning=Tuning(
             region=behaviour.region,
             is_purge_wait_on=behaviour.is_purge_wait,
@@ -211,6 +220,7 @@ def _dispatcher_of(engine: Engine, config: Config) -> Dispatcher:
         origins=Origins(listening.origins),
         base_urls=BaseUrls(listening.public_url, is_forwarded_trusted=listening.is_forwarded_trusted),
         is_logging_requests=config.logging.log_level == "debug",
+        is_strict=config.behaviour.is_strict,
     )
 
 

@@ -10,12 +10,16 @@ reads of our insides. Nothing but cancellation leaves `dispatch` as an exception
 
 from __future__ import annotations
 
+from time import perf_counter_ns
+
 import msgspec
 import structlog
 
 from cqs.api.access import Access
 from cqs.api.context import Context
-from cqs.api.error_table import UNAVAILABLE, wire_error
+from cqs.api.error_table import UNAVAILABLE, WireError, wire_error
+from cqs.api.extensions import EXTENDED
+from cqs.api.operations import BY_TARGET
 from cqs.api.origins import Origins
 from cqs.api.protocol.codec import REQUEST_ID, Codec
 from cqs.api.protocol.json import JsonCodec
@@ -28,8 +32,6 @@ from cqs.errors import ServiceUnavailable, SqsError
 from cqs.service.engine import Engine
 
 _log = structlog.get_logger("cqs.api")
-_JSON = JsonCodec(is_query_mode=False)
-_JSON_IN_QUERY_MODE = JsonCodec(is_query_mode=True)
 _QUERY = QueryCodec(is_json=False)
 _QUERY_AS_JSON = QueryCodec(is_json=True)
 _UNAVAILABLE_TEXT = str(ServiceUnavailable())
@@ -47,19 +49,27 @@ class Dispatcher:
         origins: Origins,
         base_urls: BaseUrls,
         is_logging_requests: bool = False,
+        is_strict: bool = False,
     ) -> None:
+        """`is_strict`: AWS's actions and nothing else."""
         self._engine = engine
         self._access = access
         self._request_ids = request_ids
         self._origins = origins
         self._base_urls = base_urls
         self._is_logging_requests = is_logging_requests
+        self._record = engine.metrics.calls.record
+        by_target = BY_TARGET if is_strict else EXTENDED
+        self._json = JsonCodec(is_query_mode=False, by_target=by_target)
+        self._json_in_query_mode = JsonCodec(is_query_mode=True, by_target=by_target)
 
     async def dispatch(self, request: Request) -> Reply:
         """Never raises, except when cancelled."""
         head = head_of(request.headers) if request.head is None else request.head
-        codec = _codec_of(request, head)
+        started_ns = perf_counter_ns()
+        codec = self._codec_of(request, head)
         request_id = self._request_ids.next()
+        action = code = ""
         context: Context | None = None
         try:
             self._origins.check(head)
@@ -70,12 +80,13 @@ class Dispatcher:
             else:
                 caller = self._access.authenticate(request, head)
                 operation, given = await codec.read(request, head)
-                self._access.authorize_call(caller, operation.name)
+                action = operation.name
+                self._access.authorize_call(caller, action)
                 context = Context(
                     self._engine,
                     self._access,
                     self._base_urls,
-                    operation.name,
+                    action,
                     caller,
                     head,
                     request.is_client_there,
@@ -83,7 +94,10 @@ class Dispatcher:
                 output = await operation.act(context, given)
                 reply = codec.answer(operation, output, request_id, context.undelivered)
         except Exception as error:
-            reply = self._refusal(codec, error, request_id, context)
+            entry, text = _told(error, request_id, action)
+            code = entry.query_code
+            reply = codec.refuse(entry, text, request_id)
+        self._record(action, code, perf_counter_ns() - started_ns)
         if self._is_logging_requests:
             _log_request(request, reply, request_id, context)
         return self._with_cors(reply, head) if b"origin" in head else reply
@@ -91,29 +105,32 @@ class Dispatcher:
     def refuse(self, error: SqsError, request: Request) -> Reply:
         """The reply of a lane that will not even read the request to its end."""
         head = head_of(request.headers)
-        reply = self._refusal(_codec_of(request, head), error, self._request_ids.next(), None)
-        return self._with_cors(reply, head)
+        request_id = self._request_ids.next()
+        entry, text = _told(error, request_id, "")
+        self._record("", entry.query_code, 0)
+        return self._with_cors(self._codec_of(request, head).refuse(entry, text, request_id), head)
 
-    def _refusal(self, codec: Codec, error: Exception, request_id: str, context: Context | None) -> Reply:
-        if isinstance(error, SqsError):
-            entry, text = wire_error(error), str(error)
-        else:
-            entry, text = UNAVAILABLE, _UNAVAILABLE_TEXT
-        if entry is UNAVAILABLE:
-            action = "" if context is None else context.action
-            _log.error("request_failed", request_id=request_id, action=action, exc_info=error)
-        return codec.refuse(entry, text, request_id)
+    def _codec_of(self, request: Request, head: Head) -> Codec:
+        if request.method == b"POST" and (
+            b"x-amz-target" in head or head.get(b"content-type", b"").startswith(b"application/x-amz-json")
+        ):
+            is_query_mode = head.get(b"x-amzn-query-mode", b"").lower() == b"true"
+            return self._json_in_query_mode if is_query_mode else self._json
+        return _QUERY_AS_JSON if head.get(b"accept", b"").startswith(b"application/json") else _QUERY
 
     def _with_cors(self, reply: Reply, head: Head) -> Reply:
         return msgspec.structs.replace(reply, headers=reply.headers + self._origins.cors_headers(head))
 
 
-def _codec_of(request: Request, head: Head) -> Codec:
-    if request.method == b"POST" and (
-        b"x-amz-target" in head or head.get(b"content-type", b"").startswith(b"application/x-amz-json")
-    ):
-        return _JSON_IN_QUERY_MODE if head.get(b"x-amzn-query-mode", b"").lower() == b"true" else _JSON
-    return _QUERY_AS_JSON if head.get(b"accept", b"").startswith(b"application/json") else _QUERY
+def _told(error: Exception, request_id: str, action: str) -> tuple[WireError, str]:
+    """What the client is told of it."""
+    if isinstance(error, SqsError):
+        entry, text = wire_error(error), str(error)
+    else:
+        entry, text = UNAVAILABLE, _UNAVAILABLE_TEXT
+    if entry is UNAVAILABLE:
+        _log.error("request_failed", request_id=request_id, action=action, exc_info=error)
+    return entry, text
 
 
 def _log_request(request: Request, reply: Reply, request_id: str, context: Context | None) -> None:

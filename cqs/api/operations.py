@@ -1,4 +1,4 @@
-"""The actions of the API: one row each, everything else follows from the shapes."""
+"""AWS's actions: one row each, everything else follows from the shapes. Others: `cqs.api.extensions`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Operation(msgspec.Struct, frozen=True):
     """Whether it may be called at a queue's own URL."""
 
 
-def _operation(act: Act, *, is_on_queue: bool = True) -> Operation:
+def operation_of(act: Act, *, is_on_queue: bool = True) -> Operation:
     """Name, input and output stand in the function's signature."""
     hints = get_type_hints(act)
     output = hints["return"]
@@ -41,29 +41,29 @@ def _operation(act: Act, *, is_on_queue: bool = True) -> Operation:
 
 
 ALL: tuple[Operation, ...] = (
-    _operation(messages.send_message),
-    _operation(messages.receive_message),
-    _operation(messages.delete_message),
-    _operation(batches.send_message_batch),
-    _operation(batches.delete_message_batch),
-    _operation(batches.change_message_visibility_batch),
-    _operation(visibility.change_message_visibility),
-    _operation(queues.create_queue, is_on_queue=False),
-    _operation(queues.list_queues, is_on_queue=False),
-    _operation(queues.get_queue_url),
-    _operation(queues.get_queue_attributes),
-    _operation(queues.set_queue_attributes),
-    _operation(queues.list_dead_letter_source_queues),
-    _operation(queues.purge_queue),
-    _operation(queues.delete_queue),
-    _operation(tags.tag_queue),
-    _operation(tags.untag_queue),
-    _operation(tags.list_queue_tags),
-    _operation(permissions.add_permission),
-    _operation(permissions.remove_permission),
-    _operation(move_tasks.start_message_move_task),
-    _operation(move_tasks.cancel_message_move_task),
-    _operation(move_tasks.list_message_move_tasks),
+    operation_of(messages.send_message),
+    operation_of(messages.receive_message),
+    operation_of(messages.delete_message),
+    operation_of(batches.send_message_batch),
+    operation_of(batches.delete_message_batch),
+    operation_of(batches.change_message_visibility_batch),
+    operation_of(visibility.change_message_visibility),
+    operation_of(queues.create_queue, is_on_queue=False),
+    operation_of(queues.list_queues, is_on_queue=False),
+    operation_of(queues.get_queue_url),
+    operation_of(queues.get_queue_attributes),
+    operation_of(queues.set_queue_attributes),
+    operation_of(queues.list_dead_letter_source_queues),
+    operation_of(queues.purge_queue),
+    operation_of(queues.delete_queue),
+    operation_of(tags.tag_queue),
+    operation_of(tags.untag_queue),
+    operation_of(tags.list_queue_tags),
+    operation_of(permissions.add_permission),
+    operation_of(permissions.remove_permission),
+    operation_of(move_tasks.start_message_move_task),
+    operation_of(move_tasks.cancel_message_move_task),
+    operation_of(move_tasks.list_message_move_tasks),
 )
 BY_NAME = {operation.name: operation for operation in ALL}
 BY_TARGET = {(TARGET_PREFIX + operation.name).encode(): operation for operation in ALL}

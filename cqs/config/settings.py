@@ -110,6 +110,9 @@ class Behaviour:
     is_recreate_wait: bool = _setting(
         False, values.switch(), "Refuse to create a queue within 60 s of deleting its namesake, as AWS does."
     )
+    is_strict: bool = _setting(
+        False, values.switch(), "AWS's actions and nothing else: PeekMessages and the other extensions are unknown."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +144,21 @@ class Logging:
     )
     log_format: str = _setting(
         "auto", values.choice("auto", "json", "text"), "auto: text on a terminal, else one JSON object a line."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Monitoring:
+    """What it shows of itself"""
+
+    is_metrics: bool = _setting(
+        True, values.switch(), "Answer /metrics and /jmx, unsigned, to whoever reaches the port."
+    )
+    queue_series: int = _setting(
+        500, values.integer(0, 100_000), "Queues with metrics of their own; later ones count in _other."
+    )
+    queue_series_patterns: tuple[str, ...] = _setting(
+        (), values.name_patterns(), "Names of queues for which half of those places are kept."
     )
 
 
@@ -184,6 +202,7 @@ class Config:
     behaviour: Behaviour = field(default_factory=Behaviour)
     bounds: Bounds = field(default_factory=Bounds)
     logging: Logging = field(default_factory=Logging)
+    monitoring: Monitoring = field(default_factory=Monitoring)
     journaling: Journaling = field(default_factory=Journaling)
 
 

@@ -16,6 +16,7 @@ _SIZE_UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|)", re.IGNORECASE)
 _DURATION_UNITS = {"ms": 1, "s": 1_000, "": 1_000, "m": 60_000, "h": 3_600_000}
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+_NAME_PATTERN = re.compile(r"[A-Za-z0-9_.*?-]{1,80}")
 _ORIGIN = re.compile(r"https?://(\[[0-9a-f:]+\]|[A-Za-z0-9.-]+)(:\d{1,5}|:\*)?|null|\*")
 
 
@@ -114,23 +115,25 @@ def duration(low_ms: int, high_ms: int) -> Kind:
 
 def origins() -> Kind:
     """Web origins, as a TOML list or separated by commas."""
+    return _list(_ORIGIN, 'web origins such as "http://localhost:3000"')
 
+
+def name_patterns() -> Kind:
+    """Names of queues with `*` and `?`, as a TOML list or separated by commas."""
+    return _list(_NAME_PATTERN, 'names of queues such as "orders-*"')
+
+
+def _list(pattern: re.Pattern[str], expects: str) -> Kind:
     def read(given: object) -> tuple[str, ...]:
         parts = [part.strip() for part in given.split(",")] if isinstance(given, str) else given
         if not isinstance(parts, list):
             raise ValueError
         chosen = tuple(part for part in parts if part != "")
-        if not all(isinstance(part, str) and _ORIGIN.fullmatch(part) for part in chosen):
+        if not all(isinstance(part, str) and pattern.fullmatch(part) for part in chosen):
             raise ValueError
         return chosen
 
-    return Kind(
-        "list",
-        'web origins such as "http://localhost:3000", a list or separated by commas',
-        read,
-        _show_list,
-        is_list=True,
-    )
+    return Kind("list", f"{expects}, a list or separated by commas", read, _show_list, is_list=True)
 
 
 def base_url() -> Kind:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -24,8 +25,7 @@ async def measured() -> Bench:
     """A bench whose metrics hear what happens."""
     bench = await make_bench()
     witness = Witnesses(bench.witness, bench.engine.metrics.witness)
-    object.__setattr__(bench.engine, "witness", witness)
-    return bench
+    return replace(bench, engine=replace(bench.engine, witness=witness))
 
 
 def test_every_extension_has_a_permission() -> None:

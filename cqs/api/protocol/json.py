@@ -7,6 +7,7 @@ surrogates); clients hear two: SerializationException, and MissingParameter with
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import msgspec
 
@@ -37,11 +38,12 @@ class _ErrorBody(msgspec.Struct, frozen=True, gc=False):
 class JsonCodec:
     """`is_query_mode`: the client set x-amzn-query-mode and knows statuses other than 400."""
 
-    def __init__(self, *, is_query_mode: bool) -> None:
+    def __init__(self, *, is_query_mode: bool, by_target: Mapping[bytes, Operation] = BY_TARGET) -> None:
         self._is_query_mode = is_query_mode
+        self._by_target = by_target
 
     async def read(self, request: Request, head: Head) -> tuple[Operation, Shape]:
-        operation = BY_TARGET.get(head.get(b"x-amz-target", b""))
+        operation = self._by_target.get(head.get(b"x-amz-target", b""))
         if operation is None:
             raise UnknownOperation
         return operation, _read_input(operation, request)

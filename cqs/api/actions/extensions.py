@@ -1,0 +1,150 @@
+"""PeekMessages, GetMessage, ResendMessage, HealthCheck, GetNodeStatistics; ListQueues with only those that hold
+messages."""
+
+from __future__ import annotations
+
+from cqs import digests, ids
+from cqs.api.actions import parameters, queues
+from cqs.api.actions.message_attributes import attributes_of, wire_attributes
+from cqs.api.actions.messages import sequence_text, system_attributes
+from cqs.api.actions.node_statistics import node_statistics
+from cqs.api.context import Context
+from cqs.api.shapes.extensions import (
+    GetMessageRequest,
+    GetMessageResult,
+    GetNodeStatisticsRequest,
+    GetNodeStatisticsResult,
+    HealthCheckRequest,
+    HealthCheckResult,
+    ListQueuesExtendedRequest,
+    PeekedMessage,
+    PeekMessagesRequest,
+    PeekMessagesResult,
+    ResendMessageRequest,
+    ResendMessageResult,
+)
+from cqs.api.shapes.queues import ListQueuesResult
+from cqs.cache.interface import State
+from cqs.errors import InvalidParameterValue, MissingParameter
+from cqs.service import page_token, peek, resend, statistics
+from cqs.service.peek import Filter, Peeked
+
+_STATES = ", ".join(state.value for state in State)
+
+
+async def peek_messages(context: Context, request: PeekMessagesRequest) -> PeekMessagesResult:
+    """Raises as `cqs.service.peek.peek`."""
+    queue = context.queue(request.queue_url)
+    if request.attribute_value is not None and not request.attribute_name:
+        raise MissingParameter.named("AttributeName")
+    page = await peek.peek(
+        context.engine,
+        queue,
+        _state_of(request.state),
+        after=_after(request.next_token),
+        count_max=peek.COUNT_DEFAULT if request.max_results is None else request.max_results,
+        scan_max=peek.SCAN_DEFAULT if request.scan_limit is None else request.scan_limit,
+        wanted=Filter(
+            text=request.contains_text or None,
+            message_id=request.message_id or None,
+            group=request.message_group_id or None,
+            attribute=request.attribute_name or None,
+            attribute_value=request.attribute_value,
+        ),
+    )
+    return PeekMessagesResult(
+        messages=[_shown(one) for one in page.found],
+        scanned=page.scanned,
+        next_token="" if page.after is None else ids.text_of(page.after),
+    )
+
+
+async def get_message(context: Context, request: GetMessageRequest) -> GetMessageResult:
+    queue = context.queue(request.queue_url)
+    return GetMessageResult(message=_shown(await peek.find(context.engine, queue, request.message_id)))
+
+
+async def resend_message(context: Context, request: ResendMessageRequest) -> ResendMessageResult:
+    """Needs the right to send to the destination and, for `DeleteOriginal`, to delete from the queue."""
+    source = context.queue(request.queue_url)
+    target = context.queue(request.destination_queue_url) if request.destination_queue_url else source
+    context.access.authorize(context.caller, "SendMessage", target)
+    if request.delete_original:
+        context.access.authorize(context.caller, "DeleteMessage", source)
+    given = request.message_attributes
+    edits = resend.Edits(
+        body=request.message_body,
+        attributes=None if given is None else attributes_of(given),
+        delay_ms=parameters.delay_ms(request.delay_seconds),
+        group=request.message_group_id,
+        dedup_id=request.message_deduplication_id,
+    )
+    resent = await resend.resend(
+        context.engine,
+        source,
+        target,
+        request.message_id,
+        edits,
+        context.caller.sender_id,
+        is_original_deleted=request.delete_original,
+    )
+    return ResendMessageResult(
+        message_id=resent.sent.message_id,
+        md5_of_message_body=resent.sent.md5_of_body,
+        sequence_number=sequence_text(resent.sent.sequence),
+        original_deleted=resent.is_original_deleted,
+    )
+
+
+async def health_check(context: Context, request: HealthCheckRequest) -> HealthCheckResult:
+    """503 when a part of the server does not answer."""
+    await statistics.check_health(context.engine)
+    return HealthCheckResult(status="ok", version=context.engine.metrics.build.version)
+
+
+async def get_node_statistics(context: Context, request: GetNodeStatisticsRequest) -> GetNodeStatisticsResult:
+    """Of this node, or of one queue as this node sees it."""
+    return await node_statistics(context, request)
+
+
+async def list_queues(context: Context, request: ListQueuesExtendedRequest) -> ListQueuesResult:
+    """As AWS's; `ContainingMessagesOnly` leaves out empty queues."""
+    if not request.containing_messages_only:
+        return await queues.list_queues(context, request)
+    limit = parameters.page_limit(request.max_results)
+    after = page_token.read(request.next_token or "")
+    prefix = request.queue_name_prefix or ""
+    found, is_more = await peek.with_messages(context.engine, context.caller.account, prefix, after, limit)
+    token = page_token.write(found[-1].name) if is_more else ""
+    return ListQueuesResult(queue_urls=[context.url_of(queue) for queue in found], next_token=token)
+
+
+def _state_of(name: str) -> State:
+    try:
+        return State(name)
+    except ValueError as error:
+        raise InvalidParameterValue.of(name[:100], "State", f"Must be one of {_STATES}.") from error
+
+
+def _after(token: str | None) -> int | None:
+    if not token:
+        return None
+    address = ids.parse(token)
+    if address is None:
+        raise InvalidParameterValue.of(token[:100], "NextToken", "It is not a token of this service.")
+    return address
+
+
+def _shown(peeked: Peeked) -> PeekedMessage:
+    message = peeked.message
+    return PeekedMessage(
+        message_id=message.message_id,
+        address=ids.text_of(message.address),
+        state=peeked.state.value,
+        visible_at=peeked.visible_ms,
+        md5_of_body=digests.of_body(message),
+        body=message.body,
+        size=message.size,
+        attributes=system_attributes(message, peeked.receive_count, peeked.first_receive_ms),
+        message_attributes=wire_attributes(message.attributes),
+    )
