@@ -171,6 +171,7 @@ _KEY_MATERIAL = {
     "cqs.store.cassandra",
     "cqs.service.seal",
     "cqs.service.accounts",
+    "admin.session",
 }
 """Make keys and tokens, which must come from the system's generator and from no seeded one."""
 
