@@ -9,11 +9,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-from cqs.message import Attribute
+from cqs.message import Attribute, Message
 
 
-def of_body(body: str) -> str:
-    return hashlib.md5(body.encode(), usedforsecurity=False).hexdigest()
+def raw_of_body(body: str) -> bytes:
+    """The 16 bytes of the body's digest."""
+    return hashlib.md5(body.encode(), usedforsecurity=False).digest()
+
+
+def of_body(message: Message) -> str:
+    """Hex digest of a message's body."""
+    return (message.md5 or raw_of_body(message.body)).hex()
 
 
 def of_attributes(attributes: Iterable[Attribute]) -> str:

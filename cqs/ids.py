@@ -55,7 +55,7 @@ def row_of(address: int) -> int:
 def text_of(address: int) -> str:
     """The address as a lower-case UUIDv8; order of texts = order of addresses."""
     number = address >> 74 << 80 | (address >> 62 & 0xFFF) << 64 | address & _LOW_MASK | _UUID_MARKS
-    text = f"{number:032x}"
+    text = number.to_bytes(16, "big").hex()
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 

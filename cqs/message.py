@@ -55,6 +55,8 @@ class Message(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Order in a FIFO queue; 0 on a standard one."""
     moved_id: str | None = None
     """The message id kept through a move to a dead-letter queue; None = the address is the id."""
+    md5: bytes = b""
+    """Digest of the body, when whoever made this message had it at hand: see `cqs.digests.of`."""
     source_arn: str | None = None
     """DeadLetterQueueSourceArn: the queue this one came from."""
 

@@ -1,7 +1,7 @@
 """Receipt handles: the fence of a lease, opaque to clients and authenticated.
 
     ┌─────────────┬───────────────┬────────────────────┬───────────────────┬──────────┐
-    │ address 16  │ queue uid 6   │ receive number 7   │ received (ms) 6   │ MAC 10   │   45 bytes, base64url
+    │ address 16  │ queue uid 6   │ receive number 7   │ received (ms) 6   │ MAC 10   │   45 bytes, base64
     └─────────────┴───────────────┴────────────────────┴───────────────────┴──────────┘
 
 The receive number is new at every receive and never repeats within a shard, so the cache can tell the living lease
@@ -11,10 +11,9 @@ cluster or a flipped bit unusable; it is not secret, only unforgeable.
 
 from __future__ import annotations
 
-import binascii
 import hashlib
 import hmac
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error, a2b_base64, b2a_base64
 from typing import NamedTuple
 
 _MAC_BYTES = 10
@@ -25,8 +24,8 @@ TEXT_LENGTH = _BYTES // 3 * 4
 
 
 def first_receive_number(now_ms: int) -> int:
-    """Where receive numbers begin that are given out from now on: seconds since 2020, shifted. Fits 53 bits, so that Lua
-    can count it, and is above every number begun earlier, as long as fewer than 2,000,000 a second are given out."""
+    """Where receive numbers begin that are given out from now on: seconds since 2020, shifted. Fits 53 bits, so that
+    Lua can count it, and is above every number begun earlier, unless over 2,000,000 a second were given out."""
     return max(0, now_ms - _NUMBERS_START_MS) // 1_000 << _NUMBERS_SHIFT
 
 
@@ -43,21 +42,21 @@ class Receipts:
     """Writes and reads handles with the cluster's key (16 to 64 bytes)."""
 
     def __init__(self, key: bytes) -> None:
-        self._key = key
+        self._keyed = hashlib.blake2b(key=key, digest_size=_MAC_BYTES)
 
     def write(self, receipt: Receipt) -> str:
         plain = (
             receipt.address << 152 | receipt.queue_uid << 104 | receipt.receive_number << 48 | receipt.received_ms
         ).to_bytes(_BYTES - _MAC_BYTES, "big")
-        return urlsafe_b64encode(plain + self._mac(plain)).decode()
+        return b2a_base64(plain + self._mac(plain), newline=False).decode()
 
     def read(self, handle: str, queue_uid: int) -> Receipt | None:
         """What the handle says, or None when this cluster did not write it for this queue."""
         if len(handle) != TEXT_LENGTH or not handle.isascii():
             return None
         try:
-            raw = urlsafe_b64decode(handle)
-        except (binascii.Error, ValueError):
+            raw = a2b_base64(handle, strict_mode=True)
+        except (Error, ValueError):
             return None
         if len(raw) != _BYTES:
             return None
@@ -71,4 +70,6 @@ class Receipts:
         return receipt if receipt.queue_uid == queue_uid else None
 
     def _mac(self, plain: bytes) -> bytes:
-        return hashlib.blake2b(plain, key=self._key, digest_size=_MAC_BYTES).digest()
+        mac = self._keyed.copy()
+        mac.update(plain)
+        return mac.digest()

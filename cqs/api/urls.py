@@ -7,11 +7,13 @@ http://anything:1/123456789012/orders      read: the last two parts of the path;
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import unquote
 
 from cqs.api.request import Head
 from cqs.queue import Queue, QueueName
 
+NAMES_KEPT_MAX = 4_096
 _QUEUE_PATH = re.compile(r"/([0-9]{12})/([^/?#]{1,240})/?(?:[?#].*)?", re.DOTALL)
 _URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//[^/?#]*(?=/)")
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,253}(?::[0-9]{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](?::[0-9]{1,5})?")
@@ -20,6 +22,7 @@ _USUAL_PORTS = {"http": "80", "https": "443"}
 _FALLBACK_HOST = "localhost"
 
 
+@lru_cache(maxsize=NAMES_KEPT_MAX)
 def name_of_url(url: str) -> QueueName | None:
     """Which queue a queue URL, or only its path, names; None when it names none."""
     path = url if url.startswith("/") and not url.startswith("//") else url[_url_end(url) :]

@@ -156,6 +156,7 @@ def _message(engine: Engine, queue: Queue, draft: Draft, sender_id: str, now_ms:
     return Message(
         address=engine.addresses.next(engine.store.rows),
         body=draft.body,
+        md5=digests.raw_of_body(draft.body),
         sent_ms=now_ms,
         visible_ms=now_ms + delay_ms if delay_ms else 0,
         sender_id=sender_id,
@@ -169,7 +170,7 @@ def _message(engine: Engine, queue: Queue, draft: Draft, sender_id: str, now_ms:
 def _answer(message: Message, address: int, sequence: int) -> Sent:
     return Sent(
         text_of(address),
-        digests.of_body(message.body),
+        message.md5.hex(),
         digests.of_attributes(message.attributes) if message.attributes else "",
         _md5_of_trace(message.trace_header) if message.trace_header else "",
         sequence,

@@ -10,7 +10,7 @@ from cqs.api.request import Request
 from tests.protocol.world import ANSWER_S_MAX, Door
 
 _DATE = re.compile(rb"Date: [^\r]*")
-_HANDLE = re.compile(rb"([A-Za-z0-9_-]{46})[A-Za-z0-9_-]{14}")
+_HANDLE = re.compile(rb"([A-Za-z0-9+/]{46})[A-Za-z0-9+/]{14}")
 """A receipt handle; its end depends on a world's secret."""
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 PROBE = b"POST / HTTP/1.1\r\nHost: a\r\nX-Amz-Target: AmazonSQS.ListQueues\r\nContent-Length: 2\r\n\r\n{}"

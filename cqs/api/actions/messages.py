@@ -112,7 +112,7 @@ def _message(delivery: Delivery, wanted_system: frozenset[str], wanted: Wanted |
     return Message(
         message_id=message.message_id,
         receipt_handle=delivery.handle,
-        md5_of_body=digests.of_body(message.body),
+        md5_of_body=digests.of_body(message),
         body=message.body,
         attributes=_wanted_attributes(delivery, wanted_system) if wanted_system else {},
         md5_of_message_attributes=digests.of_attributes(chosen) if chosen else "",

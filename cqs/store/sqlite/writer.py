@@ -24,6 +24,7 @@ from cqs.store.interface import Lease, Move
 from cqs.store.sqlite import sql
 from cqs.store.sqlite.failures import is_full, told
 from cqs.store.sqlite.jobs import Append, Checkpoint, Job, Trim
+from cqs.store.sqlite.leased import LeasedIds
 from cqs.store.sqlite.plan import Plan, Result
 from cqs.store.tombstones import Tombstones
 
@@ -46,6 +47,7 @@ class Writer:
         self._db = connection
         self._file = file
         self._tombstones = Tombstones()
+        self._leased = LeasedIds(connection)
         self._gone: list[int] = []
         self._is_at_commit = False
         self.wal_pages = 0
@@ -102,6 +104,7 @@ class Writer:
             self._is_at_commit = True
             self._db.execute("COMMIT")
         self._tombstones.add(self._gone)
+        self._leased.discard(map(ids.key_of, self._gone))
         self.wal_pages += plan.wal_pages
 
     def _insert_messages(self, plan: Plan) -> None:
@@ -129,8 +132,10 @@ class Writer:
         for tail, keys in by_tail.items():
             for _ in sql.over_ids(self._db, "DELETE FROM messages WHERE tail = ? AND id IN", keys, first=(tail,)):
                 pass
-            for _ in sql.over_ids(self._db, "DELETE FROM leases WHERE id IN", keys):
-                pass
+            leased = self._leased.among(keys)
+            if leased:
+                for _ in sql.over_ids(self._db, "DELETE FROM leases WHERE id IN", leased):
+                    pass
 
     def _lease(self, leases: Sequence[Lease]) -> None:
         living = [
@@ -138,6 +143,7 @@ class Writer:
             for one in leases
             if one.address not in self._tombstones
         ]
+        self._leased.add(row[0] for row in living)
         for _ in sql.insert(self._db, _INSERT_LEASES, living, _NEWER_LEASE_WINS):
             pass
 
