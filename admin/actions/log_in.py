@@ -1,0 +1,51 @@
+"""Logging in: the tries are counted, the session is a new one, the password is seen by nobody."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from admin.action_log import Line
+from admin.answers import redirect, set_cookie
+from admin.formats import duration
+from admin.forms import Form
+from admin.session import AGE_MS_MAX, COOKIE
+from admin.views import login
+from admin.visit import Visit
+
+_WRONG = "The user or the password is wrong."
+_NAME_MAX = 100
+
+
+async def act(visit: Visit, form: Form) -> web.StreamResponse:
+    """The page that was asked for, with a new session; or the form again, 401 or (locked) 429."""
+    console, address = visit.console, visit.request.remote or ""
+    name, goal = form.word("user")[:_NAME_MAX], login.goal_of(visit, form.text("next"))
+    wait_ms = console.throttle.begin(name, address)
+    if wait_ms:
+        await _log(visit, name, "locked after too many tries")
+        response = login.form(visit, next_path=goal, user=name, error=_locked(wait_ms), status=429)
+        response.headers["Retry-After"] = str(-(-wait_ms // 1_000))
+        return response
+    user = await console.accounts.user_with_password(name, form.text("password"))
+    if user is None:
+        await _log(visit, name, "wrong user or password")
+        return login.form(visit, next_path=goal, user=name, error=_WRONG, status=401)
+    console.throttle.forgive(name, address)
+    console.sessions.end(visit.session)
+    present = next(one for one in (await console.accounts.identities()).users if one.name == user.name)
+    response = redirect(goal)
+    session = console.sessions.begin(present)
+    set_cookie(visit, response, COOKIE, console.sessions.write(session), AGE_MS_MAX // 1_000)
+    await _log(visit, user.name, "", present.role.value)
+    return response
+
+
+def _locked(wait_ms: int) -> str:
+    return f"Too many tries. Please wait {duration(-(-wait_ms // 1_000) * 1_000)}."
+
+
+async def _log(visit: Visit, name: str, error: str, role: str = "") -> None:
+    address = visit.request.remote or ""
+    await visit.console.actions.add(
+        Line(at_ms=visit.now_ms, who=name or "?", role=role, address=address, action="LogIn", error=error)
+    )

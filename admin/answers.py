@@ -1,0 +1,147 @@
+"""Answers that are no page of their own: files, redirects with a message, errors in words, cookies."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+
+from admin.action_log import Line
+from admin.console import CONSOLE
+from admin.forms import Form
+from admin.gate import admit
+from admin.session import AGE_MS_MAX, COOKIE, FLASH_COOKIE, Flash
+from admin.visit import Done, Visit
+from cqs.errors import AccessDenied, CqsError
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+FLASH_S_MAX = 60
+_YEAR = "public, max-age=31536000, immutable"
+_WORDS = {404: "There is no such page.", 405: "Nothing is done this way."}
+
+
+async def static(request: web.Request) -> web.StreamResponse:
+    """A script, style or picture. Open to anybody who may see the login page."""
+    asset = request.app[CONSOLE].assets.get(request.match_info["name"])
+    if asset is None:
+        raise web.HTTPNotFound
+    is_packed = "gzip" in request.headers.get("Accept-Encoding", "")
+    response = web.Response(body=asset.packed if is_packed else asset.plain)
+    response.headers["Content-Type"] = asset.content_type
+    response.headers["Cache-Control"] = _YEAR if request.query_string == asset.digest else "no-cache"
+    response.headers["Vary"] = "Accept-Encoding"
+    if is_packed:
+        response.headers["Content-Encoding"] = "gzip"
+    return response
+
+
+def redirect(path: str) -> web.Response:
+    """After a POST: go and GET that."""
+    return web.Response(status=303, headers={"Location": path})
+
+
+def to_login(visit: Visit) -> web.StreamResponse:
+    """The login page, which leads back here. A link on another site brings no cookie with it (SameSite=Strict), so such
+    a visit is repeated once from here, where it does."""
+    request = visit.request
+    if visit.is_refresh:
+        return web.Response(status=401, headers={"HX-Refresh": "true"})
+    if request.headers.get("Sec-Fetch-Site") == "cross-site" and request.method == "GET":
+        return visit.page("again.html", address=visit.here())
+    goal = visit.here() if request.method == "GET" else ""
+    return redirect(visit.links.to("/login", next=goal if goal != visit.links.to("/") else ""))
+
+
+def expired(visit: Visit) -> web.StreamResponse:
+    """The form's token is not this session's: nothing was done."""
+    if not visit.is_logged_in:
+        return to_login(visit)
+    text = "This page was out of date, so nothing was done. It is fresh now: please do it again."
+    return visit.page("error.html", status=403, title="Out of date", text=text)
+
+
+def go_on(visit: Visit, done: Done) -> web.Response:
+    """To the page after the action, which tells what was done."""
+    return _flashing(visit, redirect(done.path), Flash(done.text))
+
+
+def back(visit: Visit, form: Form, text: str) -> web.Response:
+    """To the page where the form was, which tells why nothing was done."""
+    return _flashing(visit, redirect(origin_of(visit, form)), Flash(text, is_error=True))
+
+
+def origin_of(visit: Visit, form: Form) -> str:
+    """The page that a form says it stands on, when that is one of ours."""
+    wanted = form.text("back")
+    return wanted if visit.links.is_ours(wanted) else visit.links.to("/")
+
+
+async def log(visit: Visit, action: str, *, target: str = "", detail: str = "", error: str = "") -> None:
+    """Into the log of changes."""
+    await visit.console.actions.add(
+        Line(
+            at_ms=visit.now_ms,
+            who=visit.viewer.name,
+            role=visit.viewer.role.value,
+            address=visit.request.remote or "",
+            action=action,
+            target=target,
+            detail=detail,
+            error=error,
+        )
+    )
+
+
+def with_cookies(visit: Visit, response: web.StreamResponse) -> web.StreamResponse:
+    """The session's cookie, when it is new or was not seen for a while; and a shown message is gone."""
+    if response.prepared:
+        return response
+    sessions = visit.console.sessions
+    cookies = response.cookies
+    if COOKIE not in cookies and not visit.is_refresh:
+        touched = sessions.touched(visit.session)
+        if touched is not visit.session or sessions.read(visit.request.cookies.get(COOKIE, "")) != visit.session:
+            set_cookie(visit, response, COOKIE, sessions.write(touched), AGE_MS_MAX // 1_000)
+    is_shown = visit.flash is not None and response.status != 303 and not visit.is_refresh
+    if FLASH_COOKIE not in cookies and is_shown:
+        set_cookie(visit, response, FLASH_COOKIE, "", 0)
+    return response
+
+
+def set_cookie(visit: Visit, response: web.StreamResponse, name: str, value: str, age_s: int) -> None:
+    """Never readable by scripts, never sent from other sites."""
+    path = visit.links.base
+    response.set_cookie(name, value, max_age=age_s, path=path, httponly=True, samesite="Strict", secure=visit.is_secure)
+
+
+async def http_error(request: web.Request, error: web.HTTPException) -> web.StreamResponse:
+    """aiohttp's own answers, in our frame."""
+    if error.status < 400:
+        return redirect_of(error)
+    return await failure(request, CqsError(_WORDS.get(error.status, error.reason)), error.status)
+
+
+def redirect_of(error: web.HTTPException) -> web.Response:
+    return web.Response(status=error.status, headers={"Location": error.headers.get("Location", "/")})
+
+
+async def failure(request: web.Request, error: CqsError, status: int) -> web.StreamResponse:
+    """The error as a page; bare, when it is not even known who asks."""
+    try:
+        visit = await admit(request.app[CONSOLE], request)
+    except CqsError as refused:
+        bare = request.app[CONSOLE].templates.page("bare.html", {"text": str(refused)})
+        status = 403 if isinstance(refused, AccessDenied) else 503
+        return web.Response(text=bare, status=status, content_type="text/html", charset="utf-8")
+    if not visit.is_logged_in and status != 403:
+        return with_cookies(visit, to_login(visit))
+    if not visit.is_logged_in:
+        bare = request.app[CONSOLE].templates.page("bare.html", {"text": str(error)})
+        return web.Response(text=bare, status=status, content_type="text/html", charset="utf-8")
+    title = {403: "Not allowed", 404: "Not found", 503: "Not available now"}.get(status, "This went wrong")
+    return with_cookies(visit, visit.page("error.html", status=status, title=title, text=str(error)))
+
+
+def _flashing(visit: Visit, response: web.Response, flash: Flash) -> web.Response:
+    set_cookie(visit, response, FLASH_COOKIE, visit.console.sessions.write_flash(flash), FLASH_S_MAX)
+    return response

@@ -1,0 +1,128 @@
+"""The console as an aiohttp application, which the server mounts at /ADMIN.
+
+    request ─► Host and password (gate) ─► logged in? ─► role ─► page
+                                                         └► POST: Origin, token, form ─► action ─► log ─► 303 back
+                every answer: security headers, no store, cookies
+
+Nothing changes by GET; nothing is served that is not in the table of routes. An error becomes a page with the same
+frame, in words, and never shows a stack.
+"""
+
+from __future__ import annotations
+
+import structlog
+from aiohttp import web
+
+from admin import answers, headers
+from admin.console import CONSOLE, Console
+from admin.csrf import FIELD, HEADER, check_origin
+from admin.forms import BadInput, Form, TooLarge, read_form
+from admin.gate import admit
+from admin.links import PREFIX
+from admin.route import Action, Page
+from admin.routes import ROUTES
+from admin.visit import Done, Visit
+from cqs.errors import AccessDenied, CqsError, OutcomeUnknown, QueueDoesNotExist, ServiceUnavailable, StoreUnavailable
+
+_log = structlog.get_logger("cqs.console")
+_AWAY = (StoreUnavailable, OutcomeUnknown, ServiceUnavailable)
+
+
+def make_application(console: Console) -> web.Application:
+    """All of the console; it wants paths that start with /ADMIN."""
+    application = web.Application(middlewares=[_frame], client_max_size=1)
+    application[CONSOLE] = console
+    application.router.add_get(PREFIX, _to_root)
+    application.router.add_get(PREFIX + "/static/{name:.+}", answers.static)
+    for route in ROUTES:
+        if isinstance(route, Page):
+            application.router.add_get(PREFIX + route.path, _page_handler(route))
+        else:
+            application.router.add_post(PREFIX + route.path, _action_handler(route))
+    return application
+
+
+async def _to_root(request: web.Request) -> web.StreamResponse:
+    raise web.HTTPPermanentRedirect(PREFIX + "/")
+
+
+@web.middleware
+async def _frame(request: web.Request, handler: answers.Handler) -> web.StreamResponse:
+    """What holds for every answer."""
+    try:
+        response = await handler(request)
+    except web.HTTPException as error:
+        response = await answers.http_error(request, error)
+    except CqsError as error:
+        response = await answers.failure(request, error, _status_of(error))
+    except Exception:
+        _log.exception("console_failed", path=request.path[:200])
+        response = await answers.failure(request, CqsError("Something is wrong in the console itself."), 500)
+    headers.secure(response)
+    return response
+
+
+def _status_of(error: CqsError) -> int:
+    if isinstance(error, QueueDoesNotExist):
+        return 404
+    if isinstance(error, TooLarge):
+        return 413
+    if isinstance(error, AccessDenied):
+        return 403
+    return 503 if isinstance(error, _AWAY) else 400
+
+
+def _page_handler(route: Page) -> answers.Handler:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        visit = await admit(request.app[CONSOLE], request)
+        refused = _refused(visit, route.permission)
+        response = refused if refused is not None else await route.show(visit)
+        return answers.with_cookies(visit, response)
+
+    return handle
+
+
+def _action_handler(route: Action) -> answers.Handler:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        check_origin(request)
+        visit = await admit(request.app[CONSOLE], request)
+        form = await read_form(request, route.bytes_max)
+        token = form.text(FIELD) or request.headers.get(HEADER, "")
+        if not visit.console.sessions.is_token_of(visit.session, token):
+            return answers.with_cookies(visit, answers.expired(visit))
+        refused = _refused(visit, route.needs)
+        response = refused if refused is not None else await _do(visit, route, form)
+        return answers.with_cookies(visit, response)
+
+    return handle
+
+
+def _refused(visit: Visit, permission: str | None) -> web.StreamResponse | None:
+    """Why not: the login page for nobody, AccessDenied (raised) for somebody who may not."""
+    if permission is None:
+        return None
+    if not visit.is_logged_in:
+        return answers.to_login(visit)
+    visit.viewer.check(permission)
+    return None
+
+
+async def _do(visit: Visit, route: Action, form: Form) -> web.StreamResponse:
+    try:
+        outcome = await route.act(visit, form)
+    except CqsError as error:
+        if route.is_logged and not isinstance(error, BadInput):
+            await answers.log(visit, route.name, error=str(error), target=_target_of(visit))
+        if route.retry is not None:
+            return await route.retry(visit, form, error)
+        return answers.back(visit, form, str(error))
+    if not isinstance(outcome, Done):
+        return outcome
+    if route.is_logged:
+        await answers.log(visit, route.name, target=outcome.target or _target_of(visit), detail=outcome.detail)
+    return answers.go_on(visit, outcome)
+
+
+def _target_of(visit: Visit) -> str:
+    account, name = visit.parts.get("account", ""), visit.parts.get("queue", "")
+    return f"{account}/{name}" if name else visit.parts.get("user", "")

@@ -1,0 +1,66 @@
+"""The parts of the console, in one value: what each page works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aiohttp import web
+
+from admin.action_log import ActionLog
+from admin.assets import Assets
+from admin.rendering import Templates
+from admin.session import Sessions
+from admin.throttle import Throttle
+from cqs.service.accounts import Accounts
+from cqs.service.engine import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the pages tell of the server. `mode` is open, signed or enforced; `data` the data folder, "" for memory."""
+
+    version: str = ""
+    mode: str = "open"
+    home: str = "000000000000"
+    """The server's own account."""
+    data: str = ""
+    reports: Path | None = None
+    """Folder of audit reports."""
+    public_url: str = ""
+    is_forwarded_trusted: bool = True
+    backends: str = ""
+
+    @property
+    def is_enforced(self) -> bool:
+        return self.mode == "enforced"
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """All belong to one event loop."""
+
+    engine: Engine
+    accounts: Accounts
+    about: About
+    sessions: Sessions
+    throttle: Throttle
+    actions: ActionLog
+    assets: Assets = field(default_factory=Assets)
+    templates: Templates = field(default_factory=Templates)
+
+
+CONSOLE = web.AppKey("console", Console)
+
+
+def make_console(engine: Engine, accounts: Accounts, secret: bytes, about: About) -> Console:
+    """`secret` is the cluster's, so that every node reads every cookie."""
+    folder = Path(about.data) / "console" if about.data else None
+    return Console(
+        engine=engine,
+        accounts=accounts,
+        about=about,
+        sessions=Sessions(secret, engine.clock),
+        throttle=Throttle(engine.clock),
+        actions=ActionLog(folder),
+    )

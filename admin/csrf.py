@@ -1,0 +1,65 @@
+"""Nothing changes unless the change was asked for on a page of this console.
+
+Three independent fences: the session cookie is SameSite=Strict; every unsafe request must come from this very host, by
+Origin (else Sec-Fetch-Site, else Referer); and it must carry the session's token, in the form or, for scripts of the
+page, in a header. While there is no password the Host must be this machine by name, so that no foreign name that was
+bound anew to 127.0.0.1 gets in.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from cqs.errors import AccessDenied
+
+FIELD, HEADER = "csrf", "X-CSRF-Token"
+SAFE_METHODS = frozenset({"GET", "HEAD"})
+_FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
+
+
+def check_origin(request: web.BaseRequest) -> None:
+    """Raises AccessDenied unless a page of this host made the request."""
+    host = request.headers.get("Host", "").lower()
+    origin = request.headers.get("Origin")
+    site = request.headers.get("Sec-Fetch-Site")
+    if origin is not None:
+        is_ours = _host_of(origin) == host
+    elif site is not None:
+        is_ours = site == "same-origin"
+    else:
+        is_ours = _host_of(request.headers.get("Referer", "")) == host
+    if not is_ours or not host or (site is not None and site not in ("same-origin", "none")):
+        raise AccessDenied("This request was not made by a page of this console.")
+
+
+def is_from_this_machine(request: web.BaseRequest) -> bool:
+    """Over loopback, through no proxy that says so, and to a name of this machine."""
+    if any(name in request.headers for name in _FORWARDED):
+        return False
+    return _is_loopback(request.remote or "") and _is_local_name(request.headers.get("Host", ""))
+
+
+def _host_of(url: str) -> str | None:
+    """The host and port of an http or https URL; None for anything else, "null" too."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    return parts.netloc.lower() if parts.scheme in ("http", "https") and parts.netloc else None
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
+    return (mapped or parsed).is_loopback
+
+
+def _is_local_name(host: str) -> bool:
+    name = host.lower().rpartition("]")[0].removeprefix("[") if host.startswith("[") else host.lower().partition(":")[0]
+    return name == "localhost" or name.endswith(".localhost") or _is_loopback(name)

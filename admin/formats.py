@@ -1,0 +1,134 @@
+"""How numbers, sizes, times and texts are shown: the filters of the templates. Pure."""
+
+from __future__ import annotations
+
+import unicodedata
+from datetime import UTC, datetime
+from math import isfinite
+
+_STEPS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
+_SIZES = ("B", "kB", "MB", "GB", "TB")
+_BIG = ((1_000_000_000, "G"), (1_000_000, "M"), (10_000, "k"))
+NOTHING = "\u2013"
+_INVISIBLE = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
+
+
+def number(value: float | None) -> str:
+    """12,345; a fraction only below ten."""
+    if value is None or not isfinite(value):
+        return NOTHING
+    return f"{value:,.0f}" if value == int(value) or abs(value) >= 10 else f"{value:,.1f}"
+
+
+def short_number(value: float | None) -> str:
+    """1.2M: at most five characters, for tight columns; the full number belongs into a title."""
+    if value is None or not isfinite(value):
+        return NOTHING
+    for size, unit in _BIG:
+        if abs(value) >= size:
+            step = 1_000 if unit == "k" else size
+            shown = value / step
+            return f"{shown:.0f}{unit}" if shown >= 100 else f"{shown:.1f}{unit}"
+    return number(value)
+
+
+def rate(per_s: float | None) -> str:
+    """Events a second."""
+    if per_s is None or not isfinite(per_s):
+        return NOTHING
+    if per_s == 0:
+        return "0"
+    return f"{per_s:.2f}" if per_s < 1 else f"{per_s:.1f}" if per_s < 100 else short_number(round(per_s))
+
+
+def duration(ms: float | None) -> str:
+    """The two largest units: "2 h 5 min", "45 s", "300 ms"."""
+    if ms is None:
+        return NOTHING
+    left = int(abs(ms))
+    if left < 1_000:
+        return f"{left} ms"
+    parts: list[str] = []
+    for size, unit in _STEPS:
+        count, rest = divmod(left, size)
+        if count or parts:
+            if count:
+                parts.append(f"{count} {unit}")
+            left = rest
+            if len(parts) == 2 or not count:
+                break
+    return " ".join(parts)
+
+
+def size(count: float | None) -> str:
+    """Bytes, in steps of 1,024."""
+    if count is None:
+        return NOTHING
+    shown, place = float(count), 0
+    while shown >= 1_024 and place < len(_SIZES) - 1:
+        shown, place = shown / 1_024, place + 1
+    return f"{shown:.0f} {_SIZES[place]}" if place == 0 or shown >= 100 else f"{shown:.1f} {_SIZES[place]}"
+
+
+def iso(ms: int | None) -> str:
+    """2026-01-31T12:00:00.000Z; "" for none or what no calendar has."""
+    if not ms:
+        return ""
+    try:
+        moment = datetime.fromtimestamp(ms / 1_000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return ""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1_000:03}Z"
+
+
+def clock(ms: int | None) -> str:
+    """2026-01-31 12:00:00, in UTC."""
+    return iso(ms)[:19].replace("T", " ") or NOTHING
+
+
+def ago(ms: int | None, now_ms: int) -> str:
+    """How long before or after now."""
+    if not ms:
+        return NOTHING
+    difference = now_ms - ms
+    if abs(difference) < 1_000:
+        return "now"
+    return f"{duration(difference)} ago" if difference > 0 else f"in {duration(difference)}"
+
+
+def percent(share: float | None) -> str:
+    """99.9 %"""
+    if share is None or not isfinite(share):
+        return NOTHING
+    return f"{share * 100:.1f} %" if share not in (0.0, 1.0) else f"{share * 100:.0f} %"
+
+
+def visible(text: str) -> str:
+    """The text with what nobody can see made visible, so that no text looks like another: control characters, marks of
+    direction, private and unpaired ones become ⟨U+202E⟩. Line ends and tabs stay."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        f"⟨U+{ord(one):04X}⟩" if unicodedata.category(one) in _INVISIBLE and one not in "\n\r\t" else one
+        for one in text
+    )
+
+
+def cut(text: str, length: int) -> str:
+    """At most so many characters."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+FILTERS = {
+    "number": number,
+    "short_number": short_number,
+    "rate": rate,
+    "duration": duration,
+    "size": size,
+    "iso": iso,
+    "clock": clock,
+    "ago": ago,
+    "percent": percent,
+    "visible": visible,
+    "cut": cut,
+}

@@ -1,0 +1,94 @@
+"""What a page's form says, read within bounds: UTF-8, so many bytes, so many fields. Hostile until read.
+
+A value that does not fit is a `BadInput`, which names the field in the words of the page; the page shows it beside the
+form, with everything that was typed still in it.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl
+
+from aiohttp import web
+
+from cqs.errors import CqsError
+
+FIELDS_MAX = 2_500
+SMALL_BYTES_MAX = 256_000
+_DIGITS_MAX = 15
+
+
+class BadInput(CqsError):
+    """A form's value can't be used. The text says which and why."""
+
+
+class TooLarge(CqsError):
+    """The form has more bytes or fields than this page takes."""
+
+
+class Form:
+    """Fields of a form, in order; a name may come several times."""
+
+    def __init__(self, pairs: list[tuple[str, str]]) -> None:
+        self._pairs = pairs
+        self._last = dict(pairs)
+
+    def text(self, name: str, default: str = "") -> str:
+        """As typed, line ends as "\\n" alone (browsers send both characters)."""
+        return self._last.get(name, default).replace("\r\n", "\n")
+
+    def word(self, name: str, default: str = "") -> str:
+        """Without spaces around it."""
+        return self.text(name, default).strip()
+
+    def all(self, name: str) -> list[str]:
+        return [value for key, value in self._pairs if key == name]
+
+    def has(self, name: str) -> bool:
+        return name in self._last
+
+    def is_on(self, name: str) -> bool:
+        """A ticked box."""
+        return self._last.get(name, "") not in ("", "0", "false", "off")
+
+    def number(self, name: str, label: str, low: int, high: int, default: int | None = None) -> int:
+        """A whole number in a range. Raises BadInput."""
+        text = self.word(name)
+        if not text and default is not None:
+            return default
+        digits = text.replace(",", "").replace(" ", "")
+        if not (digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS_MAX and low <= int(digits) <= high):
+            raise BadInput(f"{label}: a whole number from {low:,} to {high:,} is needed.")
+        return int(digits)
+
+    def chosen(self, name: str, label: str, choices: tuple[str, ...], default: str = "") -> str:
+        """One of the choices. Raises BadInput."""
+        text = self.word(name, default)
+        if text not in choices:
+            raise BadInput(f"{label}: it must be one of {', '.join(choices)}.")
+        return text
+
+
+async def read_form(request: web.BaseRequest, bytes_max: int = SMALL_BYTES_MAX) -> Form:
+    """The body of a form. Raises TooLarge, BadInput."""
+    if request.content_type != "application/x-www-form-urlencoded":
+        raise BadInput("A form is needed.")
+    if (request.content_length or 0) > bytes_max:
+        raise TooLarge(f"This form takes at most {bytes_max:,} bytes.")
+    parts: list[bytes] = []
+    length = 0
+    async for chunk in request.content.iter_chunked(65_536):
+        length += len(chunk)
+        if length > bytes_max:
+            raise TooLarge(f"This form takes at most {bytes_max:,} bytes.")
+        parts.append(chunk)
+    return parse_form(b"".join(parts))
+
+
+def parse_form(body: bytes) -> Form:
+    """Raises TooLarge for too many fields, BadInput for what is no UTF-8."""
+    if body.count(b"&") >= FIELDS_MAX:
+        raise TooLarge(f"A form has at most {FIELDS_MAX:,} fields.")
+    try:
+        return Form(parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict"))
+    except (UnicodeDecodeError, ValueError) as error:
+        raise BadInput("The form is not in UTF-8.") from error

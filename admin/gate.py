@@ -1,0 +1,62 @@
+"""Who gets in, before any page is looked for.
+
+is there a password?
+  no    from this machine, by a name of it, through no proxy ──► an administrator without a name, and a banner
+        from anywhere else ──► 403, which says how to set a password
+  yes   the session's user is there, enabled, and unchanged since the login ──► that user
+        else ──► nobody: the login page, and nothing else
+"""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from admin.console import Console
+from admin.csrf import is_from_this_machine
+from admin.session import COOKIE, FLASH_COOKIE, Session
+from admin.viewer import Viewer, local_viewer, viewer_of
+from admin.visit import Visit
+from cqs.errors import AccessDenied
+from cqs.identity import Role, User
+
+NOT_HERE = (
+    "The console answers on this machine only, by the name localhost or 127.0.0.1, until a user has a password. "
+    "Set one there under Users, or with `cqs user add`."
+)
+
+
+async def admit(console: Console, request: web.Request) -> Visit:
+    """The visit; of nobody (`is_logged_in` False) when a login is needed. Raises AccessDenied when the console is not
+    to be seen from there, StoreUnavailable."""
+    users = {user.name: user for user in (await console.accounts.identities()).users}
+    is_locked = any(user.password_hash and user.is_enabled for user in users.values())
+    if not is_locked and not is_from_this_machine(request):
+        raise AccessDenied(NOT_HERE)
+    session = console.sessions.read(request.cookies.get(COOKIE, ""))
+    user = _user_of(session, users)
+    if session is None or (session.user and user is None):
+        session = console.sessions.begin()
+    return Visit(
+        request=request,
+        parts=request.match_info,
+        console=console,
+        session=session,
+        viewer=_viewer(console, user, is_locked=is_locked),
+        is_locked=is_locked,
+        is_logged_in=user is not None or not is_locked,
+        flash=console.sessions.read_flash(request.cookies.get(FLASH_COOKIE, "")),
+    )
+
+
+def _user_of(session: Session | None, users: dict[str, User]) -> User | None:
+    user = users.get(session.user) if session is not None and session.user else None
+    if user is None or session is None or not user.is_enabled or user.version != session.user_version:
+        return None
+    return user if user.password_hash else None
+
+
+def _viewer(console: Console, user: User | None, *, is_locked: bool) -> Viewer:
+    home = console.about.home
+    if user is not None:
+        return viewer_of(user, home)
+    return Viewer(account=home, role=Role.READ_ONLY) if is_locked else local_viewer(home)

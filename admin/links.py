@@ -1,0 +1,57 @@
+"""Addresses of pages, written in one place and quoted always. `base` is where the console is mounted, with whatever a
+proxy put before it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import quote, urlencode
+
+from aiohttp import web
+
+from admin.assets import Assets
+from cqs.queue import Queue, QueueName, name_of_arn
+
+PREFIX = "/ADMIN"
+_FORWARDED_PREFIX = re.compile(r"(/[A-Za-z0-9._~-]{1,64}){1,8}")
+
+
+def base_of(request: web.BaseRequest, *, is_forwarded_trusted: bool) -> str:
+    """The console's path as the browser sees it."""
+    told = request.headers.get("X-Forwarded-Prefix", "").rstrip("/") if is_forwarded_trusted else ""
+    return told + PREFIX if told and _FORWARDED_PREFIX.fullmatch(told) else PREFIX
+
+
+class Links:
+    """`account` is the one looked at; it goes along where a page is about an account and it is not the `home` one."""
+
+    def __init__(self, base: str, assets: Assets, account: str, home: str) -> None:
+        self.base = base
+        self._assets = assets
+        self._account = "" if account == home else account
+
+    def to(self, path: str, query: Mapping[str, object] | None = None, **more: object) -> str:
+        """A page by its path ("/queues"); values of "" and None are left out of the query."""
+        wanted = {name: value for name, value in {**(query or {}), **more}.items() if value not in ("", None)}
+        if self._account and "account" not in wanted:
+            wanted["account"] = self._account
+        return self.base + path + ("?" + urlencode(wanted, doseq=True) if wanted else "")
+
+    def queue(self, queue: Queue | QueueName, page: str = "", **query: object) -> str:
+        """A queue's page, or one of its other pages ("messages")."""
+        path = f"/q/{quote(queue.account, safe='')}/{quote(queue.name, safe='')}" + (f"/{page}" if page else "")
+        wanted = {name: value for name, value in query.items() if value not in ("", None)}
+        return self.base + path + ("?" + urlencode(wanted, doseq=True) if wanted else "")
+
+    def arn(self, arn: str) -> str:
+        """The page of the queue with this ARN, "" when it is no queue's."""
+        name = name_of_arn(arn)
+        return self.queue(name) if name is not None else ""
+
+    def static(self, name: str) -> str:
+        return f"{self.base}/static/{self._assets.address(name)}"
+
+    def is_ours(self, path: str) -> bool:
+        """Whether a path leads back into the console, and nowhere else."""
+        is_below = path == self.base or path.startswith((self.base + "/", self.base + "?"))
+        return is_below and "\\" not in path and path.isprintable() and len(path) <= 4_096

@@ -1,0 +1,47 @@
+"""From values to HTML: jinja2 with everything escaped, and nothing undefined let through.
+
+A page extends `layout.html`; what changes while one looks stands in its block `live`. A page that refreshes itself asks
+for that block alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from admin.formats import FILTERS
+from admin.sparkline import sparkline
+
+TEMPLATES = Path(__file__).parent / "templates"
+LIVE = "live"
+
+
+class Templates:
+    """The compiled templates."""
+
+    def __init__(self) -> None:
+        self._environment = Environment(
+            loader=FileSystemLoader(TEMPLATES),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        self._environment.filters.update(FILTERS)
+        self._environment.globals["sparkline"] = sparkline
+        for name in ("icons", "ui"):
+            self._environment.globals[name] = self._environment.get_template(f"{name}.html").make_module()
+
+    def page(self, name: str, values: Mapping[str, object]) -> str:
+        """The whole page."""
+        return self._environment.get_template(name).render(values)
+
+    def live(self, name: str, values: Mapping[str, object]) -> str:
+        """Only what changes."""
+        template = self._environment.get_template(name)
+        context = template.new_context(dict(values))
+        block = template.blocks.get(LIVE)
+        return "".join(block(context)) if block is not None else template.render(values)

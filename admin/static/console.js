@@ -1,0 +1,120 @@
+// The console's own script: refreshing, keys, copying, selecting. Without it the pages still show everything.
+"use strict";
+(() => {
+  const one = (selector, root = document) => root.querySelector(selector);
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const base = document.body.dataset.base;
+  const say = text => { one("#said").textContent = text; };
+  const remember = (name, value) => { try { localStorage.setItem("cqs." + name, value); } catch { /* private mode */ } };
+  const recall = name => { try { return localStorage.getItem("cqs." + name); } catch { return null; } };
+  const typing = target => target.closest("input, textarea, select, [contenteditable]");
+
+  // Refreshing: each page asks for its live part; it pauses while nobody looks or types in it, and tells its age.
+  const live = one("#live"), period = one("#refresh"), age = one("#age");
+  let fresh = Date.now(), due = 0;
+  const refresh = () => { due = Date.now(); document.body.dispatchEvent(new Event("refresh")); };
+  if (live && period) {
+    if (live.querySelector("[data-still]") || !live.hasChildNodes()) period.closest(".refresh").hidden = true;
+    period.value = recall("refresh") ?? "5";
+    if (period.selectedIndex < 0) period.value = "5";
+    period.addEventListener("change", () => { remember("refresh", period.value); refresh(); });
+    setInterval(() => {
+      const seconds = Number(period.value), now = Date.now(), old = Math.round((now - fresh) / 1000);
+      age.textContent = old < 2 ? "up to date" : `${old} s old`;
+      age.classList.toggle("stale", seconds > 0 && old > 3 * seconds + 5);
+      const busy = document.hidden || period.closest(".refresh").hidden || (document.activeElement?.closest("#live") && typing(document.activeElement) && document.activeElement.type !== "checkbox");
+      if (seconds && !busy && now - due >= seconds * 1000) refresh();
+    }, 500);
+    document.addEventListener("visibilitychange", () => { if (!document.hidden && Number(period.value)) refresh(); });
+  }
+  document.body.addEventListener("htmx:after:swap", event => {
+    const source = event.detail.ctx?.sourceElement;
+    if (source === live) { fresh = Date.now(); mark(at, false); select(); }
+    document.dispatchEvent(new CustomEvent("fresh"));
+  });
+  document.body.addEventListener("htmx:config:request", event => {
+    event.detail.ctx.request.headers["X-CSRF-Token"] = one("meta[name=csrf]").content;
+  });
+
+  // Light or dark: a cookie, so that the server draws the page right at once.
+  one("#theme")?.addEventListener("click", () => {
+    const root = document.documentElement, isDark = getComputedStyle(root).colorScheme === "dark"
+      || (!root.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
+    root.dataset.theme = isDark ? "light" : "dark";
+    document.cookie = `cqs_theme=${root.dataset.theme}; path=${base}; max-age=31536000; samesite=strict`;
+    document.dispatchEvent(new CustomEvent("theme"));
+  });
+
+  // Copying: the clipboard exists on https and localhost only, so there is an old way as well.
+  document.addEventListener("click", async event => {
+    const button = event.target.closest("[data-copy]");
+    if (!button) return;
+    const text = button.dataset.copy;
+    try { await navigator.clipboard.writeText(text); } catch {
+      const area = Object.assign(document.createElement("textarea"), { value: text });
+      document.body.append(area); area.select(); document.execCommand("copy"); area.remove(); button.focus();
+    }
+    say("Copied"); button.classList.add("done");
+    setTimeout(() => button.classList.remove("done"), 1200);
+  });
+
+  // Rows: j and k walk, Enter opens, x selects. What is selected survives a refresh.
+  let at = -1;
+  const rows = () => all("tr[data-row], li[data-row]");
+  const mark = (place, isScrolling = true) => {
+    const list = rows();
+    at = list.length ? Math.max(-1, Math.min(place, list.length - 1)) : -1;
+    list.forEach((row, index) => row.classList.toggle("at", index === at));
+    if (at >= 0 && isScrolling) { list[at].scrollIntoView({ block: "nearest" }); one("a", list[at])?.focus({ preventScroll: true }); }
+  };
+  const select = () => all("form[data-select]").forEach(form => {
+    const boxes = all("input[name=chosen]", form), count = boxes.filter(box => box.checked).length;
+    all("[data-count]", form).forEach(node => { node.textContent = count; });
+    all("[data-needs-choice]", form).forEach(button => { button.disabled = count === 0; });
+    const whole = one("input[data-all]", form);
+    if (whole) { whole.checked = count > 0 && count === boxes.length; whole.indeterminate = count > 0 && count < boxes.length; }
+  });
+  document.addEventListener("change", event => {
+    if (event.target.matches("input[data-all]")) all("input[name=chosen]", event.target.form).forEach(box => { box.checked = event.target.checked; });
+    if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
+    select();
+  });
+
+  let going = 0;
+  document.addEventListener("keydown", event => {
+    if (event.key === "Escape") { all("details.who[open], details.menu[open]").forEach(node => { node.open = false; }); event.target.blur?.(); return; }
+    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || one("dialog[open]")) {
+      if (event.key !== "x" || event.target.type !== "checkbox") return;
+    }
+    if (going && Date.now() - going < 1500) {
+      going = 0;
+      const goal = one(`[data-go="${CSS.escape(event.key)}"]`);
+      if (goal) { event.preventDefault(); goal.click(); }
+      return;
+    }
+    const acts = {
+      "/": () => one("#find")?.focus(), g: () => { going = Date.now(); }, j: () => mark(at + 1), k: () => mark(Math.max(0, at - 1)),
+      x: () => { const box = one("input[type=checkbox]", rows()[at] ?? document.createElement("i")); box?.click(); },
+      r: refresh, "?": () => one("#help")?.showModal(),
+    };
+    if (acts[event.key]) { event.preventDefault(); acts[event.key](); }
+    else if (event.key === "Enter" && at >= 0 && event.target === document.body) one("a", rows()[at])?.click();
+  });
+  one("#keys")?.addEventListener("click", () => one("#help").showModal());
+  document.addEventListener("click", event => {
+    all("details.who[open]").forEach(node => { if (!node.contains(event.target)) node.open = false; });
+  });
+
+  // Sending a form: once. A typed name opens the way to what can't be undone.
+  document.addEventListener("submit", event => {
+    setTimeout(() => all("button:not([type=button])", event.target).forEach(button => { button.disabled = true; }));
+  });
+  addEventListener("pageshow", event => { if (event.persisted) all("button:disabled:not([data-needs-choice])").forEach(button => { button.disabled = false; }); });
+  document.addEventListener("input", event => {
+    const wanted = event.target.dataset.typed;
+    if (wanted !== undefined) all("[data-needs-typed]", event.target.form).forEach(button => { button.disabled = event.target.value !== wanted; });
+  });
+  all("input[data-typed]").forEach(input => input.dispatchEvent(new Event("input", { bubbles: true })));
+  select();
+  window.cqs = { remember, recall, say, refresh };
+})();

@@ -1,0 +1,26 @@
+"""The page that asks who is there."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from admin.answers import redirect
+from admin.visit import Visit
+
+
+async def show(visit: Visit) -> web.StreamResponse:
+    """The form, or the way in for who needs none."""
+    goal = goal_of(visit, visit.query("next"))
+    if visit.is_logged_in:
+        return redirect(goal)
+    return form(visit, next_path=goal)
+
+
+def form(visit: Visit, *, next_path: str, user: str = "", error: str = "", status: int = 200) -> web.StreamResponse:
+    """The form, with what was typed before, except for the password."""
+    return visit.page("login.html", status=status, next=next_path, user=user, error=error)
+
+
+def goal_of(visit: Visit, wanted: str) -> str:
+    """Where to go after the login: a page of ours, or the overview."""
+    return wanted if visit.links.is_ours(wanted) and "/log" not in wanted else visit.links.to("/")

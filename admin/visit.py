@@ -1,0 +1,130 @@
+"""One request to the console, with who made it: what every page and action is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from aiohttp import web
+
+from admin.console import Console
+from admin.links import PREFIX, Links, base_of
+from admin.session import Flash, Session
+from admin.viewer import Viewer
+from cqs.errors import QueueDoesNotExist
+from cqs.queue import Queue, QueueName
+
+QUERY_LENGTH_MAX = 2_000
+
+
+class Done(NamedTuple):
+    """What an action did. `path`: where to go on; `target`, `detail`: for the log of changes."""
+
+    text: str
+    path: str
+    target: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Belongs to one request."""
+
+    request: web.BaseRequest
+    parts: Mapping[str, str]
+    """The named parts of the path."""
+    console: Console
+    session: Session
+    viewer: Viewer
+    is_locked: bool
+    """Whether somebody has a password. Until then only this machine gets in."""
+    is_logged_in: bool = True
+    flash: Flash | None = None
+
+    @property
+    def now_ms(self) -> int:
+        return self.console.engine.clock.now_ms()
+
+    @cached_property
+    def account(self) -> str:
+        """The account looked at: of the path or the query, else the viewer's own; never one that may not be seen."""
+        wanted = self.parts.get("account") or self.query("account")
+        return wanted if wanted and self.viewer.sees(wanted) else self.viewer.account
+
+    @cached_property
+    def links(self) -> Links:
+        base = base_of(self.request, is_forwarded_trusted=self.console.about.is_forwarded_trusted)
+        return Links(base, self.console.assets, self.account, self.viewer.account)
+
+    @property
+    def is_refresh(self) -> bool:
+        """Whether the page asks for its own live part, by itself."""
+        return self.request.headers.get("HX-Request") == "true"
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether the browser came over TLS, as far as can be told."""
+        trusted = self.console.about.is_forwarded_trusted
+        told = self.request.headers.get("X-Forwarded-Proto", "") if trusted else ""
+        return self.request.secure or told.strip().lower() == "https"
+
+    @property
+    def endpoint(self) -> str:
+        """Where API clients find the server, as the browser does."""
+        host = self.request.headers.get("Host", "localhost")
+        return self.console.about.public_url or f"{'https' if self.is_secure else 'http'}://{host}"
+
+    def query(self, name: str, default: str = "") -> str:
+        """A value of the address, cut to a bearable length."""
+        return self.request.query.get(name, default)[:QUERY_LENGTH_MAX]
+
+    def number(self, name: str, default: int, low: int, high: int) -> int:
+        """A number of the address; whatever is none, or out of range, is the default."""
+        text = self.query(name)
+        is_fine = text.isascii() and text.isdigit() and len(text) < 19
+        return int(text) if is_fine and low <= int(text) <= high else default
+
+    def queue(self, permission: str) -> Queue:
+        """The queue that the path names. Raises QueueDoesNotExist, AccessDenied."""
+        return self.queue_named(QueueName(self.parts["account"], self.parts["queue"]), permission)
+
+    def queue_named(self, name: QueueName, permission: str) -> Queue:
+        """The queue, if the viewer may do this to it. Raises QueueDoesNotExist, AccessDenied."""
+        if not self.viewer.sees(name.account):
+            raise QueueDoesNotExist
+        queue = self.console.engine.registry.find(name)
+        self.viewer.check_queue(permission, queue, is_enforced=self.console.about.is_enforced)
+        return queue
+
+    def may(self, permission: str) -> bool:
+        """For templates: whether to offer it. The server asks again when it is done."""
+        return self.viewer.may(permission)
+
+    def here(self, **changes: object) -> str:
+        """The address of this page with some of its query changed; "" takes a value away."""
+        query: dict[str, object] = {name: self.request.query.getall(name) for name in self.request.query}
+        for name, value in changes.items():
+            query.pop(name, None)
+            if value not in ("", None):
+                query[name] = value
+        own = self.request.rel_url.raw_path.removeprefix(PREFIX)
+        return self.links.to(own, query)
+
+    def page(self, template: str, *, status: int = 200, **values: object) -> web.Response:
+        """The page, or only its live part when the page itself asks."""
+        everything = {**values, "visit": self, "links": self.links, "now_ms": self.now_ms, "about": self.console.about}
+        templates = self.console.templates
+        text = templates.live(template, everything) if self.is_refresh else templates.page(template, everything)
+        return web.Response(text=text, status=status, content_type="text/html", charset="utf-8")
+
+    @property
+    def csrf(self) -> str:
+        return self.console.sessions.token(self.session)
+
+    @property
+    def theme(self) -> str:
+        """light or dark when chosen by hand, "" = as the system."""
+        chosen = self.request.cookies.get("cqs_theme", "")
+        return chosen if chosen in ("light", "dark") else ""

@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.console.desk import Desk, make_desk
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    """A console without passwords, with a folder for its log."""
+    made = await make_desk(folder=tmp_path)
+    yield made
+    await made.client.close()

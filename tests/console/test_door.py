@@ -1,0 +1,135 @@
+"""Who gets in before there is a password, and which requests are believed."""
+
+from __future__ import annotations
+
+import pytest
+
+from admin.headers import POLICY
+from cqs.identity import Role
+from tests.console.desk import Desk
+
+
+async def test_without_a_password_this_machine_gets_in_and_sees_a_banner(desk: Desk) -> None:
+    page = await desk.get("/")
+
+    assert page.status == 200
+    assert "No password yet." in page.words
+    assert "Mode: open" in page.words
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:9324", "127.0.0.1.evil.example", "10.0.0.1", ""])
+async def test_without_a_password_a_foreign_name_of_this_machine_is_refused(desk: Desk, host: str) -> None:
+    page = await desk.get("/", Host=host)
+
+    assert page.status in (400, 403)
+    assert "Overview" not in page.text
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:80", "127.0.0.1:1", "[::1]:9324", "a.localhost"])
+async def test_without_a_password_every_name_of_this_machine_is_fine(desk: Desk, host: str) -> None:
+    assert (await desk.get("/", Host=host)).status == 200
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Via", "X-Forwarded-Host"])
+async def test_without_a_password_a_proxy_on_this_machine_lets_nobody_in(desk: Desk, header: str) -> None:
+    desk.headers[header] = "203.0.113.9"
+
+    page = await desk.get("/")
+
+    assert page.status == 403
+    assert "until a user has a password" in page.words
+
+
+async def test_with_a_password_any_host_name_is_fine_and_nobody_is_in(desk: Desk) -> None:
+    await desk.add_user("alice", Role.ADMINISTRATOR)
+
+    page = await desk.get("/", Host="queues.example")
+
+    assert page.path == "/ADMIN/login"
+    assert "Overview" not in page.words
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/queues", "/users", "/q/000000000000/orders", "/changes", "/nodes", "/nothing", "/queues.csv"]
+)
+async def test_nobody_sees_nothing(desk: Desk, path: str) -> None:
+    await desk.bench.create("orders")
+    await desk.add_user("alice", Role.ADMINISTRATOR)
+
+    page = await desk.get(path, follow=False)
+
+    assert page.status == 303
+    assert page.headers["Location"].startswith("/ADMIN/login")
+    assert "orders" not in page.text
+
+
+@pytest.mark.parametrize("path", ["/", "/login", "/nothing", "/static/console.css", "/static/../app.py"])
+async def test_every_answer_is_locked_up(desk: Desk, path: str) -> None:
+    page = await desk.get(path)
+
+    assert page.headers["Content-Security-Policy"] == POLICY
+    assert "unsafe" not in POLICY
+    assert page.headers["X-Content-Type-Options"] == "nosniff"
+    assert page.headers["Referrer-Policy"] == "no-referrer"
+    assert page.headers["X-Frame-Options"] == "DENY"
+
+
+async def test_pages_are_not_kept_and_cookies_are_out_of_reach(desk: Desk) -> None:
+    page = await desk.get("/")
+
+    assert page.headers["Cache-Control"] == "no-store"
+    cookie = page.headers["Set-Cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    assert "Path=/ADMIN" in cookie
+
+
+async def test_over_tls_the_cookie_never_travels_in_the_clear(desk: Desk) -> None:
+    await desk.add_user("alice", Role.ADMINISTRATOR)
+
+    page = await desk.get("/login", X_Forwarded_Proto="https")
+
+    assert "Secure" in page.headers["Set-Cookie"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../app.py",
+        "..%2fapp.py",
+        "%2e%2e/%2e%2e/app.py",
+        "vendor/../../app.py",
+        "/etc/passwd",
+        "..\\app.py",
+        "console.css%00.js",
+        "vendor",
+        "",
+        ".",
+        "templates/layout.html",
+    ],
+)
+async def test_no_path_leads_out_of_the_static_folder(desk: Desk, name: str) -> None:
+    page = await desk.get("/static/" + name)
+
+    assert page.status == 404
+    assert "import" not in page.text
+
+
+async def test_a_behind_a_prefix_every_link_carries_it(desk: Desk) -> None:
+    await desk.add_user("alice", Role.ADMINISTRATOR)
+
+    page = await desk.get("/login", X_Forwarded_Prefix="/tools/cqs")
+
+    assert 'action="/tools/cqs/ADMIN/login"' in page.text
+    assert "/tools/cqs/ADMIN/static/console.css" in page.text
+    assert "Path=/tools/cqs/ADMIN" in page.headers["Set-Cookie"]
+
+
+@pytest.mark.parametrize("prefix", ["//evil.example", '/"><script>', "javascript:", "/a b", "https://evil.example"])
+async def test_a_hostile_prefix_is_not_believed(desk: Desk, prefix: str) -> None:
+    await desk.add_user("alice", Role.ADMINISTRATOR)
+
+    page = await desk.get("/login", X_Forwarded_Prefix=prefix)
+
+    assert 'action="/ADMIN/login"' in page.text
+    assert "evil" not in page.text
