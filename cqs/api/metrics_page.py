@@ -7,7 +7,7 @@ time: a second one waits for the first and then gets its own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from aiohttp import hdrs, web
@@ -16,7 +16,6 @@ from cqs.metrics.beans import Bean, BeanCollector, Facts, as_json, node_bean, qu
 from cqs.metrics.collector import NodeCollector, exposition
 from cqs.metrics.depths import Depth
 from cqs.metrics.rings import QUEUE_PEAKS, QUEUE_SUMS, Ring
-from cqs.queue import QueueName
 from cqs.service import statistics
 from cqs.service.engine import Engine
 
@@ -48,34 +47,39 @@ class _Pages:
 
     async def jmx(self, request: web.Request) -> web.Response:
         """Beans whose name matches `qry` (`*` for any text); `format=prometheus`: as jmx_exporter writes them."""
-        query = request.query.get("qry", "*")
         async with self._turn:
-            beans = [bean for bean in await self._beans() if fnmatchcase(bean.name, query)]
-            if request.query.get("format") != "prometheus":
-                return _answer(await asyncio.to_thread(as_json, beans), "application/json; charset=utf-8")
-            collector = BeanCollector(beans, is_lowercase=request.query.get("lowercase") == "true")
-            accept = request.headers.get(hdrs.ACCEPT, "")
-            return _answer(*await asyncio.to_thread(exposition, collector, accept))
+            depths = await statistics.admitted_depths(self._engine)
+            waiting = {depth.uid: self._engine.waiters.count(depth.uid) for depth in depths}
+            body, content_type = await asyncio.to_thread(self._text_of_beans, request, depths, waiting)
+        return _answer(body, content_type)
 
-    async def _beans(self) -> list[Bean]:
+    def _text_of_beans(
+        self, request: web.Request, depths: Sequence[Depth], waiting: Mapping[int, int]
+    ) -> tuple[bytes, str]:
+        wanted = request.query.get("qry", "*")
+        beans = [bean for bean in self._beans(depths, waiting) if fnmatchcase(bean.name, wanted)]
+        if request.query.get("format") != "prometheus":
+            return as_json(beans), "application/json; charset=utf-8"
+        collector = BeanCollector(beans, is_lowercase=request.query.get("lowercase") == "true")
+        return exposition(collector, request.headers.get(hdrs.ACCEPT, ""))
+
+    def _beans(self, depths: Sequence[Depth], waiting: Mapping[int, int]) -> Iterator[Bean]:
+        """The node's, and those of the queues that have numbers of their own."""
         engine, metrics = self._engine, self._engine.metrics
-        depths = await statistics.admitted_depths(engine)
         now_ms = engine.clock.now_ms()
         recent = metrics.ring.recent(now_ms // 1_000)
         facts = Facts(recent=recent, counts=metrics.depths.totals(), waiting=len(engine.waiters), now_ms=now_ms)
-        return [node_bean(metrics, facts), *self._queue_beans(depths, now_ms)]
-
-    def _queue_beans(self, depths: list[Depth], now_ms: int) -> Iterator[Bean]:
+        yield node_bean(metrics, facts)
         for depth in depths[:-1]:
-            waiting = self._engine.waiters.count(depth.uid)
+            stats = metrics.queues.get(depth.name)
+            ring = None if stats is None else stats.ring
             facts = Facts(
-                recent=self._recent(depth.name, now_ms // 1_000), counts=depth.counts, waiting=waiting, now_ms=now_ms
+                recent=_NO_TRAFFIC if ring is None else ring.recent(now_ms // 1_000),
+                counts=depth.counts,
+                waiting=waiting[depth.uid],
+                now_ms=now_ms,
             )
             yield queue_bean(depth.name, facts)
-
-    def _recent(self, name: QueueName, now_s: int) -> dict[str, float]:
-        stats = self._engine.metrics.queues.get(name)
-        return _NO_TRAFFIC if stats is None or stats.ring is None else stats.ring.recent(now_s)
 
 
 def _answer(body: bytes, content_type: str) -> web.Response:

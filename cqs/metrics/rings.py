@@ -69,13 +69,12 @@ class Ring:
 
     def recent(self, now_s: int) -> dict[str, float]:
         """Sums and peaks of the last ten minutes."""
-        rows = self.chart(600, now_s).rows
-        columns = {
-            field: [value for row in rows if (value := row[place]) is not None]
-            for place, field in enumerate(self.fields)
+        fine = self._levels[0]
+        columns = fine.columns(now_s // fine.period_s)
+        return {
+            field: sum(column) if place < self._sums else max(column, default=0.0)
+            for place, (field, column) in enumerate(zip(self.fields, columns, strict=True))
         }
-        sums = self.fields[: self._sums]
-        return {field: sum(column) if field in sums else max(column, default=0.0) for field, column in columns.items()}
 
 
 class _Level:
@@ -105,6 +104,14 @@ class _Level:
             return [None] * self.width
         start = slot % self.size * self.width
         return [None if isnan(value) else value for value in self.cells[start : start + self.width]]
+
+    def columns(self, last: int) -> list[list[float]]:
+        """What was sampled in the `size` slots up to `last`, by field."""
+        if last == self.slot:
+            found = [self.cells[place :: self.width] for place in range(self.width)]
+            return [[value for value in column if value == value] for column in found]
+        rows = [self.row(slot) for slot in range(last - self.size + 1, last + 1)]
+        return [[value for row in rows if (value := row[place]) is not None] for place in range(self.width)]
 
     def _combine(self, start: int, values: Sequence[float], sums: int) -> None:
         cells = self.cells
