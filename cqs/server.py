@@ -4,7 +4,7 @@
                                                                                            │ SIGTERM, Ctrl-C
     exit 0 ─ close the store ─ end the loops ─ finish what was accepted ─ answer the pollers ─ refuse new ones
 
-It is the only place that knows which backends were chosen. The loops that run beside the calls are tasks of one group:
+Which backends were chosen only `cqs.parts` knows. The loops that run beside the calls are tasks of one group:
 when one of them dies of a bug, the server ends rather than limp.
 """
 
@@ -14,48 +14,28 @@ import asyncio
 import contextlib
 import gc
 import os
-import random
 import resource
 import signal
 import socket
 import sys
 from collections.abc import Coroutine, Sequence
-from pathlib import Path
 
 import structlog
 import uvloop
 
-from cqs import boot, logs, observers
-from cqs.api.access import OpenAccess
+from cqs import boot, logs, observers, parts
 from cqs.api.app import App
-from cqs.api.dispatch import Dispatcher
-from cqs.api.http.bounds import Bounds
 from cqs.api.metrics_page import metrics_mounts
-from cqs.api.origins import Origins
-from cqs.api.request_ids import RequestIds
-from cqs.api.urls import BaseUrls
 from cqs.banner import Start
-from cqs.cache.interface import QueueCache
-from cqs.cache.memory import MemoryCache
-from cqs.clock import Clock, SystemClock
+from cqs.clock import SystemClock
 from cqs.config import Config, Loaded
-from cqs.config.settings import Storage
-from cqs.ids import Addresses
-from cqs.journal import Journal
 from cqs.listen import endpoint_of, open_sockets
 from cqs.metrics.declarations import CONNECTIONS
-from cqs.metrics.timed import timed
-from cqs.receipt import Receipts
-from cqs.service import move_tasks, residency, revisibility, statistics
-from cqs.service.engine import Engine, Tuning
-from cqs.service.long_poll import Waiters
-from cqs.service.registry import Registry
-from cqs.store.interface import Store
-from cqs.store.memory import MemoryStore
-from cqs.store.sqlite import SqliteStore
-from cqs.witnesses import Witnesses
+from cqs.service import move_tasks, repair, residency, revisibility, statistics
+from cqs.service.engine import Engine
 
 SAME_SIGNAL_S = 1.0
+_LOOPS = (revisibility.run, repair.run, move_tasks.run, statistics.run)
 _log = structlog.get_logger("cqs.server")
 
 
@@ -111,13 +91,13 @@ class _Stop:
 async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket]) -> int:
     stop = _Stop()
     clock = SystemClock()
-    store = _store_of(loaded.config.storage, clock)
+    store = parts.store_of(loaded.config.storage, clock)
     journal = observers.journal_of(loaded.config, clock)
     await store.open()
     try:
         if journal is not None:
             journal.open()
-        engine = await _engine_of(loaded.config, store, clock, journal)
+        engine = await parts.engine_of(loaded.config, store, clock, journal)
         is_cut = await stop.cuts(_fill(engine, loaded))
         code = 0 if is_cut else await _run(engine, loaded, sockets, stop)
         await engine.background.drain()
@@ -133,7 +113,7 @@ async def _run(engine: Engine, loaded: Loaded[Config], sockets: Sequence[socket.
     """Serves beside the loops; 0, or 1 when one of them died."""
     try:
         async with asyncio.TaskGroup() as group:
-            loops = [group.create_task(loop(engine)) for loop in (revisibility.run, move_tasks.run, statistics.run)]
+            loops = [group.create_task(loop(engine)) for loop in _LOOPS]
             await _accept(engine, loaded, sockets, stop)
             for loop in loops:
                 loop.cancel()
@@ -146,23 +126,16 @@ async def _run(engine: Engine, loaded: Loaded[Config], sockets: Sequence[socket.
 
 async def _accept(engine: Engine, loaded: Loaded[Config], sockets: Sequence[socket.socket], stop: _Stop) -> None:
     """Serves until told to stop, then finishes what it accepted."""
-    bounds = loaded.config.bounds
     app = App(
-        _dispatcher_of(engine, loaded.config),
+        parts.dispatcher_of(engine, loaded.config),
         why_not_ready=lambda: "stopping" if stop.requested.is_set() else "",
         mounts=metrics_mounts(engine) if loaded.config.monitoring.is_metrics else {},
-        bounds=Bounds(
-            header_s_max=bounds.header_timeout_ms / 1_000,
-            body_s_max=bounds.body_timeout_ms / 1_000,
-            idle_s_max=bounds.keep_alive_ms / 1_000,
-            connections_max=bounds.connections_max,
-            connections_per_address_max=bounds.connections_per_address_max,
-        ),
+        bounds=parts.bounds_of(loaded.config),
     )
     engine.metrics.watch(CONNECTIONS, lambda: len(app.connections))
     gc.collect()
     gc.freeze()
-    await app.start(sockets, stop_s_max=bounds.stop_timeout_ms / 1_000)
+    await app.start(sockets, stop_s_max=loaded.config.bounds.stop_timeout_ms / 1_000)
     try:
         _tell(engine, loaded, sockets[0].getsockname()[1])
         await stop.requested.wait()
@@ -175,53 +148,6 @@ async def _accept(engine: Engine, loaded: Loaded[Config], sockets: Sequence[sock
 async def _fill(engine: Engine, loaded: Loaded[Config]) -> None:
     await residency.open_all(engine)
     await boot.declare(engine, loaded.queues, loaded.config.behaviour.account)
-
-
-def _store_of(storage: Storage, clock: Clock) -> Store:
-    """The store that was chosen, not opened yet."""
-    return MemoryStore(clock) if storage.is_in_memory else SqliteStore(_folder_of(storage), clock)
-
-
-def _folder_of(storage: Storage) -> Path:
-    return Path(storage.data_dir).expanduser().absolute()
-
-
-async def _engine_of(config: Config, store: Store, clock: Clock, journal: Journal | None) -> Engine:
-    """The parts around an open store; calls of store and cache are timed."""
-    metrics = observers.metrics_of(config, clock, store, _folder_of(config.storage))
-    rng = random.Random()
-    behaviour = config.behaviour
-    return Engine(
-        clock=clock,
-        rng=rng,
-        addresses=Addresses(clock, rng),
-        cache=timed(MemoryCache(clock, rng, config.storage.body_memory), QueueCache, metrics.cache),
-        store=timed(store, Store, metrics.store),
-        registry=Registry(),
-        waiters=Waiters(),
-        receipts=Receipts(await store.secret()),
-        witness=metrics.witness if journal is None else Witnesses(metrics.witness, journal),
-        metrics=metrics,
-        tuning=Tuning(
-            region=behaviour.region,
-            is_purge_wait_on=behaviour.is_purge_wait,
-            is_recreate_wait_on=behaviour.is_recreate_wait,
-        ),
-    )
-
-
-def _dispatcher_of(engine: Engine, config: Config) -> Dispatcher:
-    """The API in open mode."""
-    listening = config.listening
-    return Dispatcher(
-        engine,
-        OpenAccess(config.behaviour.account),
-        RequestIds(engine.rng),
-        origins=Origins(listening.origins),
-        base_urls=BaseUrls(listening.public_url, is_forwarded_trusted=listening.is_forwarded_trusted),
-        is_logging_requests=config.logging.log_level == "debug",
-        is_strict=config.behaviour.is_strict,
-    )
 
 
 def _raise_file_limit() -> None:
@@ -237,7 +163,7 @@ def _tell(engine: Engine, loaded: Loaded[Config], port: int) -> None:
     storage = config.storage
     start = Start(
         endpoint=endpoint_of(config.listening.host, port),
-        data="" if storage.is_in_memory else str(_folder_of(storage)),
+        data="" if storage.is_in_memory else str(parts.folder_of(storage)),
         mode="open: any credentials are accepted",
         region=config.behaviour.region,
         account=config.behaviour.account,
