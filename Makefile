@@ -25,6 +25,7 @@ check: $(VENV)/.dev ## lint, types, layers, unit and contract tests; no services
 
 docs: $(VENV)/.serve ## write the generated pages of docs/
 	$(VENV)/bin/cqs config --format markdown > docs/configuration.md
+	$(VENV)/bin/cqs metrics --format markdown > docs/metrics.md
 
 bench: $(VENV)/.bench ## measure against ElasticMQ (needs java, mvn and go)
 	$(PY) -m benchmarks

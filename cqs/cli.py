@@ -1,7 +1,8 @@
 """The `cqs` command. Subcommands live in `cqs.commands`, one file each, and only the one that runs is imported, so that
 `cqs --version` and shell completion answer at once.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage or setting, 130 interrupted. Errors are one line on standard error.
+Exit codes: 0 done, 1 failed, 2 wrong usage or setting, 3 no such queue or message, 130 interrupted. Errors are one line
+on standard error.
 """
 
 from __future__ import annotations
@@ -18,6 +19,16 @@ _COMMANDS = {
     "serve": "Run the server.",
     "config": "Show every setting, its value and where it came from.",
     "env": "Print the exports that point AWS clients here.",
+    "ls": "List queues.",
+    "create": "Create a queue.",
+    "send": "Send messages, also from standard input.",
+    "receive": "Receive messages.",
+    "peek": "Look at messages without receiving them.",
+    "delete": "Delete received messages, or a queue.",
+    "redrive": "Move the messages of a dead-letter queue back.",
+    "purge": "Delete all messages of a queue.",
+    "stats": "Show what a server or a queue does.",
+    "metrics": "List every metric a server tells.",
     "journal": "List, follow and prune the event journal.",
 }
 

@@ -15,14 +15,21 @@ def as_markdown() -> str:
         parts.append(f"\n## {title}\n\n{text}\n\n| metric | type | what it says | CloudWatch |\n|---|---|---|---|\n")
         parts += [_row(metric) for metric in ALL if is_part(metric)]
     parts.append(_TAIL)
-    parts += [_bean_row("Queue", one.name, one.help, is_alias=one.alias) for one in QUEUE_ATTRIBUTES]
-    parts += [_bean_row("Node", one.name, one.help, is_alias=one.alias) for one in NODE_ATTRIBUTES]
+    for one in dict.fromkeys((*QUEUE_ATTRIBUTES, *NODE_ATTRIBUTES)):
+        beans = [name for name, of in (("Queue", QUEUE_ATTRIBUTES), ("Node", NODE_ATTRIBUTES)) if one in of]
+        parts.append(_bean_row(", ".join(beans), one.name, one.help, is_alias=one.alias))
     parts += [_bean_row("Node", name, text, is_alias=True) for name, text in COMPOSITES.items()]
     return "".join(parts)
 
 
 def _bean_row(bean: str, name: str, text: str, *, is_alias: bool) -> str:
     return f"| {bean} | `{name}` | {text}{' (first CQS)' if is_alias else ''} |\n"
+
+
+def as_text() -> str:
+    """Name, type and meaning, one a line."""
+    width = max(len(metric.name) for metric in ALL)
+    return "".join(f"{metric.name:{width}}  {metric.kind.value:9}  {metric.documentation}\n" for metric in ALL)
 
 
 def _row(metric: Metric) -> str:

@@ -10,7 +10,7 @@ last one ended, and the totals lag by that much.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 
 from cqs.cache.interface import Counts
 from cqs.errors import CacheUnavailable, CqsError, ServiceUnavailable
@@ -106,9 +106,12 @@ def _admit(engine: Engine, queues: Sequence[Queue]) -> None:
 async def count(engine: Engine, queues: Iterable[Queue]) -> None:
     """Asks the cache how full the queues are. While it can't be reached, what was known stays."""
     left = iter(queues)
-    async with asyncio.TaskGroup() as group:
-        for _ in range(COUNTERS):
-            group.create_task(_count(engine, left))
+    await asyncio.gather(*(_count(engine, left) for _ in range(COUNTERS)))
+
+
+async def count_one(engine: Engine, queue: Queue) -> None:
+    """`count` for one queue."""
+    await _count(engine, iter((queue,)))
 
 
 async def _count(engine: Engine, queues: Iterator[Queue]) -> None:
@@ -178,12 +181,20 @@ def _rest(engine: Engine, own: Sequence[Depth]) -> Depth:
 
 async def check_health(engine: Engine) -> None:
     """Returns when store and cache answer. Raises ServiceUnavailable, which names the part that does not."""
-    for part, probe in (("store", engine.store.highest_address), ("cache", engine.cache.next_vesting_ms)):
-        try:
-            async with asyncio.timeout(HEALTH_S_MAX):
-                await probe()
-        except (CqsError, TimeoutError) as error:
-            raise ServiceUnavailable(f"The {part} does not answer: {error or 'timed out'}") from error
+    await _probe("store", engine.store.highest_address())
+    await _probe("cache", engine.cache.next_vesting_ms())
+
+
+async def _probe(part: str, work: Coroutine[object, object, object]) -> None:
+    probe = asyncio.ensure_future(work)
+    await asyncio.wait((probe,), timeout=HEALTH_S_MAX)
+    if not probe.done():
+        probe.cancel()
+        raise ServiceUnavailable(f"The {part} does not answer within {HEALTH_S_MAX:g} s.")
+    try:
+        probe.result()
+    except CqsError as error:
+        raise ServiceUnavailable(f"The {part} does not answer: {error}") from error
 
 
 async def _measure_lag(engine: Engine) -> None:

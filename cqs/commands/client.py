@@ -1,0 +1,115 @@
+"""A client of the JSON protocol for the commands, over the standard library alone: one connection, kept open.
+
+Where the server is: `--endpoint`, else AWS_ENDPOINT_URL_SQS, else AWS_ENDPOINT_URL, else what `cqs serve` would listen
+on by its own settings (CQS_PUBLIC_URL, CQS_HOST, CQS_PORT, CQS_CONFIG). With AWS_ACCESS_KEY_ID and
+AWS_SECRET_ACCESS_KEY in the environment requests are signed.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from cqs.commands.signer import Keys, signed
+from cqs.errors import ConfigError, CqsError
+
+TIMEOUT_S = 30.0
+"""For an answer, besides what a call waits by itself."""
+_NOT_FOUND = ("NonExistentQueue", "QueueDoesNotExist", "ResourceNotFoundException")
+
+
+class CallFailed(CqsError):
+    """The server refused, or could not be reached. `code` is SQS's, "" without an answer."""
+
+    def __init__(self, text: str, code: str = "") -> None:
+        super().__init__(text)
+        self.code = code
+
+    @property
+    def is_not_found(self) -> bool:
+        return self.code.endswith(_NOT_FOUND)
+
+
+class Client:
+    """Calls actions of one server. Not thread-safe."""
+
+    def __init__(self, endpoint: str, *, region: str = "us-east-1", keys: Keys | None = None) -> None:
+        """Raises ConfigError for an endpoint that is no URL."""
+        parts = urlsplit(endpoint)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ConfigError(f"endpoint: {endpoint!r} can't be used; expected a URL such as http://127.0.0.1:9324")
+        self.endpoint = endpoint.rstrip("/")
+        self._host = parts.netloc.rpartition("@")[2]
+        self._path = parts.path.rstrip("/") + "/"
+        self._region = region
+        self._keys = keys
+        make = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._connection = make(parts.hostname, parts.port, timeout=TIMEOUT_S)
+
+    def call(self, action: str, *, wait_s: float = 0, **members: object) -> dict[str, Any]:
+        """The answer; members that are None are not sent. Raises CallFailed."""
+        body = json.dumps({name: value for name, value in members.items() if value is not None}).encode()
+        headers = {
+            "Host": self._host,
+            "Content-Type": "application/x-amz-json-1.0",
+            "X-Amz-Target": f"AmazonSQS.{action}",
+            "x-amzn-query-mode": "true",
+        }
+        if self._keys is not None:
+            headers = signed(self._keys, self._region, self._path, headers, body, datetime.now(UTC))
+        status, code, text = self._exchange(headers, body, TIMEOUT_S + wait_s)
+        try:
+            answer = json.loads(text) if text else {}
+        except ValueError as error:
+            raise CallFailed(f"{self.endpoint} does not speak SQS's JSON protocol (status {status})") from error
+        if status != 200:
+            raise CallFailed(str(answer.get("message", f"status {status}")), code)
+        return dict(answer)
+
+    def queue_url(self, name: str) -> str:
+        """Of a queue's name, or the URL itself. Raises CallFailed."""
+        return name if "/" in name else str(self.call("GetQueueUrl", QueueName=name)["QueueUrl"])
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _exchange(self, headers: Mapping[str, str], body: bytes, timeout_s: float) -> tuple[int, str, bytes]:
+        """Status, error code and body."""
+        connection = self._connection
+        connection.timeout = timeout_s
+        try:
+            if connection.sock is not None:
+                connection.sock.settimeout(timeout_s)
+            connection.request("POST", self._path, body, dict(headers))
+            answer = connection.getresponse()
+            code = answer.headers.get("x-amzn-query-error", "").partition(";")[0]
+            return answer.status, code, answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            raise CallFailed(f"no answer from {self.endpoint}: {reason}") from error
+
+
+def endpoint_of(given: str | None, environ: Mapping[str, str] = os.environ) -> str:
+    """Where the server is; see above. Raises ConfigError for settings that are wrong."""
+    for value in (given, environ.get("AWS_ENDPOINT_URL_SQS"), environ.get("AWS_ENDPOINT_URL")):
+        if value:
+            return value
+    from cqs.config.load import load
+    from cqs.listen import endpoint_of as listening_at
+
+    listening = load({}, environ).config.listening
+    return listening.public_url or listening_at(listening.host, listening.port)
+
+
+def client_of(given: str | None, environ: Mapping[str, str] = os.environ) -> Client:
+    """A client for the server that flag and environment name."""
+    region = environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or "us-east-1"
+    key_id, secret = environ.get("AWS_ACCESS_KEY_ID", ""), environ.get("AWS_SECRET_ACCESS_KEY", "")
+    keys = Keys(key_id, secret, environ.get("AWS_SESSION_TOKEN", "")) if key_id and secret else None
+    return Client(endpoint_of(given, environ), region=region, keys=keys)

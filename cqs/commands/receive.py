@@ -1,0 +1,37 @@
+"""`cqs receive`: messages, as a consumer gets them."""
+
+from __future__ import annotations
+
+import click
+
+from cqs.commands.server_command import Session, server_command
+from cqs.limits import RECEIVE_COUNT_MAX, WAIT_S_MAX
+
+
+@server_command
+@click.argument("queue")
+@click.option("-n", "--count", type=click.IntRange(1, RECEIVE_COUNT_MAX), default=1, show_default=True)
+@click.option("--wait", type=click.IntRange(0, WAIT_S_MAX), default=0, metavar="SECONDS", help="For a first message.")
+@click.option("--visibility", type=int, metavar="SECONDS", help="Visibility timeout.")
+@click.option("--delete", "is_deleting", is_flag=True, help="Delete them, once they are printed.")
+def command(session: Session, queue: str, count: int, wait: int, visibility: int | None, is_deleting: bool) -> None:
+    """Receive messages and print their bodies; they are hidden for the visibility timeout."""
+    client = session.client
+    url = client.queue_url(queue)
+    messages = client.call(
+        "ReceiveMessage",
+        wait_s=wait,
+        QueueUrl=url,
+        MaxNumberOfMessages=count,
+        WaitTimeSeconds=wait,
+        VisibilityTimeout=visibility,
+        MessageSystemAttributeNames=["All"],
+        MessageAttributeNames=["All"],
+    ).get("Messages", [])
+    if session.is_json:
+        session.show_json(messages)
+    for message in messages:
+        if not session.is_json:
+            click.echo(message["Body"])
+        if is_deleting:
+            client.call("DeleteMessage", QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])

@@ -1,0 +1,88 @@
+"""`cqs send`: messages from the command line or from standard input."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from cqs.commands.server_command import Session, pairs, server_command
+from cqs.limits import BATCH_ENTRIES_MAX, BATCH_SIZE_MAX
+
+
+@server_command
+@click.argument("queue")
+@click.argument("body", required=False)
+@click.option("--lines", is_flag=True, help="Each line of standard input is a message.")
+@click.option("-a", "--attribute", multiple=True, metavar="NAME=VALUE", help="A message attribute of type String.")
+@click.option("--delay", type=int, metavar="SECONDS")
+@click.option("--group", metavar="ID", help="MessageGroupId.")
+@click.option("--dedup-id", metavar="ID", help="MessageDeduplicationId; with --lines, the line's number is appended.")
+def command(
+    session: Session,
+    queue: str,
+    body: str | None,
+    lines: bool,
+    attribute: Sequence[str],
+    delay: int | None,
+    group: str | None,
+    dedup_id: str | None,
+) -> None:
+    """Send BODY, or what standard input holds. Prints message ids."""
+    if body is not None and lines:
+        raise click.UsageError("--lines reads standard input; leave BODY out")
+    attributes = {
+        name: {"DataType": "String", "StringValue": value} for name, value in pairs("--attribute", attribute).items()
+    }
+    common: dict[str, Any] = {"DelaySeconds": delay, "MessageGroupId": group, "MessageAttributes": attributes or None}
+    url = session.client.queue_url(queue)
+    if lines:
+        _send_lines(session, url, common, dedup_id)
+        return
+    text = _text(sys.stdin.buffer.read()) if body is None else body
+    answer = session.client.call(
+        "SendMessage", QueueUrl=url, MessageBody=text, MessageDeduplicationId=dedup_id, **common
+    )
+    session.answer(answer, answer["MessageId"])
+
+
+def _send_lines(session: Session, url: str, common: Mapping[str, Any], dedup_id: str | None) -> None:
+    """In batches; a message that fails ends the command with 1, after its batch."""
+    for batch in _batches(_text(line).rstrip("\n") for line in sys.stdin.buffer):
+        entries = [
+            {name: value for name, value in common.items() if value is not None}
+            | {"Id": str(number), "MessageBody": line}
+            | ({"MessageDeduplicationId": f"{dedup_id}{number}"} if dedup_id else {})
+            for number, line in batch
+        ]
+        answer = session.client.call("SendMessageBatch", QueueUrl=url, Entries=entries)
+        for sent in answer.get("Successful", []):
+            session.answer(sent, sent["MessageId"])
+        for failed in answer.get("Failed", []):
+            raise click.ClickException(f"line {failed['Id']}: {failed['Message']}")
+
+
+def _text(data: bytes) -> str:
+    """As it is: bodies keep their line ends."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"standard input is not UTF-8: {error}") from error
+
+
+def _batches(lines: Iterator[str]) -> Iterator[list[tuple[int, str]]]:
+    """Numbered lines, as many as one call takes; empty ones are left out, for no message is empty."""
+    batch: list[tuple[int, str]] = []
+    size = 0
+    for number, line in enumerate(lines, 1):
+        length = len(line.encode())
+        if batch and (len(batch) == BATCH_ENTRIES_MAX or size + length > BATCH_SIZE_MAX // 2):
+            yield batch
+            batch, size = [], 0
+        if line:
+            batch.append((number, line))
+            size += length
+    if batch:
+        yield batch

@@ -1,0 +1,98 @@
+"""What the commands that talk to a server have in common: where it is, how answers are shown, how they end.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no such queue or message, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+
+import click
+
+from cqs.commands.client import CallFailed, Client, client_of
+
+NOT_FOUND, INTERRUPTED = 3, 130
+
+
+class Session:
+    """A client and the wished form of output."""
+
+    def __init__(self, client: Client, form: str) -> None:
+        self.client = client
+        self.is_json = form == "json"
+
+    def show(self, value: object, titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+        """`value` as JSON, or the rows as a table."""
+        if self.is_json:
+            self.show_json(value)
+        else:
+            click.echo(table(titles, rows))
+
+    def answer(self, value: object, text: object) -> None:
+        """`value` as JSON, or only the text that matters of it."""
+        if self.is_json:
+            self.show_json(value)
+        else:
+            click.echo(text)
+
+    def show_json(self, value: object) -> None:
+        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def server_command(function: Callable[..., None]) -> click.Command:
+    """A command of this function, which gets a Session first; its docstring is the help, its options stand below."""
+
+    @click.option("--endpoint", metavar="URL", help="Where the server is; also AWS_ENDPOINT_URL_SQS.")
+    @click.option("-o", "--output", "form", type=click.Choice(["table", "json"]), default="table")
+    @wraps(function)
+    def run(endpoint: str | None, form: str, **given: object) -> None:
+        session = Session(client_of(endpoint), form)
+        try:
+            function(session, **given)
+        except KeyboardInterrupt:
+            sys.exit(INTERRUPTED)
+        except CallFailed as error:
+            if not error.is_not_found:
+                raise
+            click.echo(f"cqs: {error}", err=True)
+            sys.exit(NOT_FOUND)
+        finally:
+            session.client.close()
+
+    return click.command(run)
+
+
+def table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Columns as wide as they must be; numbers to the right. What could move the cursor is shown as `?`."""
+    cells = [[_shown(value) for value in row] for row in rows]
+    widths = [max(len(line[place]) for line in [list(titles), *cells]) for place in range(len(titles))]
+    lines = [[title.ljust(width) for title, width in zip(titles, widths, strict=True)]]
+    for row in cells:
+        lines.append(
+            [
+                cell.rjust(width) if cell.replace(".", "", 1).isdigit() else cell.ljust(width)
+                for cell, width in zip(row, widths, strict=True)
+            ]
+        )
+    return "\n".join("  ".join(line).rstrip() for line in lines)
+
+
+def pairs(parameter: str, given: Sequence[str]) -> dict[str, str]:
+    """NAME=VALUE options; a usage error names the one that is none."""
+    for text in given:
+        if "=" not in text or text.startswith("="):
+            raise click.UsageError(f"{parameter}: {text!r} is not NAME=VALUE")
+    return dict((text.partition("=")[0], text.partition("=")[2]) for text in given)
+
+
+def confirmed(is_sure: bool, what: str) -> None:
+    """Returns when the user said so; else it is a usage error, also in scripts."""
+    if not is_sure:
+        raise click.UsageError(f"{what} can't be undone; say --yes")
+
+
+def _shown(value: object) -> str:
+    return "".join(one if one.isprintable() else "?" for one in str(value))

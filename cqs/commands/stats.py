@@ -1,0 +1,60 @@
+"""`cqs stats`: what a server or a queue does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from cqs.commands.server_command import Session, server_command, table
+
+_CLEAR = "\x1b[H\x1b[2J"
+_ROWS = {
+    "visible": "Visible",
+    "in flight": "InFlight",
+    "delayed": "Delayed",
+    "oldest message, s": "OldestMessageAge",
+    "waiting receives": "WaitingReceives",
+    "sent, 10 min": "Sent",
+    "received, 10 min": "Received",
+    "deleted, 10 min": "Deleted",
+    "empty receives, 10 min": "EmptyReceives",
+    "cache hit ratio": "CacheHitRatio",
+}
+
+
+@server_command
+@click.argument("queue", required=False)
+@click.option("--watch", is_flag=True, help="Again and again, until Ctrl-C.")
+@click.option("--every", type=click.FloatRange(0.1), default=2.0, show_default=True, metavar="SECONDS")
+def command(session: Session, queue: str | None, watch: bool, every: float) -> None:
+    """Show what the server does, or one QUEUE as this node sees it."""
+    url = None if queue is None else session.client.queue_url(queue)
+    while True:
+        told = session.client.call("GetNodeStatistics", QueueUrl=url)
+        if session.is_json:
+            session.show_json(told)
+        else:
+            click.echo((_CLEAR if watch else "") + _text(told, queue))
+        if not watch:
+            return
+        time.sleep(every)
+
+
+def _text(told: Mapping[str, Any], queue: str | None) -> str:
+    title = queue or f"cqs {told['Version']}, {told['Queues']} queues, {told['Connections']} connections"
+    rows = [[name, told["Totals"][member]] for name, member in _ROWS.items()]
+    parts = [table([title, ""], rows)]
+    actions = [
+        [name, one["Calls"], sum(one.get("Failures", {}).values()), _ms(one["MedianSeconds"]), _ms(one["P99Seconds"])]
+        for name, one in sorted(told.get("Actions", {}).items())
+    ]
+    if actions:
+        parts.append(table(["action", "calls", "failed", "median ms", "p99 ms"], actions))
+    return "\n\n".join(parts)
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1_000:g}"

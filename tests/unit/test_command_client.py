@@ -1,0 +1,109 @@
+"""The commands' client and signer: botocore signs the same, and failures are one clear line."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from datetime import UTC, datetime
+
+import pytest
+from botocore import auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
+from cqs.cli import main
+from cqs.commands.client import CallFailed, Client, client_of, endpoint_of
+from cqs.commands.signer import Keys, signed
+from cqs.errors import ConfigError
+
+NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+HEADERS = {
+    "Host": "127.0.0.1:9324",
+    "Content-Type": "application/x-amz-json-1.0",
+    "X-Amz-Target": "AmazonSQS.SendMessage",
+    "x-amzn-query-mode": "true",
+}
+
+
+@pytest.mark.parametrize("token", ["", "session/token=="])
+@pytest.mark.parametrize("body", [b"{}", '{"MessageBody": "héllo  ☃"}'.encode()])
+@pytest.mark.parametrize("path", ["/", "/prefix/"])
+def test_signature_is_that_of_botocore(monkeypatch: pytest.MonkeyPatch, token: str, body: bytes, path: str) -> None:
+    monkeypatch.setattr(auth, "get_current_datetime", lambda *_: NOW.replace(tzinfo=None), raising=False)
+    request = AWSRequest("POST", f"http://127.0.0.1:9324{path}", headers=dict(HEADERS), data=body)
+    request.context["timestamp"] = NOW.strftime("%Y%m%dT%H%M%SZ")
+    auth.SigV4Auth(Credentials("AKIDEXAMPLE", "secret", token or None), "sqs", "eu-west-1").add_auth(request)
+
+    ours = signed(Keys("AKIDEXAMPLE", "secret", token), "eu-west-1", path, HEADERS, body, NOW)
+
+    assert ours["X-Amz-Date"] == request.headers["X-Amz-Date"]
+    assert ours["Authorization"] == request.headers["Authorization"]
+
+
+def test_secret_is_not_shown() -> None:
+    assert "geheim" not in repr(Keys("AKID", "geheim", "geheim"))
+
+
+@pytest.mark.parametrize(
+    ("given", "environ", "endpoint"),
+    [
+        ("http://flag", {"AWS_ENDPOINT_URL_SQS": "http://sqs"}, "http://flag"),
+        (None, {"AWS_ENDPOINT_URL_SQS": "http://sqs", "AWS_ENDPOINT_URL": "http://all"}, "http://sqs"),
+        (None, {"AWS_ENDPOINT_URL": "http://all", "CQS_PORT": "9400"}, "http://all"),
+        (None, {"CQS_PUBLIC_URL": "https://q.example", "CQS_PORT": "9400"}, "https://q.example"),
+        (None, {"CQS_PORT": "9400", "CQS_HOST": "0.0.0.0"}, "http://127.0.0.1:9400"),
+        (None, {}, "http://127.0.0.1:9324"),
+    ],
+)
+def test_endpoint_comes_from_flag_environment_and_settings(
+    given: str | None, environ: dict[str, str], endpoint: str
+) -> None:
+    assert endpoint_of(given, environ) == endpoint
+
+
+@pytest.mark.parametrize("endpoint", ["localhost:9324", "ftp://a", "http://", "nonsense"])
+def test_endpoint_that_is_no_url_is_refused(endpoint: str) -> None:
+    with pytest.raises(ConfigError, match="endpoint"):
+        Client(endpoint)
+
+
+def test_keys_come_from_the_environment_only_as_a_pair() -> None:
+    environ = {"AWS_ENDPOINT_URL": "http://a", "AWS_ACCESS_KEY_ID": "id"}
+
+    assert client_of(None, environ)._keys is None
+    assert client_of(None, environ | {"AWS_SECRET_ACCESS_KEY": "s"})._keys == Keys("id", "s")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_server_that_is_not_there_is_one_line_and_exit_code_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    endpoint = f"http://127.0.0.1:{free_port()}"
+    monkeypatch.setattr(sys, "argv", ["cqs", "ls", "--endpoint", endpoint])
+
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == f"cqs: no answer from {endpoint}: Connection refused\n"
+
+
+def test_answer_that_is_not_of_the_protocol_is_told() -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        client = Client(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        listener.settimeout(5)
+        client._connection.connect()
+        peer, _ = listener.accept()
+        peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>")
+
+        with pytest.raises(CallFailed, match="does not speak"):
+            client.call("ListQueues")
+        client.close()
+        peer.close()

@@ -1,0 +1,214 @@
+"""The commands that talk to a server, against one behind a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cqs.cli import cli
+from cqs.commands import redrive
+from tests.protocol.measured import Measured, measured
+from tests.unit.dead_letters import one_pair, running
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """Commands run in a thread, as the server needs the loop."""
+
+    node: Measured
+
+    async def run(self, *arguments: str, given: str | bytes | None = None) -> Result:
+        env = {"AWS_ENDPOINT_URL_SQS": f"http://127.0.0.1:{self.node.door.port}"}
+        return await asyncio.to_thread(CliRunner().invoke, cli, arguments, given, env)
+
+    async def text(self, *arguments: str, given: str | None = None) -> str:
+        """Standard output of a command that must succeed."""
+        result = await self.run(*arguments, given=given)
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    async def json(self, *arguments: str, given: str | None = None) -> Any:
+        return json.loads(await self.text(*arguments, "-o", "json", given=given))
+
+
+@pytest.fixture
+async def shell() -> AsyncIterator[Shell]:
+    async with measured() as node:
+        yield Shell(node)
+
+
+async def test_queue_is_created_listed_and_deleted(shell: Shell) -> None:
+    url = (await shell.text("create", "new.fifo", "-a", "ContentBasedDeduplication=true", "-t", "team=a")).strip()
+
+    assert url.endswith("/000000000000/new.fifo")
+    assert (await shell.text("ls")).split() == ["new.fifo", "orders", "orders.fifo"]
+    assert (await shell.text("ls", "new")).split() == ["new.fifo"]
+    assert (await shell.run("delete", "new.fifo")).exit_code == 2
+    await shell.text("delete", "new.fifo", "--yes")
+    assert await shell.text("ls", "new") == ""
+    assert await shell.json("ls", "new") == []
+
+
+async def test_message_is_sent_peeked_received_and_deleted(shell: Shell) -> None:
+    message_id = (await shell.text("send", "orders", "hello", "-a", "colour=blue", "--group", "t1")).strip()
+
+    assert (await shell.json("peek", "orders"))[0]["MessageId"] == message_id
+    assert message_id in await shell.text("peek", "orders", "--contains", "HELL", "-a", "colour=blue")
+    assert (await shell.json("peek", "orders", "--id", message_id))[0]["Body"] == "hello"
+    assert await shell.json("peek", "orders", "-a", "colour=red") == []
+    (message,) = await shell.json("receive", "orders")
+    assert message["MessageAttributes"]["colour"]["StringValue"] == "blue"
+    await shell.text("delete", "orders", message["ReceiptHandle"])
+    assert await shell.json("peek", "orders", "--state", "in_flight") == []
+
+
+async def test_body_comes_from_standard_input(shell: Shell) -> None:
+    await shell.text("send", "orders", given="two\nlines\n")
+
+    assert await shell.text("receive", "orders", "--delete") == "two\nlines\n\n"
+    assert await shell.text("receive", "orders") == ""
+
+
+async def test_line_ends_of_a_body_are_kept_and_bad_text_is_refused(shell: Shell) -> None:
+    await shell.text("send", "orders", given="a\r\nb")
+    assert (await shell.json("peek", "orders"))[0]["Body"] == "a\r\nb"
+
+    refused = await shell.run("send", "orders", given=b"\xff")
+    assert (refused.exit_code, "not UTF-8" in refused.stderr) == (1, True)
+
+
+async def test_lines_are_messages_and_come_in_order(shell: Shell) -> None:
+    given = "".join(f"line {number}\n" for number in range(25)) + "\n"
+
+    sent = await shell.text("send", "orders.fifo", "--lines", "--group", "g", "--dedup-id", "run-1-", given=given)
+
+    assert len(sent.split()) == 25
+    assert [message["Body"] for message in await shell.json("peek", "orders.fifo", "-n", "100")] == given.split("\n")[
+        :25
+    ]
+
+
+async def test_refused_line_is_named(shell: Shell) -> None:
+    result = await shell.run("send", "orders", "--lines", given="good\nbad\x01\n")
+
+    assert result.exit_code == 1
+    assert "line 2: " in result.stderr
+
+
+async def test_peek_goes_on_to_the_count_over_pages(shell: Shell) -> None:
+    for _ in range(13):
+        await shell.node.bench.send(shell.node.world.standard, *"abcdefghij")
+
+    assert len(await shell.json("peek", "orders", "-n", "120")) == 120
+    assert len(await shell.json("peek", "orders", "-n", "500")) == 130
+
+
+async def test_long_listing_counts(shell: Shell) -> None:
+    await shell.node.bench.send(shell.node.world.standard, "one", "two")
+
+    lines = (await shell.text("ls", "-l", "--with-messages")).splitlines()
+
+    assert [line.split() for line in lines][1:] == [["orders", "2", "0", "0"]]
+
+
+async def test_purge_wants_to_be_told_twice(shell: Shell) -> None:
+    await shell.node.bench.send(shell.node.world.standard, "one")
+
+    refused = await shell.run("purge", "orders")
+    assert (refused.exit_code, "--yes" in refused.stderr) == (2, True)
+    await shell.text("purge", "orders", "--yes")
+
+    assert await shell.json("peek", "orders") == []
+
+
+async def test_dead_letters_go_back(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redrive, "POLL_S", 0.01)
+    bench = shell.node.bench
+    orders, _ = await one_pair(bench, "a", "b", suffix="-1")
+
+    async with running(bench):
+        output = await shell.text("redrive", "dead-1", "--wait")
+
+    assert output.splitlines()[-1].split()[:3] == ["COMPLETED", "2", "2"]
+    assert (await bench.counts(orders)).ready == 2
+    assert [task["Status"] for task in await shell.json("redrive", "dead-1", "--list")] == ["COMPLETED"]
+    assert (await shell.run("redrive", "dead-1", "--cancel")).exit_code == 3
+
+
+async def test_move_is_cancelled(shell: Shell) -> None:
+    await one_pair(shell.node.bench, "a", suffix="-1")
+
+    await shell.text("redrive", "dead-1", "--rate", "1")
+
+    assert await shell.json("redrive", "dead-1", "--cancel") == {"ApproximateNumberOfMessagesMoved": 0}
+
+
+async def test_statistics_of_node_and_queue(shell: Shell) -> None:
+    await shell.text("send", "orders", "x")
+    await shell.node.sample()
+
+    node, queue = await shell.text("stats"), await shell.json("stats", "orders")
+
+    assert "2 queues" in node
+    assert ["SendMessage", "1", "0"] in [line.split()[:3] for line in node.splitlines()]
+    assert (queue["Totals"]["Sent"], queue["Totals"]["Visible"]) == (1, 1)
+
+
+async def test_watching_ends_with_ctrl_c_and_130(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = []
+
+    def interrupt(seconds: float) -> None:
+        turns.append(seconds)
+        if len(turns) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("cqs.commands.stats.time.sleep", interrupt)
+
+    result = await shell.run("stats", "--watch", "--every", "0.5")
+
+    assert (result.exit_code, turns) == (130, [0.5, 0.5, 0.5])
+    assert result.stdout.count("cache hit ratio") == 3
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("peek", "none"),
+        ("receive", "none"),
+        ("send", "none", "x"),
+        ("peek", "orders", "--id", "none"),
+        ("purge", "none", "--yes"),
+    ],
+)
+async def test_what_does_not_exist_is_exit_code_3(shell: Shell, arguments: tuple[str, ...]) -> None:
+    result = await shell.run(*arguments)
+
+    assert result.exit_code == 3
+    assert result.stderr.startswith("cqs: ")
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("create", "x", "-a", "VisibilityTimeout"),
+        ("send", "orders", "x", "--lines"),
+        ("receive", "orders", "-n", "11"),
+        ("peek", "orders", "--state", "gone"),
+        ("ls", "--nonsense"),
+    ],
+)
+async def test_wrong_usage_is_exit_code_2(shell: Shell, arguments: tuple[str, ...]) -> None:
+    assert (await shell.run(*arguments)).exit_code == 2
+
+
+async def test_table_shows_no_character_that_moves_the_cursor(shell: Shell) -> None:
+    await shell.node.bench.send(shell.node.world.standard, "evil\u202e\tbody\x7f")
+
+    assert "evil??body?" in await shell.text("peek", "orders")
