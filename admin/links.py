@@ -37,6 +37,10 @@ class Links:
             wanted["account"] = self._account
         return self.base + path + ("?" + urlencode(wanted, doseq=True) if wanted else "")
 
+    def path(self, path: str) -> str:
+        """A page's bare path: where a form goes."""
+        return self.base + path
+
     def queue(self, queue: Queue | QueueName, page: str = "", **query: object) -> str:
         """A queue's page, or one of its other pages ("messages")."""
         path = f"/q/{quote(queue.account, safe='')}/{quote(queue.name, safe='')}" + (f"/{page}" if page else "")

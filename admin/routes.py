@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from admin.actions import log_in, log_out
+from admin.actions import create_queue, log_in, log_out, remove_queues
 from admin.route import Action, Page
 from admin.viewer import LOOK
-from admin.views import login, overview
+from admin.views import login, new_queue, overview, queues, sure
 
 ROUTES: tuple[Page | Action, ...] = (
     Page("/login", login.show, permission=None),
@@ -13,4 +13,13 @@ ROUTES: tuple[Page | Action, ...] = (
     Action("/log-out", log_out.here, "LogOut", permission=LOOK, is_logged=False),
     Action("/log-out-everywhere", log_out.everywhere, "LogOutEverywhere", permission=LOOK, is_logged=False),
     Page("/", overview.show),
+    Page("/find", queues.find_few),
+    Page("/queues", queues.show),
+    Page("/queues.csv", queues.as_table),
+    Page("/queues.toml", queues.as_declarations),
+    Page("/queues/new", new_queue.show),
+    Page("/queues/sure", sure.show),
+    Action("/queues/create", create_queue.act, "CreateQueue", new_queue.retry),
+    Action("/queues/purge", remove_queues.purge, "PurgeQueue"),
+    Action("/queues/delete", remove_queues.delete, "DeleteQueue"),
 )

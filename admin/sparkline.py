@@ -14,16 +14,23 @@ WIDTH, HEIGHT = 96, 22
 
 
 def sparkline(
-    points: Sequence[float | None], *, label: str, kind: str = "", width: int = WIDTH, height: int = HEIGHT
+    points: Sequence[float | None],
+    second: Sequence[float | None] = (),
+    *,
+    label: str,
+    kind: str = "",
+    width: int = WIDTH,
+    height: int = HEIGHT,
 ) -> Markup:
-    """The chart, scaled to its highest point. `label` is read to those who can't see it."""
-    known = [one for one in points if one is not None]
-    if not any(known):
+    """The chart, scaled to its highest point; `second` is another line on the same scale, without an area. `label` is
+    read to those who can't see it."""
+    high = max((one for one in (*points, *second) if one is not None), default=0)
+    if not high:
         line = f'<path class="flat" d="M1 {height - 1}H{width - 1}"/>'
         return _svg(Markup(line), label, kind, width, height)
-    high = max(known)
-    drawn = Markup("").join(_run(run, high, len(points), width, height) for run in _runs(points))
-    return _svg(drawn, label, kind, width, height)
+    drawn = [_run(run, high, len(points), width, height, "line") for run in _runs(points)]
+    drawn += [_run(run, high, len(second), width, height, "second") for run in _runs(second)]
+    return _svg(Markup("").join(drawn), label, kind, width, height)
 
 
 def _runs(points: Sequence[float | None]) -> Iterator[list[tuple[int, float]]]:
@@ -39,17 +46,17 @@ def _runs(points: Sequence[float | None]) -> Iterator[list[tuple[int, float]]]:
         yield run
 
 
-def _run(run: list[tuple[int, float]], high: float, count: int, width: int, height: int) -> Markup:
+def _run(run: list[tuple[int, float]], high: float, count: int, width: int, height: int, kind: str) -> Markup:
     step = (width - 2) / max(count - 1, 1)
     spots = [(1 + place * step, height - 2 - point / high * (height - 4)) for place, point in run]
     if len(spots) == 1:
         spots = [(spots[0][0] - 0.5, spots[0][1]), (spots[0][0] + 0.5, spots[0][1])]
     line = "L".join(f"{x:.1f} {y:.1f}" for x, y in spots)
     area = f"M{spots[0][0]:.1f} {height - 1}L{line}L{spots[-1][0]:.1f} {height - 1}Z"
-    return Markup(f'<path class="area" d="{area}"/><path class="line" d="M{line}"/>')
+    filled = f'<path class="area" d="{area}"/>' if kind == "line" else ""
+    return Markup(f'{filled}<path class="{kind}" d="M{line}"/>')
 
 
 def _svg(inner: Markup, label: str, kind: str, width: int, height: int) -> Markup:
-    return Markup(
-        '<svg class="spark {}" viewBox="0 0 {} {}" width="{}" height="{}" role="img" aria-label="{}">{}</svg>'
-    ).format(kind, width, height, width, height, label, inner)
+    head = Markup('<svg class="spark {}" viewBox="0 0 {} {}" width="{}" height="{}" role="img" aria-label="{}">')
+    return head.format(kind, width, height, width, height, label) + inner + Markup("</svg>")

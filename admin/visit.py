@@ -102,15 +102,15 @@ class Visit:
         """For templates: whether to offer it. The server asks again when it is done."""
         return self.viewer.may(permission)
 
-    def here(self, **changes: object) -> str:
-        """The address of this page with some of its query changed; "" takes a value away."""
+    def here(self, path: str = "", /, **changes: object) -> str:
+        """The address of this page, or of another with the same query, some of which is changed; "" takes a value
+        away."""
         query: dict[str, object] = {name: self.request.query.getall(name) for name in self.request.query}
         for name, value in changes.items():
             query.pop(name, None)
             if value not in ("", None):
                 query[name] = value
-        own = self.request.rel_url.raw_path.removeprefix(PREFIX)
-        return self.links.to(own, query)
+        return self.links.to(path or self.request.rel_url.raw_path.removeprefix(PREFIX), query)
 
     def page(self, template: str, *, status: int = 200, **values: object) -> web.Response:
         """The page, or only its live part when the page itself asks."""

@@ -23,9 +23,8 @@ from collections.abc import Coroutine, Sequence
 import structlog
 import uvloop
 
-from cqs import boot, logs, observers, parts
+from cqs import boot, doors, logs, observers, parts
 from cqs.api.app import App
-from cqs.api.metrics_page import metrics_mounts
 from cqs.banner import Start
 from cqs.clock import SystemClock
 from cqs.config import Config, Loaded
@@ -99,7 +98,8 @@ async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket]) -> in
             journal.open()
         engine = await parts.engine_of(loaded.config, store, clock, journal)
         is_cut = await stop.cuts(_fill(engine, loaded))
-        code = 0 if is_cut else await _run(engine, loaded, sockets, stop)
+        mounts = await doors.mounts_of(engine, store, loaded.config)
+        code = 0 if is_cut else await _run(engine, loaded, sockets, stop, mounts)
         await engine.background.drain()
     finally:
         if journal is not None:
@@ -109,12 +109,14 @@ async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket]) -> in
     return code
 
 
-async def _run(engine: Engine, loaded: Loaded[Config], sockets: Sequence[socket.socket], stop: _Stop) -> int:
+async def _run(
+    engine: Engine, loaded: Loaded[Config], sockets: Sequence[socket.socket], stop: _Stop, mounts: doors.Mounts
+) -> int:
     """Serves beside the loops; 0, or 1 when one of them died."""
     try:
         async with asyncio.TaskGroup() as group:
             loops = [group.create_task(loop(engine)) for loop in _LOOPS]
-            await _accept(engine, loaded, sockets, stop)
+            await _accept(engine, loaded, sockets, stop, mounts)
             for loop in loops:
                 loop.cancel()
     except ExceptionGroup as died:
@@ -124,12 +126,14 @@ async def _run(engine: Engine, loaded: Loaded[Config], sockets: Sequence[socket.
     return 0
 
 
-async def _accept(engine: Engine, loaded: Loaded[Config], sockets: Sequence[socket.socket], stop: _Stop) -> None:
+async def _accept(
+    engine: Engine, loaded: Loaded[Config], sockets: Sequence[socket.socket], stop: _Stop, mounts: doors.Mounts
+) -> None:
     """Serves until told to stop, then finishes what it accepted."""
     app = App(
         parts.dispatcher_of(engine, loaded.config),
         why_not_ready=lambda: "stopping" if stop.requested.is_set() else "",
-        mounts=metrics_mounts(engine) if loaded.config.monitoring.is_metrics else {},
+        mounts=mounts,
         bounds=parts.bounds_of(loaded.config),
     )
     engine.metrics.watch(CONNECTIONS, lambda: len(app.connections))

@@ -154,6 +154,14 @@ class Monitoring:
     is_metrics: bool = _setting(
         True, values.switch(), "Answer /metrics and /jmx, unsigned, to whoever reaches the port."
     )
+    is_console: bool = _setting(
+        True, values.switch(), "Answer /ADMIN: on this machine only until a user has a password, then after a login."
+    )
+    reports_dir: str = _setting(
+        "",
+        values.text("folder", expects="the path of a folder"),
+        "Folder of audit reports that the console shows. Empty: reports in data_dir.",
+    )
     queue_series: int = _setting(
         500, values.integer(0, 100_000), "Queues with metrics of their own; later ones count in _other."
     )

@@ -20,7 +20,7 @@ import pytest
 
 from tests.unit.sources import Source, sources
 
-_ROOT_MODULES = "server cli __main__ commands config logs listen banner boot observers parts"
+_ROOT_MODULES = "server cli __main__ commands config logs listen banner boot observers parts people doors"
 _LAYERS = [
     {"cqs"},
     {"cqs.cache", "cqs.store"},
@@ -33,7 +33,7 @@ _LEVEL = {package: level for level, layer in enumerate(_LAYERS) for package in l
 _TOP = len(_LAYERS) - 1
 
 _HOMES = {
-    "aiohttp": ("cqs.api", "admin", "cqs.server"),
+    "aiohttp": ("cqs.api", "admin", "cqs.server", "cqs.doors"),
     "httptools": ("cqs.api",),
     "argon2": ("cqs.service.passwords",),
     "cryptography": ("cqs.service.seal",),

@@ -1,0 +1,79 @@
+"""Files to take away: tables as CSV, queues as TOML that `cqs serve` reads again (`[[queue]]`).
+
+A spreadsheet runs a cell that starts like a formula, and a message's body is anybody's: such cells get a quote in
+front. Files are sent as attachments, never shown.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Sequence
+from urllib.parse import quote
+
+from aiohttp import web
+
+from admin.wire_attributes import attributes_of
+from cqs.queue import Queue, name_of_arn
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_PLAIN_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def attachment(content: bytes, name: str, content_type: str) -> web.Response:
+    """The bytes as a file of this name."""
+    plain = _PLAIN_NAME.sub("_", name)[:120] or "file"
+    response = web.Response(body=content)
+    response.headers["Content-Type"] = content_type
+    response.headers["Content-Disposition"] = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name[:200])}"
+    response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    return response
+
+
+def as_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    """A table for spreadsheets, in UTF-8 with its mark."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(head)
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return b"\xef\xbb\xbf" + out.getvalue().encode("utf-8", "replace")
+
+
+def as_toml(queues: Iterable[Queue], home: str) -> bytes:
+    """The queues as the configuration file declares them; what is as by default is left out."""
+    return "\n".join(_declared(queue, home) for queue in queues).encode()
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else str(value)
+    return "'" + text if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
+
+
+def _declared(queue: Queue, home: str) -> str:
+    settings = queue.settings
+    lines = ["[[queue]]", f"name = {_string(queue.name)}"]
+    if queue.account != home:
+        lines.append(f"account = {_string(queue.account)}")
+    redrive = settings.redrive
+    target = name_of_arn(redrive.target_arn) if redrive is not None else None
+    if redrive is not None and target is not None:
+        lines.append(f"dead_letter = {_string(target.name)}")
+        lines.append(f"max_receive_count = {redrive.receive_count_max}")
+    attributes = {name: text for name, text in attributes_of(settings).items() if name != "RedrivePolicy"}
+    if attributes:
+        lines.append(f"attributes = {_table(attributes)}")
+    if queue.tags:
+        lines.append(f"tags = {_table(queue.tags)}")
+    return "\n".join(lines) + "\n"
+
+
+def _table(texts: dict[str, str]) -> str:
+    return "{ " + ", ".join(f"{_string(name)} = {_string(text)}" for name, text in texts.items()) + " }"
+
+
+def _string(text: str) -> str:
+    """A basic string of TOML: JSON's escapes are a part of its own."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

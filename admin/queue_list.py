@@ -1,0 +1,143 @@
+"""Which queues a list shows, in which order: filtered and sorted over all of them by what was last sampled, so that it
+costs some milliseconds for 10,000; only the page that is seen is counted anew and gets its rates.
+
+The filter lives in the address of the page, so that it can be linked to, saved and gone back to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from admin.visit import Visit
+from cqs.cache.interface import Counts
+from cqs.metrics.rings import QUEUE_SUMS, Ring
+from cqs.queue import Queue
+from cqs.service.engine import Engine
+
+PER_PAGE = 50
+ORDERS = ("backlog", "name", "ready", "in_flight", "delayed", "oldest", "in", "out")
+_EMPTY = Counts()
+_SENT, _DELETED = QUEUE_SUMS.index("sent"), QUEUE_SUMS.index("deleted")
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """A filter and an order, as the address says."""
+
+    text: str = ""
+    kind: str = ""
+    """standard, fifo, dead_letter, source; "" = all."""
+    tag: str = ""
+    """`key` or `key=value`."""
+    is_full_only: bool = False
+    order: str = "backlog"
+    is_up: bool = False
+
+    @property
+    def is_filtering(self) -> bool:
+        return bool(self.text or self.kind or self.tag or self.is_full_only)
+
+
+KINDS = {
+    "standard": "Standard",
+    "fifo": "FIFO",
+    "dead_letter": "Dead-letter queues",
+    "source": "With a dead-letter queue",
+}
+
+
+def choice_of(visit: Visit) -> Choice:
+    """What the address asks for; what it can't mean is left out."""
+    sort = visit.query("sort")
+    order = sort.removeprefix("-")
+    kind = visit.query("kind")
+    is_known = order in ORDERS
+    return Choice(
+        text=visit.query("q").strip(),
+        kind=kind if kind in KINDS else "",
+        tag=visit.query("tag").strip(),
+        is_full_only=visit.query("full") == "1",
+        order=order if is_known else "backlog",
+        is_up=(not sort.startswith("-")) if is_known else False,
+    )
+
+
+def find(engine: Engine, account: str, choice: Choice) -> list[Queue]:
+    """All queues of the account that fit, in order."""
+    found = [queue for queue in engine.registry if queue.account == account and _fits(engine, queue, choice)]
+    found.sort(key=lambda queue: queue.name)
+    if choice.order != "name":
+        found.sort(key=_key_of(engine, choice.order), reverse=not choice.is_up)
+    elif not choice.is_up:
+        found.reverse()
+    return found
+
+
+def counts_of(engine: Engine, queue: Queue) -> Counts:
+    """As last sampled; zeros for a queue that was not yet."""
+    depth = engine.metrics.depths.get(queue.uid)
+    return depth.counts if depth is not None else _EMPTY
+
+
+def ring_of(engine: Engine, queue: Queue) -> Ring | None:
+    """The queue's chart, when it has one."""
+    stats = engine.metrics.queues.get(queue.key)
+    return stats.ring if stats is not None else None
+
+
+def rates_of(ring: Ring | None, now_ms: int) -> tuple[float, float]:
+    """Messages sent and deleted a second, over the last minute."""
+    if ring is None:
+        return 0.0, 0.0
+    rows = [row for row in ring.chart(60, now_ms // 1_000 - 5).rows if row[_SENT] is not None]
+    seconds = 5 * max(len(rows), 1)
+    return _sum(row[_SENT] for row in rows) / seconds, _sum(row[_DELETED] for row in rows) / seconds
+
+
+def sparks_of(ring: Ring | None, now_ms: int) -> tuple[list[float | None], list[float | None]]:
+    """Messages sent and deleted in each of the last thirty minutes."""
+    if ring is None:
+        return [], []
+    rows = ring.chart(1_800, now_ms // 1_000).rows
+    return [row[_SENT] for row in rows], [row[_DELETED] for row in rows]
+
+
+def _sum(values: Iterable[float | None]) -> float:
+    return sum(value for value in values if value is not None)
+
+
+def _fits(engine: Engine, queue: Queue, choice: Choice) -> bool:
+    if choice.text and choice.text.casefold() not in queue.name.casefold():
+        return False
+    if choice.kind and not _is_of_kind(engine, queue, choice.kind):
+        return False
+    if choice.tag:
+        key, has_value, value = choice.tag.partition("=")
+        if key not in queue.tags or (has_value and queue.tags[key] != value):
+            return False
+    return not choice.is_full_only or _backlog(counts_of(engine, queue)) > 0
+
+
+def _is_of_kind(engine: Engine, queue: Queue, kind: str) -> bool:
+    if kind == "dead_letter":
+        return bool(engine.registry.sources(queue, "", 1))
+    if kind == "source":
+        return queue.settings.redrive is not None
+    return queue.settings.is_fifo == (kind == "fifo")
+
+
+def _backlog(counts: Counts) -> int:
+    return counts.ready + counts.in_flight + counts.delayed
+
+
+def _key_of(engine: Engine, order: str) -> Callable[[Queue], float]:
+    now_ms = engine.clock.now_ms()
+    if order in ("in", "out"):
+        place = 0 if order == "in" else 1
+        return lambda queue: rates_of(ring_of(engine, queue), now_ms)[place]
+    if order == "oldest":
+        return lambda queue: now_ms - (counts_of(engine, queue).oldest_ms or now_ms)
+    if order == "backlog":
+        return lambda queue: _backlog(counts_of(engine, queue))
+    return lambda queue: int(getattr(counts_of(engine, queue), order))

@@ -1,0 +1,55 @@
+"""Before queues are purged or deleted: what exactly will go, and a text to type."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from admin.queue_list import choice_of, find
+from admin.visit import Visit
+from cqs.cache.interface import Counts
+from cqs.errors import CacheUnavailable
+from cqs.queue import Queue, QueueName
+from cqs.service import queues
+
+QUEUES_MAX = 500
+VERBS = {"purge": "PurgeQueue", "delete": "DeleteQueue"}
+
+
+async def show(visit: Visit) -> web.StreamResponse:
+    """The chosen queues, or all that the filter finds."""
+    verb = visit.query("do")
+    verb = verb if verb in VERBS else "purge"
+    visit.viewer.check(VERBS[verb])
+    chosen = _chosen(visit)
+    shown = [(queue, await _counts(visit, queue)) for queue in chosen[:QUEUES_MAX]]
+    known = [counts for _, counts in shown if counts is not None]
+    return visit.page(
+        "sure.html",
+        verb=verb,
+        shown=shown,
+        total=sum(one.ready + one.in_flight + one.delayed for one in known),
+        typed=phrase(verb, [queue.name for queue, _ in shown]),
+        left_out=max(0, len(chosen) - QUEUES_MAX),
+        back=visit.links.queue(chosen[0]) if len(chosen) == 1 else visit.links.to("/queues"),
+    )
+
+
+def phrase(verb: str, names: list[str]) -> str:
+    """What has to be typed: the queue's name; for several, what is done to how many."""
+    return names[0] if len(names) == 1 else f"{verb} {len(names)} queues"
+
+
+def _chosen(visit: Visit) -> list[Queue]:
+    registry = visit.console.engine.registry
+    if visit.query("all") == "1":
+        return find(visit.console.engine, visit.account, choice_of(visit))
+    names = visit.request.query.getall("chosen", [])
+    found = [registry.get(QueueName(visit.account, name)) for name in dict.fromkeys(names)]
+    return [queue for queue in found if queue is not None]
+
+
+async def _counts(visit: Visit, queue: Queue) -> Counts | None:
+    try:
+        return await queues.counts(visit.console.engine, queue)
+    except CacheUnavailable:
+        return None

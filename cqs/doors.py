@@ -1,0 +1,44 @@
+"""What answers beside the API on the same port: metrics and the console, by path prefix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from aiohttp import web
+
+from admin.app import make_application
+from admin.console import About, make_console
+from admin.links import PREFIX
+from cqs import __version__, people
+from cqs.api.metrics_page import metrics_mounts
+from cqs.config import Config
+from cqs.parts import folder_of
+from cqs.service.engine import Engine
+from cqs.store.interface import Store
+
+Mounts = Mapping[str, web.Application]
+
+
+async def mounts_of(engine: Engine, store: Store, config: Config) -> Mounts:
+    """The applications that the settings ask for. Raises ConfigError, StoreUnavailable."""
+    mounts = metrics_mounts(engine) if config.monitoring.is_metrics else {}
+    if config.monitoring.is_console:
+        accounts = await people.accounts_of(config.storage, store, engine.clock)
+        mounts[PREFIX] = make_application(make_console(engine, accounts, await store.secret(), _about(engine, config)))
+    return mounts
+
+
+def _about(engine: Engine, config: Config) -> About:
+    folder = folder_of(config.storage)
+    build = engine.metrics.build
+    return About(
+        version=__version__,
+        mode="open",
+        home=config.behaviour.account,
+        data="" if config.storage.is_in_memory else str(folder),
+        reports=Path(reports).expanduser() if (reports := config.monitoring.reports_dir) else folder / "reports",
+        public_url=config.listening.public_url,
+        is_forwarded_trusted=config.listening.is_forwarded_trusted,
+        backends=f"{build.cache} cache, {build.store} store",
+    )
