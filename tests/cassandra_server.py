@@ -127,7 +127,9 @@ class Node:
                 self._process.wait(0.2)
                 raise CassandraFailed(f"Cassandra on {self.address} ended: {self._end_of_log()}")
             if time.monotonic() > deadline:
-                raise CassandraFailed(f"Cassandra on {self.address} did not answer in {seconds} s: {self._end_of_log()}")
+                raise CassandraFailed(
+                    f"Cassandra on {self.address} did not answer in {seconds} s: {self._end_of_log()}"
+                )
 
     def pause(self) -> None:
         os.kill(self.pid, signal.SIGSTOP)

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
 
-from tests import redis_server
+from cqs.store.cassandra import Options
+from tests import cassandra_server, redis_server
+from tests.contract.cassandra_home import make_keyspace, options_of
 
 
 @pytest.fixture(scope="session")
 def redis_process() -> Iterator[redis_server.RedisProcess]:
     """One real Redis for all tests; each leaves it empty."""
     yield from redis_server.session()
+
+
+@pytest.fixture(scope="session")
+def cassandra_ring() -> Iterator[cassandra_server.Ring]:
+    """One real Cassandra node for all tests."""
+    yield from cassandra_server.session()
+
+
+@pytest.fixture(scope="session")
+def keyspace(cassandra_ring: cassandra_server.Ring) -> Options:
+    """A keyspace on it, with the tables."""
+    options = options_of(cassandra_ring)
+    asyncio.run(make_keyspace(options))
+    return options

@@ -36,9 +36,9 @@ class Home(Protocol):
 class Maker:
     """Makes queues and messages from one seed, under one clock."""
 
-    def __init__(self, clock: ManualClock) -> None:
+    def __init__(self, clock: ManualClock, seed: int = 20_261_127) -> None:
         self.clock = clock
-        self._rng = random.Random(20_261_127)
+        self._rng = random.Random(seed)
         self._addresses = Addresses(clock, self._rng)
 
     def queue(self, name: str = "jobs", settings: Settings | None = None) -> Queue:

@@ -1,0 +1,94 @@
+"""Queues and dropped names. Each queue is a partition of its own and changes by conditional writes only.
+
+A queue's row holds its definition as JSON, for people and for Spark; the columns beside it are what conditions ask for.
+"""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from cqs.clock import Clock
+from cqs.errors import StoreUnavailable
+from cqs.queue import GENERATION_BITS, Queue, QueueName
+from cqs.store.cassandra import statements as cql
+from cqs.store.cassandra.decisions import decide
+from cqs.store.cassandra.session import Session, Write
+from cqs.store.interface import DROPPED_KEPT_MS
+
+_encode = msgspec.json.Encoder().encode
+_queue = msgspec.json.Decoder(Queue).decode
+DROPS_MAX = 10
+
+
+class Catalog:
+    """Belongs to one event loop."""
+
+    def __init__(self, session: Session, clock: Clock) -> None:
+        self._session = session
+        self._clock = clock
+
+    async def secret(self) -> bytes:
+        """The cluster's, made by whoever asks first."""
+        wish = os.urandom(32).hex()
+        await decide(self._session, [Write(cql.MAKE_META, ("secret", wish))], _never)
+        rows = await self._session.read(cql.READ_META, ("secret",))
+        if not rows:
+            raise StoreUnavailable("The cluster's secret could not be read.")
+        return bytes.fromhex(rows[0][0])
+
+    async def queues(self) -> list[Queue]:
+        return [_queue(text) async for page in self._session.pages(cql.ALL_QUEUES) for (text,) in page]
+
+    async def find(self, key: QueueName) -> Queue | None:
+        rows = await self._session.read(cql.FIND_QUEUE, (key.account, key.name))
+        return _queue(rows[0][0]) if rows else None
+
+    async def create(self, queue: Queue) -> Queue:
+        values = (queue.account, queue.name, queue.uid, queue.version, queue.generation, _encode(queue).decode())
+        is_new, decision = await decide(self._session, [Write(cql.CREATE_QUEUE, values)], _never)
+        if is_new or not decision.found:
+            return queue
+        return _queue(decision.found[0]["definition"])
+
+    async def save(self, queue: Queue) -> int | None:
+        """The storage id that was replaced, which may be the same; None when the condition did not hold."""
+        known = await self.find(queue.key)
+        if known is None or known.uid != queue.uid or known.version != queue.version - 1:
+            return None
+        definition = _encode(queue).decode()
+        condition = (queue.account, queue.name, queue.uid, queue.version - 1)
+        write = Write(cql.SAVE_QUEUE, (queue.version, queue.generation, definition, *condition))
+        is_saved, _ = await decide(self._session, [write], lambda: self._is_now(queue))
+        return known.storage_id if is_saved else None
+
+    async def _is_now(self, queue: Queue) -> bool:
+        return await self.find(queue.key) == queue
+
+    async def drop(self, queue: Queue, now_ms: int) -> int | None:
+        """The storage id whose messages are garbage now; None when the queue was gone already."""
+
+        async def is_gone() -> bool:
+            known = await self.find(queue.key)
+            return known is None or known.uid != queue.uid
+
+        for _ in range(DROPS_MAX):
+            known = await self.find(queue.key)
+            if known is None or known.uid != queue.uid:
+                return None
+            write = Write(cql.DROP_QUEUE, (queue.account, queue.name, queue.uid, known.version))
+            is_dropped, _ = await decide(self._session, [write], is_gone)
+            if is_dropped:
+                await self._session.write([Write(cql.NOTE_DROPPED, (queue.account, queue.name, now_ms))])
+                return queue.uid << GENERATION_BITS | known.generation
+        raise StoreUnavailable(f"Queue {queue.name} changes too often to be deleted.")
+
+    async def dropped_ms(self, key: QueueName) -> int:
+        rows = await self._session.read(cql.DROPPED_MS, (key.account, key.name))
+        dropped_ms = int(rows[0][0]) if rows else 0
+        return dropped_ms if dropped_ms > self._clock.now_ms() - DROPPED_KEPT_MS else 0
+
+
+async def _never() -> bool:
+    return False

@@ -1,0 +1,180 @@
+"""Takes claims and sequences: what is wanted in a queue while one conditional write runs goes into the next.
+
+call ─┐                    ┌─ applied: all of them are new
+call ─┼─► one batch ───────┤
+call ─┘  (all or none)     └─ refused: by another node's sequence, or by ids that are taken
+                                 taken and confirmed ──► the answer is the first message's
+                                 taken, window over  ──► taken over, next try
+                                 taken and pending   ──► the call steps back, holding nothing
+                                 pending for too long ─► fenced, taken over, next try
+
+A call that must wait holds none of its ids meanwhile, so no two calls can wait for each other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from cqs.clock import Clock
+from cqs.errors import CqsError, OutcomeUnknown, StoreUnavailable
+from cqs.store.cassandra import claim_rows
+from cqs.store.cassandra.claim_plan import Call, Plan, Refused
+from cqs.store.cassandra.claim_rows import Found, Id
+from cqs.store.cassandra.messages import Messages
+from cqs.store.cassandra.session import Decision, Session
+from cqs.store.interface import Claim
+
+WISHES_MAX = 100
+"""In one conditional batch, unless one call wants more."""
+ATTEMPTS_MAX = 30
+UNKNOWN_MAX = 3
+SEQUENCES_KEPT = 10_000
+
+
+class Claimer:
+    """Belongs to one event loop."""
+
+    def __init__(self, session: Session, messages: Messages, clock: Clock, pending_ms: int) -> None:
+        self._session = session
+        self._messages = messages
+        self._clock = clock
+        self._pending_ms = pending_ms
+        self._lines: dict[tuple[int, int], list[Call]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._last: dict[int, int | None] = {}
+
+    async def claim(self, call: Call) -> list[Claim] | Refused:
+        """Raises StoreUnavailable; the claims that it may have made end by themselves."""
+        loop = asyncio.get_running_loop()
+        call.answer = loop.create_future()
+        key = (call.queue.uid, call.queue.generation)
+        line = self._lines.get(key)
+        if line is None:
+            self._lines[key] = [call]
+            loop.call_soon(self._start, key)
+        else:
+            line.append(call)
+        return await call.answer
+
+    def _start(self, key: tuple[int, int]) -> None:
+        task = asyncio.ensure_future(self._run(key))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, key: tuple[int, int]) -> None:
+        line = self._lines[key]
+        while line:
+            batch = _next_batch(line)
+            try:
+                await _Round(self._session, self._messages, self._clock, self._pending_ms, self._last, batch).run()
+            except CqsError as error:
+                for call in batch:
+                    if not call.answer.done():
+                        call.answer.set_exception(error)
+        del self._lines[key]
+        while len(self._last) > SEQUENCES_KEPT:
+            del self._last[next(iter(self._last))]
+
+
+class _Round:
+    """One batch of calls of one queue, until each has its answer."""
+
+    def __init__(
+        self,
+        session: Session,
+        messages: Messages,
+        clock: Clock,
+        pending_ms: int,
+        last: dict[int, int | None],
+        calls: list[Call],
+    ) -> None:
+        self._session = session
+        self._messages = messages
+        self._clock = clock
+        self._pending_ms = pending_ms
+        self._last = last
+        self._queue = calls[0].queue
+        self._calls = calls
+        self._taken: dict[Id, Found] = {}
+        """Confirmed, or our own from an earlier attempt."""
+        self._confirmed: set[int] = set()
+        self._old: dict[Id, Found] = {}
+        """To be taken over."""
+
+    async def run(self) -> None:
+        unknown = 0
+        for _ in range(ATTEMPTS_MAX):
+            plan = self._plan()
+            try:
+                if not plan.writes:
+                    is_applied, rows = Decision(True, [])
+                else:
+                    is_applied, rows = await self._session.decide(plan.writes)
+            except OutcomeUnknown as error:
+                unknown += 1
+                if unknown == UNKNOWN_MAX:
+                    raise StoreUnavailable(f"No sequence could be had. {error}") from error
+                await self._look(plan)
+                continue
+            if is_applied:
+                self._answer(plan)
+                return
+            self._last[self._queue.uid] = claim_rows.last_sequence(rows, self._last.get(self._queue.uid))
+            if not rows:
+                self._last[self._queue.uid] = None
+            if plan.takes and any(row.get("dedup_id") is not None for row in rows):
+                await self._look(plan)
+        raise StoreUnavailable("Too many nodes send to this FIFO queue at once; nothing was written.")
+
+    def _plan(self) -> Plan:
+        now_ms = self._clock.now_ms()
+        last = self._last.get(self._queue.uid)
+        plan = Plan(self._queue, self._taken, self._confirmed, self._old, now_ms, last)
+        for call in self._calls:
+            if not call.answer.done():
+                plan.add(call)
+        if plan.sequence != (last or 0):
+            plan.writes.insert(0, claim_rows.set_sequence(self._queue, last, plan.sequence))
+        return plan
+
+    def _answer(self, plan: Plan) -> None:
+        if plan.writes:
+            self._last[self._queue.uid] = plan.sequence
+        for call in self._calls:
+            if not call.answer.done():
+                call.answer.set_result(plan.answers.get(id(call), Refused.BY_THIS_PROCESS))
+
+    async def _look(self, plan: Plan) -> None:
+        """Finds out what is in the way, and refuses the calls that have to wait for it."""
+        found = await claim_rows.read(self._session, self._queue, list(plan.takes))
+        addresses = [one.address for one in found.values()]
+        self._confirmed |= await self._messages.confirmed(self._queue.storage_id, addresses)
+        now_ms = self._clock.now_ms()
+        self._old = {}
+        waited_for: set[Id] = set()
+        for key, one in found.items():
+            is_ours = one.address == plan.takes[key].wish.address
+            if one.expires_ms <= now_ms:
+                self._old[key] = one
+            elif one.address in self._confirmed or is_ours:
+                self._taken[key] = one
+            elif now_ms - one.claimed_ms < self._pending_ms:
+                waited_for.add(key)
+            else:
+                await self._messages.delete(self._queue.storage_id, [one.address], is_unsaid=True)
+                self._old[key] = one
+        for call in self._calls:
+            if not call.answer.done() and not waited_for.isdisjoint((w.scope, w.dedup_id) for w in call.wanted):
+                call.answer.set_result(Refused.BY_ANOTHER_NODE)
+
+
+def _next_batch(line: list[Call]) -> list[Call]:
+    count = taken = 0
+    for call in line:
+        count += len(call.wanted)
+        if taken and count > WISHES_MAX:
+            break
+        taken += 1
+    batch = line[:taken]
+    del line[:taken]
+    return batch

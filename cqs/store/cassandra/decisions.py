@@ -1,0 +1,30 @@
+"""Conditional writes whose answer may get lost.
+
+A conditional write that ran out of time may have happened. Asking again is safe, since the condition then does not hold
+any more; but "not applied" may then mean "by myself, just before". So whoever asks says how to recognise his own work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from cqs.errors import OutcomeUnknown
+from cqs.store.cassandra.session import Decision, Session, Write
+
+ATTEMPTS_MAX = 3
+
+
+async def decide(
+    session: Session, writes: Sequence[Write], is_ours: Callable[[], Awaitable[bool]]
+) -> tuple[bool, Decision]:
+    """Whether the writes are in effect by this call, and the last answer. `is_ours` is asked only after an attempt
+    without an answer. Raises StoreUnavailable, OutcomeUnknown."""
+    for attempt in range(ATTEMPTS_MAX):
+        try:
+            decision = await session.decide(writes)
+        except OutcomeUnknown:
+            if attempt == ATTEMPTS_MAX - 1:
+                raise
+            continue
+        return decision.is_applied or (attempt > 0 and await is_ours()), decision
+    raise AssertionError

@@ -1,0 +1,88 @@
+"""The driver's errors in the store's words: what happened, and whether a write may have taken effect.
+
+    refused before anything was sent, or by the coordinator before it wrote     StoreUnavailable
+    sent, and no answer that it failed                                           OutcomeUnknown (writes)
+    a read that met too many tombstones or ran out of time                       TooMuchToRead: narrow the range, go on
+
+Whatever is not known to be harmless counts as sent: OutcomeUnknown costs a retry, its opposite a duplicate.
+"""
+
+from __future__ import annotations
+
+from cassandra import (
+    AuthenticationFailed,
+    InvalidRequest,
+    OperationTimedOut,
+    ReadFailure,
+    ReadTimeout,
+    Unauthorized,
+    Unavailable,
+)
+from cassandra.cluster import NoConnectionsAvailable, NoHostAvailable
+from cassandra.protocol import IsBootstrappingErrorMessage, OverloadedErrorMessage
+
+from cqs.errors import CqsError, OutcomeUnknown, StoreUnavailable
+from cqs.store.cassandra.statements import Kind
+
+_NEVER_SENT = (
+    Unavailable,
+    NoConnectionsAvailable,
+    OverloadedErrorMessage,
+    IsBootstrappingErrorMessage,
+    ConnectionRefusedError,
+    InvalidRequest,
+    Unauthorized,
+    AuthenticationFailed,
+)
+
+
+class TooMuchToRead(StoreUnavailable):
+    """A read met more tombstones than the server allows, or did not end in time (then there may be other reasons)."""
+
+    def __init__(self, text: str, *, is_timeout: bool = False) -> None:
+        super().__init__(text)
+        self.is_timeout = is_timeout
+
+
+def told(error: Exception, kind: Kind, place: str) -> CqsError:
+    """The error to raise `from error`. `place`: where Cassandra was to be found, for the text."""
+    if isinstance(error, CqsError):
+        return error
+    text = f"Cassandra at {place}: {reason_of(error)}"
+    if kind is Kind.READ:
+        if isinstance(error, ReadFailure | ReadTimeout | OperationTimedOut):
+            return TooMuchToRead(text, is_timeout=not isinstance(error, ReadFailure))
+        return StoreUnavailable(text)
+    if was_never_sent(error):
+        return StoreUnavailable(f"{text} Nothing was written.")
+    return OutcomeUnknown(f"{text} Whether the write took effect is not known.")
+
+
+def was_never_sent(error: Exception) -> bool:
+    """Whether it is certain that nothing was written."""
+    if isinstance(error, NoHostAvailable):
+        return all(_is_harmless(one) for one in _per_host(error))
+    return _is_harmless(error)
+
+
+def _is_harmless(error: object) -> bool:
+    return isinstance(error, _NEVER_SENT) or "Pool is shutdown" in str(error)
+
+
+def _per_host(error: NoHostAvailable) -> list[object]:
+    return list(error.errors.values()) if isinstance(error.errors, dict) else []
+
+
+def reason_of(error: Exception) -> str:
+    """One line."""
+    if isinstance(error, NoHostAvailable):
+        reasons = {reason_of(one) for one in _per_host(error) if isinstance(one, Exception)}
+        return "no node answers" + (f" ({'; '.join(sorted(reasons))})." if reasons else ".")
+    if isinstance(error, Unavailable):
+        return f"{error.required_replicas} replicas are needed and {error.alive_replicas} are alive."
+    if isinstance(error, OperationTimedOut):
+        return "no answer in time."
+    if isinstance(error, AuthenticationFailed):
+        return "user or password is wrong."
+    text = " ".join(str(error).split())
+    return text[:300] or type(error).__name__

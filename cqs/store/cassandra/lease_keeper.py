@@ -1,0 +1,98 @@
+"""Living leases of this process, kept in memory until they run out.
+
+Most messages are deleted before that, and then there is nothing to do. What is left when a minute has ended is looked
+up once, all together (another node may have deleted it), and what still exists is written to `receives`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+import structlog
+
+from cqs.clock import Clock
+from cqs.errors import CqsError
+from cqs.store.cassandra.leases import MINUTE_MS
+from cqs.store.interface import Lease
+
+KEPT_MAX = 400_000
+"""Leases; beyond it they are written down at once."""
+GRACE_MS = 2_000
+LOOK_S = 5.0
+SETTLED_AT_ONCE = 1_000
+_log = structlog.get_logger("cqs.store")
+
+Existing = Callable[[int, Sequence[int]], Awaitable[set[int]]]
+WriteEnded = Callable[[int, Sequence[Lease]], Awaitable[None]]
+
+
+class LeaseKeeper:
+    """Belongs to one event loop."""
+
+    def __init__(self, clock: Clock, existing: Existing, write_ended: WriteEnded) -> None:
+        """`existing(storage_id, addresses)` tells which are messages, `write_ended(storage_id, leases)` writes."""
+        self._clock = clock
+        self._existing = existing
+        self._write_ended = write_ended
+        self._minutes: dict[int, dict[int, tuple[int, Lease]]] = {}
+        self._minute_of: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._minute_of)
+
+    def hold(self, storage_id: int, leases: Sequence[Lease]) -> list[Lease]:
+        """Keeps those that still hide, the newest of each message; gives back those there is no room for."""
+        now_ms = self._clock.now_ms()
+        left_over: list[Lease] = []
+        for lease in leases:
+            minute = self._minute_of.get(lease.address)
+            if minute is not None and self._minutes[minute][lease.address][1].receive_number > lease.receive_number:
+                continue
+            self.forget([lease.address])
+            if lease.hidden_until_ms <= now_ms:
+                continue
+            if len(self._minute_of) >= KEPT_MAX:
+                left_over.append(lease)
+                continue
+            minute = lease.hidden_until_ms // MINUTE_MS
+            self._minutes.setdefault(minute, {})[lease.address] = (storage_id, lease)
+            self._minute_of[lease.address] = minute
+        return left_over
+
+    def forget(self, addresses: Sequence[int]) -> None:
+        """These are deleted, or received anew."""
+        if self._minute_of:
+            for address in addresses:
+                minute = self._minute_of.pop(address, None)
+                if minute is not None:
+                    del self._minutes[minute][address]
+
+    async def run(self) -> None:
+        """Settles minutes as they end, until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            await self.settle()
+
+    async def settle(self, *, is_end: bool = False) -> None:
+        """Writes down what has run out and is still there; `is_end`: all. Never raises."""
+        over = (self._clock.now_ms() - GRACE_MS) // MINUTE_MS
+        for minute in sorted(self._minutes):
+            if minute >= over and not is_end:
+                return
+            kept = self._minutes.pop(minute)
+            for address in kept:
+                self._minute_of.pop(address, None)
+            queues: dict[int, list[Lease]] = {}
+            for storage_id, lease in kept.values():
+                queues.setdefault(storage_id, []).append(lease)
+            for storage_id, leases in queues.items():
+                for start in range(0, len(leases), SETTLED_AT_ONCE):
+                    await self._settle(storage_id, leases[start : start + SETTLED_AT_ONCE])
+
+    async def _settle(self, storage_id: int, leases: Sequence[Lease]) -> None:
+        try:
+            there = await self._existing(storage_id, [lease.address for lease in leases])
+            await self._write_ended(storage_id, [lease for lease in leases if lease.address in there])
+        except CqsError as error:
+            _log.warning("receives_not_written", count=len(leases), reason=str(error))

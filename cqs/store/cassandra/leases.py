@@ -1,0 +1,176 @@
+"""Leases: what was received, until when it is hidden, and how often that has happened.
+
+    lease, still hiding ──► leases, by queue and minute of expiry ──────────────────┐ read: the living minutes
+              │                     (ends by TTL)                                   ├──► the newest of a message
+              └─► keeper: waits in memory ── run out, message still there ─────┐    │
+    lease that has ended (visibility 0, given back) ───────────────────────────┴──► receives, beside the messages
+                                                                                     (kept as long as the message)
+
+The receives of one moment and queue expire in one minute, hence are one mutation; and a message that is deleted in
+time, as most are, costs nothing more. Newest = the highest receive number, and of one number what was written last.
+What is lost when a node is killed: that leases which it alone had written counted, if the cache is lost as well and is
+filled more than some minutes after they ran out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from cqs import ids
+from cqs.clock import Clock
+from cqs.queue import Queue
+from cqs.store.cassandra import statements as cql
+from cqs.store.cassandra.addresses import INCARNATION_MASK, address_of, by_row, place_of, ttl_s_of
+from cqs.store.cassandra.partitions import Partitions, together
+from cqs.store.cassandra.session import Row, Session, Write
+from cqs.store.interface import Lease
+
+MINUTE_MS = 60_000
+LEASE_KEPT_MS = 600_000
+LOOK_BACK_MINUTES = 3
+PRUNE_EVERY = 16
+READ_ROWS = 5_000
+FIND_AT_ONCE = 100
+MINUTES_NOTED_MAX = 50_000
+
+
+class Seen(NamedTuple):
+    """A lease and what orders it among those of its message: the greatest is the newest."""
+
+    number: int
+    written_us: int
+    lease: Lease
+
+
+Newest = dict[int, Seen]
+
+
+def keep_newest(newest: Newest, seen: Iterable[Seen]) -> None:
+    """Puts each in place of an older one of its message."""
+    for one in seen:
+        known = newest.get(one.lease.address)
+        if known is None or known[:2] < one[:2]:
+            newest[one.lease.address] = one
+
+
+class Leases:
+    """Leases as rows. Belongs to one event loop."""
+
+    def __init__(self, session: Session, partitions: Partitions, clock: Clock) -> None:
+        self._session = session
+        self._partitions = partitions
+        self._clock = clock
+        self._noted: dict[tuple[int, int], None] = {}
+
+    async def write(self, storage_id: int, leases: Sequence[Lease]) -> None:
+        """Durable when it returns."""
+        now_ms = self._clock.now_ms()
+        await together(
+            [
+                self._write_living(storage_id, [one for one in leases if one.hidden_until_ms > now_ms], now_ms),
+                self.write_ended(storage_id, [one for one in leases if one.hidden_until_ms <= now_ms]),
+            ]
+        )
+
+    async def _write_living(self, storage_id: int, leases: Sequence[Lease], now_ms: int) -> None:
+        minutes: dict[int, list[Write]] = {}
+        for one in leases:
+            minute = one.hidden_until_ms // MINUTE_MS
+            ttl_s = (one.hidden_until_ms - now_ms + LEASE_KEPT_MS) // 1_000
+            key = (storage_id, minute, ids.key_of(one.address), ids.tail_of(one.address), one.receive_number)
+            values = (*key, one.hidden_until_ms, one.receive_count, one.first_receive_ms, ttl_s)
+            minutes.setdefault(minute, []).append(Write(cql.INSERT_LEASE, values))
+        if minutes:
+            new = [minute for minute in minutes if (storage_id, minute) not in self._noted]
+            notes = [self._note(storage_id, minute, now_ms) for minute in new]
+            lanes = [self._partitions.write((storage_id, "m", minute), lane) for minute, lane in minutes.items()]
+            await together([*notes, *lanes])
+
+    async def _note(self, storage_id: int, minute: int, now_ms: int) -> None:
+        """So that readers know that the minute has leases."""
+        ttl_ms = (minute + 1) * MINUTE_MS - now_ms + LEASE_KEPT_MS
+        await self._session.write([Write(cql.INSERT_LEASE_MINUTE, (storage_id, minute, ttl_ms // 1_000))])
+        self._noted[storage_id, minute] = None
+        if len(self._noted) > MINUTES_NOTED_MAX:
+            del self._noted[next(iter(self._noted))]
+
+    async def write_ended(self, storage_id: int, leases: Sequence[Lease]) -> None:
+        """For as long as their messages last. Durable when it returns."""
+        now_ms = self._clock.now_ms()
+        rows: dict[int, list[Write]] = {}
+        for one in leases:
+            row = ids.row_of(one.address)
+            key = (storage_id, row, *place_of(one.address))
+            rest = (one.hidden_until_ms, one.receive_count, one.first_receive_ms, ttl_s_of(one.address, now_ms))
+            lane = rows.setdefault(row, [])
+            lane.append(Write(cql.INSERT_RECEIVE, (*key, one.receive_number, *rest)))
+            if one.receive_count and one.receive_count % PRUNE_EVERY == 0:
+                lane.append(Write(cql.PRUNE_RECEIVES, (*key, one.receive_number)))
+        await together([self._partitions.write((storage_id, row), lane) for row, lane in rows.items()])
+
+    async def living(self, queue: Queue) -> Newest:
+        """The newest leases of all living minutes, of deleted messages as well."""
+        newest: Newest = {}
+        for minute in await self._minutes(queue):
+            after = (-1, -1, -1)
+            while True:
+                values = (queue.storage_id, minute, *after, READ_ROWS)
+                found = await self._session.read(cql.READ_LEASES, values)
+                keep_newest(newest, map(_from_lease, found))
+                if len(found) < READ_ROWS:
+                    break
+                after = (found[-1][0], found[-1][1], found[-1][2])
+        return newest
+
+    async def received(self, queue: Queue, row: int, first: int, last: int, newest: Newest) -> None:
+        """Adds what is known of the row's messages from address `first` to `last`."""
+        after = (ids.key_of(first), (first & INCARNATION_MASK) - 1, 0)
+        while True:
+            values = (queue.storage_id, row, *after, ids.key_of(last), READ_ROWS)
+            found = await self._session.read(cql.SCAN_RECEIVES, values)
+            keep_newest(newest, [_from_receive(row, columns) for columns in found])
+            if len(found) < READ_ROWS:
+                return
+            after = (found[-1][0], found[-1][1], found[-1][2])
+
+    async def find(self, queue: Queue, addresses: Sequence[int]) -> list[Lease | None]:
+        """The newest lease of each, in order."""
+        newest: Newest = {}
+        storage_id = queue.storage_id
+        chunks = [addresses[start : start + FIND_AT_ONCE] for start in range(0, len(addresses), FIND_AT_ONCE)]
+        minutes = await self._minutes(queue)
+        leases = [
+            self._session.read(
+                cql.FIND_LEASES,
+                (storage_id, minute, [(ids.key_of(address), ids.tail_of(address)) for address in chunk]),
+            )
+            for minute in minutes
+            for chunk in chunks
+        ]
+        asked = [(row, some) for chunk in chunks for row, some in by_row(chunk).items()]
+        receives = [
+            self._session.read(cql.FIND_RECEIVES, (storage_id, row, [place_of(address) for address in some]))
+            for row, some in asked
+        ]
+        answers = await asyncio.gather(*leases, *receives)
+        for found in answers[: len(leases)]:
+            keep_newest(newest, map(_from_lease, found))
+        for (row, _), found in zip(asked, answers[len(leases) :], strict=True):
+            keep_newest(newest, [_from_receive(row, columns) for columns in found])
+        return [newest[address].lease if address in newest else None for address in addresses]
+
+    async def _minutes(self, queue: Queue) -> list[int]:
+        oldest = self._clock.now_ms() // MINUTE_MS - LOOK_BACK_MINUTES
+        return [columns[0] for columns in await self._session.read(cql.LEASE_MINUTES, (queue.storage_id, oldest))]
+
+
+def _from_lease(columns: Row) -> Seen:
+    at, tail, number, hidden_until_ms, count, first_ms, written_us = columns
+    return Seen(number, written_us, Lease(ids.pack(at, tail), hidden_until_ms, count, first_ms, number))
+
+
+def _from_receive(row: int, columns: Row) -> Seen:
+    at, incarnation, number, hidden_until_ms, count, first_ms, written_us = columns
+    return Seen(number, written_us, Lease(address_of(row, at, incarnation), hidden_until_ms, count, first_ms, number))

@@ -1,0 +1,33 @@
+"""Move tasks: a partition a source queue, newest first. Written by the one node that leads the task."""
+
+from __future__ import annotations
+
+import msgspec
+
+from cqs.store.cassandra import statements as cql
+from cqs.store.cassandra.session import Session, Write
+from cqs.store.interface import MOVE_TASKS_KEPT, MoveTask
+
+_encode = msgspec.json.Encoder().encode
+_task = msgspec.json.Decoder(MoveTask).decode
+
+
+class MoveTasks:
+    """Belongs to one event loop."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    async def all(self) -> list[MoveTask]:
+        """Newest first."""
+        tasks = [_task(text) async for page in self._session.pages(cql.ALL_MOVE_TASKS) for (text,) in page]
+        return sorted(tasks, key=lambda task: (task.started_ms, task.handle), reverse=True)
+
+    async def save(self, task: MoveTask) -> None:
+        """Adds or replaces the task, and forgets the oldest ones of its source beyond MOVE_TASKS_KEPT."""
+        source = (task.source.account, task.source.name)
+        values = (*source, task.started_ms, task.handle, _encode(task).decode())
+        await self._session.write([Write(cql.SAVE_MOVE_TASK, values)])
+        kept = await self._session.read(cql.MOVE_TASKS_OF, source)
+        if len(kept) > MOVE_TASKS_KEPT:
+            await self._session.write([Write(cql.FORGET_MOVE_TASK, (*source, *one)) for one in kept[MOVE_TASKS_KEPT:]])

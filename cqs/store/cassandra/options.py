@@ -1,0 +1,30 @@
+"""How to reach a Cassandra cluster, and how long to wait for it."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`datacenter`: the one whose replicas answer (LOCAL_QUORUM); "" = that of the first contact point that answers."""
+
+    hosts: tuple[str, ...] = ("127.0.0.1",)
+    port: int = 9042
+    keyspace: str = "cqs"
+    datacenter: str = ""
+    user: str = ""
+    password: str = field(default="", repr=False)
+    tls: ssl.SSLContext | None = None
+    connect_ms: int = 5_000
+    """For the first contact with one host."""
+    request_ms: int = 3_000
+    """For one attempt; what is safe to repeat gets two."""
+    rows: int = 100
+    """Partitions of a queue. Addresses carry the row, so more may be used later, fewer only with new queues."""
+
+    @property
+    def place(self) -> str:
+        """For error texts."""
+        return ", ".join(f"{host}:{self.port}" for host in self.hosts)

@@ -1,0 +1,66 @@
+"""All messages of a queue with their leases, rows side by side, ids and times only.
+
+SCAN_AT_ONCE rows are read at the same time, a page of each; a row's pages come in order, the rows as they are done.
+Bodies are never read here: a fill needs to know what there is, and a megabyte a message would be a poor way to ask.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from cqs import ids
+from cqs.queue import Queue
+from cqs.store.cassandra.leases import Leases, Newest
+from cqs.store.cassandra.marks import Marks
+from cqs.store.cassandra.messages import Messages, Page
+from cqs.store.cassandra.session import Row
+from cqs.store.interface import Stored
+
+SCAN_AT_ONCE = 8
+SCAN_PAGE = 1_000
+
+
+async def scan(
+    messages: Messages, leases: Leases, marks: Marks, queue: Queue, rows: int, *, is_deep: bool = False
+) -> AsyncIterator[list[Stored]]:
+    """Pages of at most about SCAN_PAGE messages, none of them empty. Raises StoreUnavailable."""
+    await marks.load(queue, is_fresh=True)
+    newest = await leases.living(queue)
+    waiting = iter(range(rows))
+    active: dict[int, AsyncIterator[Page]] = {}
+    while True:
+        while len(active) < SCAN_AT_ONCE and (row := next(waiting, None)) is not None:
+            active[row] = messages.pages(queue, row, SCAN_PAGE, is_deep=is_deep)
+        if not active:
+            return
+        pages = await asyncio.gather(*[_next(leases, queue, row, pages, newest) for row, pages in active.items()])
+        for row, page in zip(list(active), pages, strict=True):
+            if page:
+                yield page
+            else:
+                del active[row]
+
+
+async def _next(leases: Leases, queue: Queue, row: int, pages: AsyncIterator[Page], newest: Newest) -> list[Stored]:
+    page = await anext(pages, None)
+    if not page:
+        return []
+    await leases.received(queue, row, page[0][0], page[-1][0], newest)
+    stored = [_stored(address, columns, newest) for address, columns in page]
+    for address, _ in page:
+        newest.pop(address, None)
+    return stored
+
+
+def _stored(address: int, columns: Row, newest: Newest) -> Stored:
+    _, _, sent_ms, visible_ms, group, sequence = columns
+    seen = newest.get(address)
+    return Stored(
+        address,
+        ids.ms_of(address) if sent_ms is None else sent_ms,
+        visible_ms or 0,
+        group,
+        sequence or 0,
+        seen.lease if seen is not None else None,
+    )

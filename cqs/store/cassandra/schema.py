@@ -1,0 +1,85 @@
+"""The schema: made by an operator's command, checked when a store opens.
+
+A server never changes the schema by itself: two that did so at once would leave Cassandra with two versions of a table.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+
+from cqs.errors import StoreUnavailable
+from cqs.store.cassandra.options import Options
+from cqs.store.cassandra.session import Session
+
+VERSION = 1
+_VERSION_NAME = "schema_version"
+_COMMENT = re.compile(r"--[^\n]*")
+_REPLICATION = re.compile(r"[A-Za-z0-9_.-]+")
+
+
+def table_statements() -> list[str]:
+    """The statements of schema.cql, in order."""
+    text = resources.files("cqs.store.cassandra").joinpath("schema.cql").read_text()
+    return [statement.strip() for statement in _COMMENT.sub("", text).split(";") if statement.strip()]
+
+
+async def apply(options: Options, replicas: dict[str, int]) -> bool:
+    """Makes the keyspace (`replicas` by data centre; {} = 1 in the data centre that answers) and whatever tables it
+    lacks. Idempotent; False when there was nothing to do. Raises StoreUnavailable: not reachable, or other version."""
+    session = Session(options)
+    await session.connect()
+    try:
+        found = await _version(session, options)
+        if found is not None:
+            _check(found, options)
+            return False
+        await session.ask(_create_keyspace(options, replicas or {session.datacenter: 1}))
+        await session.ask(f'USE "{options.keyspace}"')
+        for statement in table_statements():
+            await session.ask(statement)
+        await session.ask("INSERT INTO meta (name, value) VALUES (%s, %s) IF NOT EXISTS", (_VERSION_NAME, str(VERSION)))
+        return True
+    finally:
+        await session.close()
+
+
+async def check(session: Session, options: Options) -> None:
+    """Raises StoreUnavailable, with what to do, unless the keyspace has this version's schema."""
+    found = await _version(session, options)
+    if found is None:
+        raise StoreUnavailable(
+            f"Cassandra at {options.place} has no schema in keyspace {options.keyspace}: run `cqs schema apply`."
+        )
+    _check(found, options)
+
+
+def _check(found: str, options: Options) -> None:
+    if found != str(VERSION):
+        raise StoreUnavailable(
+            f"Keyspace {options.keyspace} at {options.place} has schema version {found}, this cqs-server needs version "
+            f"{VERSION}: use the version of cqs-server that made it, or another keyspace."
+        )
+
+
+async def _version(session: Session, options: Options) -> str | None:
+    """None when the keyspace, or the table that would tell, does not exist."""
+    tables = await session.ask(
+        "SELECT table_name FROM system_schema.tables WHERE keyspace_name = %s AND table_name = 'meta'",
+        (options.keyspace,),
+    )
+    if not tables:
+        return None
+    rows = await session.ask(f'SELECT value FROM "{options.keyspace}".meta WHERE name = %s', (_VERSION_NAME,))
+    return str(rows[0][0]) if rows else None
+
+
+def _create_keyspace(options: Options, replicas: dict[str, int]) -> str:
+    for datacenter in replicas:
+        if not _REPLICATION.fullmatch(datacenter):
+            raise StoreUnavailable(f"{datacenter!r} is no name of a data centre.")
+    counts = "".join(f", '{datacenter}': {int(count)}" for datacenter, count in replicas.items())
+    return (
+        f'CREATE KEYSPACE IF NOT EXISTS "{options.keyspace}"'
+        f" WITH replication = {{'class': 'NetworkTopologyStrategy'{counts}}}"
+    )

@@ -1,0 +1,227 @@
+"""The driver, bridged to the event loop. The only file that calls it.
+
+    loop      execute_async ─┬─ execute_async ─┬──────────────────── _resolve: all answers that have come
+                             ▼                 ▼                         ▲
+    driver's thread      … answer ──► completed ──► answer ──► completed ┘  one call_soon_threadsafe for both
+
+cassandra-driver works with a thread of its own (libev). Its asyncio reactor costs twice as much, and a hand-over a call
+costs more than the call: so answers are collected, and the loop is woken once for all that lie there.
+
+Reads and plain writes are idempotent by their stamps: they are sent to a second node when the first one is slow, and
+once more when an attempt ends without an answer. Conditional writes are sent once; their callers know how to ask again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from cassandra import OperationTimedOut, ReadTimeout, WriteTimeout
+from cassandra.cluster import Cluster, NoHostAvailable
+from cassandra.cluster import Session as DriverSession
+from cassandra.query import BatchStatement, BatchType
+
+from cqs.errors import StoreUnavailable
+from cqs.store.cassandra import statements
+from cqs.store.cassandra.cluster import DECIDE, PLAIN, make_cluster
+from cqs.store.cassandra.failures import told
+from cqs.store.cassandra.options import Options
+from cqs.store.cassandra.statements import Kind, Statement
+from cqs.store.group_commit import CLOSED
+
+Row = tuple[Any, ...]
+Named = dict[str, Any]
+
+PREPARE_AT_ONCE = 8
+PAGE_ROWS = 1_000
+_TABLE = re.compile(r"\b(FROM|INTO|UPDATE) (\w+)")
+_WORTH_REPEATING = (OperationTimedOut, WriteTimeout, ReadTimeout, NoHostAvailable)
+
+
+class Write(NamedTuple):
+    """A statement and its values."""
+
+    statement: Statement
+    values: Sequence[object]
+
+
+class Decision(NamedTuple):
+    """What a conditional write came to. `found`: the rows that were in its way, by column."""
+
+    is_applied: bool
+    found: list[Named]
+
+
+class _Answer(NamedTuple):
+    rows: list[Any]
+    paging_state: bytes | None
+
+
+class Session:
+    """Belongs to one event loop. Calls raise StoreUnavailable, writes also OutcomeUnknown; never a driver's error."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._place = options.place
+        self._cluster: Cluster | None = None
+        self._session: DriverSession | None = None
+        self._prepared: dict[Statement, Any] = {}
+        self._completed: deque[tuple[asyncio.Future[_Answer], Any, Any]] = deque()
+        self._waiting: set[asyncio.Future[_Answer]] = set()
+        self._is_waking = False
+        self._loop: asyncio.AbstractEventLoop
+
+    @property
+    def datacenter(self) -> str:
+        """The one whose replicas answer."""
+        assert self._cluster is not None
+        policy = self._cluster.profile_manager.default.load_balancing_policy
+        return self._options.datacenter or str(policy._child_policy.local_dc)
+
+    async def connect(self) -> None:
+        """Finds the cluster; no keyspace yet. Raises StoreUnavailable within about `connect_ms` a host."""
+        self._loop = asyncio.get_running_loop()
+        self._cluster = make_cluster(self._options)
+        try:
+            self._session = await asyncio.to_thread(self._cluster.connect)
+        except Exception as error:
+            await self.close()
+            raise told(error, Kind.READ, self._place) from error
+
+    async def ask(self, cql: str, values: Sequence[object] = ()) -> list[Row]:
+        """Runs CQL that is not prepared: schema and start-up only."""
+        session = self._opened()
+        try:
+            return list(await asyncio.to_thread(session.execute, cql, tuple(values) or None, 60.0))
+        except Exception as error:
+            raise told(error, Kind.READ, self._place) from error
+
+    async def prepare(self) -> None:
+        """Prepares all statements. Raises StoreUnavailable."""
+        session = self._opened()
+        texts = [_qualified(statement.cql, self._options.keyspace) for statement in statements.ALL]
+
+        def prepare_all() -> dict[Statement, Any]:
+            with ThreadPoolExecutor(PREPARE_AT_ONCE) as pool:
+                prepared = list(pool.map(session.prepare, texts))
+            for statement, one in zip(statements.ALL, prepared, strict=True):
+                one.is_idempotent = statement.kind is not Kind.DECIDE
+            return dict(zip(statements.ALL, prepared, strict=True))
+
+        try:
+            self._prepared = await asyncio.to_thread(prepare_all)
+        except Exception as error:
+            raise told(error, Kind.READ, self._place) from error
+
+    async def close(self) -> None:
+        """Whoever waits gets StoreUnavailable. Idempotent."""
+        cluster, self._cluster, self._session = self._cluster, None, None
+        if cluster is not None:
+            await asyncio.to_thread(cluster.shutdown)
+        for waiter in list(self._waiting):
+            if not waiter.done():
+                waiter.set_exception(StoreUnavailable(CLOSED))
+
+    async def read(self, statement: Statement, values: Sequence[object]) -> list[Row]:
+        """All rows of a bounded query."""
+        return (await self._insist(Kind.READ, lambda: self._bound(statement, values))).rows
+
+    async def pages(self, statement: Statement, values: Sequence[object] = ()) -> AsyncIterator[list[Row]]:
+        """The rows of an unbounded query, PAGE_ROWS at a time."""
+        paging_state: bytes | None = None
+        while True:
+            bound = self._bound(statement, values)
+            bound.fetch_size = PAGE_ROWS
+            answer = await self._once(bound, Kind.READ, PLAIN, paging_state)
+            yield answer.rows
+            paging_state = answer.paging_state
+            if paging_state is None:
+                return
+
+    async def write(self, writes: Sequence[Write]) -> None:
+        """Durable when it returns. More than one: an unlogged batch, all of one partition key, hence atomic."""
+        await self._insist(Kind.WRITE, lambda: self._joined(writes, is_idempotent=True))
+
+    async def decide(self, writes: Sequence[Write]) -> Decision:
+        """A conditional write, or several in one partition that happen all or none. OutcomeUnknown: ask again."""
+        answer = await self._once(self._joined(writes, is_idempotent=False), Kind.DECIDE, DECIDE)
+        is_applied = bool(answer.rows[0]["[applied]"])
+        return Decision(is_applied, [] if is_applied else [row for row in answer.rows if len(row) > 1])
+
+    def _bound(self, statement: Statement, values: Sequence[object]) -> Any:
+        self._opened()
+        return self._prepared[statement].bind(values)
+
+    def _joined(self, writes: Sequence[Write], *, is_idempotent: bool) -> Any:
+        if len(writes) == 1:
+            return self._bound(*writes[0])
+        self._opened()
+        batch = BatchStatement(BatchType.UNLOGGED)
+        batch.is_idempotent = is_idempotent
+        for statement, values in writes:
+            batch.add(self._prepared[statement], values)
+        return batch
+
+    async def _insist(self, kind: Kind, make: Any) -> _Answer:
+        try:
+            return await self._once(make(), kind, PLAIN)
+        except Exception as error:
+            if not isinstance(error.__cause__, _WORTH_REPEATING):
+                raise
+        return await self._once(make(), kind, PLAIN)
+
+    async def _once(self, query: Any, kind: Kind, profile: str, paging_state: bytes | None = None) -> _Answer:
+        waiter: asyncio.Future[_Answer] = self._loop.create_future()
+        self._waiting.add(waiter)
+        try:
+            response = self._opened().execute_async(query, execution_profile=profile, paging_state=paging_state)
+            response.add_callbacks(self._done, self._failed, (waiter, response), None, (waiter,))
+            return await waiter
+        except Exception as error:
+            failure = told(error, kind, self._place)
+            if failure is error:
+                raise
+            raise failure from error
+        finally:
+            self._waiting.discard(waiter)
+
+    def _opened(self) -> DriverSession:
+        if self._session is None:
+            raise StoreUnavailable(CLOSED)
+        return self._session
+
+    def _done(self, rows: Any, waiter: asyncio.Future[_Answer], response: Any) -> None:
+        self._complete(waiter, rows, response._paging_state)
+
+    def _failed(self, error: Exception, waiter: asyncio.Future[_Answer]) -> None:
+        self._complete(waiter, error, None)
+
+    def _complete(self, waiter: asyncio.Future[_Answer], outcome: Any, paging_state: Any) -> None:
+        """In the driver's thread. Adds BEFORE it asks whether the loop is waking, while `_resolve` says that it is
+        awake BEFORE it looks: so one of the two always sees the other."""
+        self._completed.append((waiter, outcome, paging_state))
+        if not self._is_waking:
+            self._is_waking = True
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._resolve)
+
+    def _resolve(self) -> None:
+        self._is_waking = False
+        while self._completed:
+            waiter, outcome, paging_state = self._completed.popleft()
+            if waiter.done():
+                continue
+            if isinstance(outcome, Exception):
+                waiter.set_exception(outcome)
+            else:
+                waiter.set_result(_Answer([] if outcome is None else list(outcome), paging_state))
+
+
+def _qualified(cql: str, keyspace: str) -> str:
+    """With the keyspace before each table: Cassandra warns of prepared statements that depend on USE."""
+    return _TABLE.sub(rf'\1 "{keyspace}".\2', cql)

@@ -1,0 +1,165 @@
+"""All CQL that runs while the server serves, by name; prepared once, when the store opens.
+
+Values are positional. UNSET leaves a column unwritten, where NULL would write a tombstone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from cassandra.query import UNSET_VALUE
+
+UNSET: object = UNSET_VALUE
+
+
+class Kind(Enum):
+    """READ and WRITE may be repeated at will; DECIDE is a conditional write, which may not."""
+
+    READ = "read"
+    WRITE = "write"
+    DECIDE = "decide"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement; compared by identity of its text."""
+
+    cql: str
+    kind: Kind
+
+
+def _read(cql: str) -> Statement:
+    return Statement(cql, Kind.READ)
+
+
+def _write(cql: str) -> Statement:
+    return Statement(cql, Kind.WRITE)
+
+
+def _decide(cql: str) -> Statement:
+    return Statement(cql, Kind.DECIDE)
+
+
+INSERT_MESSAGE = _write(
+    "INSERT INTO messages (queue_id, row, at, incarnation, sent_ms, visible_ms, message_group, sequence, checksum,"
+    " meta, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?"
+)
+DELETE_MESSAGE = _write(
+    "DELETE FROM messages USING TIMESTAMP ? WHERE queue_id = ? AND row = ? AND at = ? AND incarnation = ?"
+)
+READ_MESSAGES = _read(
+    "SELECT at, incarnation, sent_ms, visible_ms, message_group, sequence, checksum, meta, body FROM messages"
+    " WHERE queue_id = ? AND row = ? AND (at, incarnation) IN ?"
+)
+FIND_MESSAGES = _read("SELECT at, incarnation FROM messages WHERE queue_id = ? AND row = ? AND (at, incarnation) IN ?")
+FIND_STORED = _read(
+    "SELECT at, incarnation, sent_ms, visible_ms, message_group, sequence FROM messages"
+    " WHERE queue_id = ? AND row = ? AND (at, incarnation) IN ?"
+)
+HEAD_MESSAGES = _read(
+    "SELECT at, incarnation, sent_ms, visible_ms, message_group, sequence, checksum, meta, body FROM messages"
+    " WHERE queue_id = ? AND row = ? AND (at, incarnation) > (?, ?) AND (at) < (?) LIMIT ?"
+)
+SCAN_MESSAGES = _read(
+    "SELECT at, incarnation, sent_ms, visible_ms, message_group, sequence FROM messages"
+    " WHERE queue_id = ? AND row = ? AND (at, incarnation) > (?, ?) AND (at) < (?) LIMIT ?"
+)
+FIRST_MESSAGE = _read(
+    "SELECT at, incarnation FROM messages"
+    " WHERE queue_id = ? AND row = ? AND (at, incarnation) > (?, ?) AND (at) < (?) LIMIT ?"
+)
+OCCUPIED_ROWS = _read("SELECT row FROM messages WHERE queue_id = ? AND row IN ? AND at >= ? PER PARTITION LIMIT 1")
+DROP_MESSAGES = _write("DELETE FROM messages USING TIMESTAMP ? WHERE queue_id = ? AND row = ?")
+
+INSERT_CONFIRMATION = _write(
+    "INSERT INTO confirmations (queue_id, row, at, incarnation) VALUES (?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?"
+)
+DELETE_CONFIRMATION = _write(
+    "DELETE FROM confirmations USING TIMESTAMP ? WHERE queue_id = ? AND row = ? AND at = ? AND incarnation = ?"
+)
+FIND_CONFIRMATIONS = _read(
+    "SELECT at, incarnation FROM confirmations WHERE queue_id = ? AND row = ? AND (at, incarnation) IN ?"
+)
+
+SET_SEQUENCE = _decide("UPDATE claims SET last_sequence = ? WHERE queue_uid = ? IF last_sequence = ?")
+READ_SEQUENCE = _read("SELECT last_sequence FROM claims WHERE queue_uid = ? LIMIT 1")
+TAKE_CLAIM = _decide(
+    "INSERT INTO claims (queue_uid, generation, scope, dedup_id, at, tail, sequence, claimed_ms, expires_ms)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) IF NOT EXISTS USING TTL ?"
+)
+TAKE_OVER_CLAIM = _decide(
+    "UPDATE claims USING TTL ? SET at = ?, tail = ?, sequence = ?, claimed_ms = ?, expires_ms = ?"
+    " WHERE queue_uid = ? AND generation = ? AND scope = ? AND dedup_id = ? IF at = ? AND tail = ?"
+)
+GIVE_UP_CLAIM = _decide(
+    "DELETE FROM claims WHERE queue_uid = ? AND generation = ? AND scope = ? AND dedup_id = ? IF at = ? AND tail = ?"
+)
+READ_CLAIMS = _read(
+    "SELECT scope, dedup_id, at, tail, sequence, claimed_ms, expires_ms FROM claims"
+    " WHERE queue_uid = ? AND generation = ? AND (scope, dedup_id) IN ?"
+)
+
+INSERT_LEASE = _write(
+    "INSERT INTO leases (queue_id, minute, at, tail, number, hidden_until_ms, receive_count, first_receive_ms)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TTL ?"
+)
+INSERT_LEASE_MINUTE = _write("INSERT INTO lease_minutes (queue_id, minute) VALUES (?, ?) USING TTL ?")
+LEASE_MINUTES = _read("SELECT minute FROM lease_minutes WHERE queue_id = ? AND minute >= ?")
+READ_LEASES = _read(
+    "SELECT at, tail, number, hidden_until_ms, receive_count, first_receive_ms, WRITETIME(hidden_until_ms) FROM leases"
+    " WHERE queue_id = ? AND minute = ? AND (at, tail, number) > (?, ?, ?) LIMIT ?"
+)
+FIND_LEASES = _read(
+    "SELECT at, tail, number, hidden_until_ms, receive_count, first_receive_ms, WRITETIME(hidden_until_ms) FROM leases"
+    " WHERE queue_id = ? AND minute = ? AND (at, tail) IN ?"
+)
+INSERT_RECEIVE = _write(
+    "INSERT INTO receives (queue_id, row, at, incarnation, number, hidden_until_ms, receive_count, first_receive_ms)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TTL ?"
+)
+PRUNE_RECEIVES = _write(
+    "DELETE FROM receives WHERE queue_id = ? AND row = ? AND at = ? AND incarnation = ? AND number < ?"
+)
+SCAN_RECEIVES = _read(
+    "SELECT at, incarnation, number, hidden_until_ms, receive_count, first_receive_ms, WRITETIME(hidden_until_ms)"
+    " FROM receives WHERE queue_id = ? AND row = ? AND (at, incarnation, number) > (?, ?, ?) AND (at) <= (?) LIMIT ?"
+)
+FIND_RECEIVES = _read(
+    "SELECT at, incarnation, number, hidden_until_ms, receive_count, first_receive_ms, WRITETIME(hidden_until_ms)"
+    " FROM receives WHERE queue_id = ? AND row = ? AND (at, incarnation) IN ?"
+)
+DROP_RECEIVES = _write("DELETE FROM receives USING TIMESTAMP ? WHERE queue_id = ? AND row = ?")
+
+SAVE_MARK = _write("INSERT INTO low_water_marks (datacenter, queue_id, row, mark_at) VALUES (?, ?, ?, ?) USING TTL ?")
+READ_MARKS = _read("SELECT row, mark_at FROM low_water_marks WHERE datacenter = ? AND queue_id = ?")
+DROP_MARKS = _write("DELETE FROM low_water_marks WHERE datacenter = ? AND queue_id = ?")
+INSERT_LATE = _write("INSERT INTO late_arrivals (queue_id, row, at, incarnation) VALUES (?, ?, ?, ?)")
+DELETE_LATE = _write("DELETE FROM late_arrivals WHERE queue_id = ? AND row = ? AND at = ? AND incarnation = ?")
+READ_LATE = _read("SELECT row, at, incarnation FROM late_arrivals WHERE queue_id = ?")
+DROP_LATE = _write("DELETE FROM late_arrivals WHERE queue_id = ?")
+
+ALL_QUEUES = _read("SELECT definition FROM queues")
+FIND_QUEUE = _read("SELECT definition FROM queues WHERE account = ? AND name = ?")
+CREATE_QUEUE = _decide(
+    "INSERT INTO queues (account, name, uid, version, generation, definition) VALUES (?, ?, ?, ?, ?, ?) IF NOT EXISTS"
+)
+SAVE_QUEUE = _decide(
+    "UPDATE queues SET version = ?, generation = ?, definition = ? WHERE account = ? AND name = ?"
+    " IF uid = ? AND version = ?"
+)
+DROP_QUEUE = _decide("DELETE FROM queues WHERE account = ? AND name = ? IF uid = ? AND version = ?")
+NOTE_DROPPED = _write("INSERT INTO dropped_queues (account, name, dropped_ms) VALUES (?, ?, ?)")
+DROPPED_MS = _read("SELECT dropped_ms FROM dropped_queues WHERE account = ? AND name = ?")
+ALL_MOVE_TASKS = _read("SELECT definition FROM move_tasks")
+MOVE_TASKS_OF = _read("SELECT started_ms, handle FROM move_tasks WHERE account = ? AND name = ?")
+SAVE_MOVE_TASK = _write("INSERT INTO move_tasks (account, name, started_ms, handle, definition) VALUES (?, ?, ?, ?, ?)")
+FORGET_MOVE_TASK = _write("DELETE FROM move_tasks WHERE account = ? AND name = ? AND started_ms = ? AND handle = ?")
+NOTE_GARBAGE = _write("INSERT INTO garbage (queue_id, since_ms) VALUES (?, ?)")
+ALL_GARBAGE = _read("SELECT queue_id, since_ms FROM garbage")
+FORGET_GARBAGE = _write("DELETE FROM garbage WHERE queue_id = ?")
+READ_META = _read("SELECT value FROM meta WHERE name = ?")
+MAKE_META = _decide("INSERT INTO meta (name, value) VALUES (?, ?) IF NOT EXISTS")
+
+ALL: tuple[Statement, ...] = tuple([value for value in globals().values() if isinstance(value, Statement)])
+"""Every statement of this file."""

@@ -1,0 +1,79 @@
+"""A keyspace of a real Cassandra node for stores under test, and ways to look behind their back.
+
+The keyspace is made once a session. Queues get other uids in every test, so no test meets the tombstones of another;
+the few rows of the catalogue are removed after each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from cqs.store.cassandra import CassandraStore, Options, schema
+from cqs.store.cassandra.session import Row, Session
+from cqs.testing.clock import ManualClock
+from tests.cassandra_server import Ring
+from tests.contract.store_home import Store
+
+KEYSPACE = "contract"
+
+
+def options_of(ring: Ring, keyspace: str = KEYSPACE) -> Options:
+    return Options(hosts=tuple(ring.contact_points), port=ring.port, keyspace=keyspace)
+
+
+async def ask(options: Options, *queries: str, values: Sequence[object] = ()) -> list[Row]:
+    """Runs CQL in the keyspace and returns the last answer."""
+    session = Session(options)
+    await session.connect()
+    try:
+        await session.ask(f'USE "{options.keyspace}"')
+        found: list[Row] = []
+        for query in queries:
+            found = await session.ask(query, values)
+        return found
+    finally:
+        await session.close()
+
+
+async def make_keyspace(options: Options) -> None:
+    await schema.apply(options, {})
+
+
+class CassandraHome:
+    """A crash is another node on the same keyspace, while the first one is open and busy."""
+
+    def __init__(self, options: Options, clock: ManualClock) -> None:
+        self.options = options
+        self._clock = clock
+        self._opened: list[Store] = []
+
+    async def open(self) -> CassandraStore:
+        store = CassandraStore(self.options, self._clock)
+        await store.open()
+        self._opened.append(store)
+        return store
+
+    async def reopen(self, store: Store) -> CassandraStore:
+        await store.close()
+        return await self.open()
+
+    async def crash(self, store: Store) -> CassandraStore:
+        return await self.open()
+
+    async def close(self) -> None:
+        await asyncio.gather(*[store.close() for store in self._opened])
+        await self._empty_catalogue()
+
+    async def _empty_catalogue(self) -> None:
+        session = Session(self.options)
+        await session.connect()
+        try:
+            await session.ask(f'USE "{self.options.keyspace}"')
+            for account, name in await session.ask("SELECT account, name FROM queues"):
+                await session.ask("DELETE FROM queues WHERE account = %s AND name = %s IF EXISTS", (account, name))
+            for table in ("dropped_queues", "move_tasks"):
+                for account, name in await session.ask(f"SELECT DISTINCT account, name FROM {table}"):
+                    await session.ask(f"DELETE FROM {table} WHERE account = %s AND name = %s", (account, name))
+        finally:
+            await session.close()
