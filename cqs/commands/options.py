@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import click
 
 from cqs.config.load import Loaded, load
-from cqs.config.settings import Config, Setting, sections, settings
+from cqs.config.schema import Setting, sections
+from cqs.config.settings import Config, settings
 
 C = TypeVar("C", bound=Callable[..., Any])
 _FILE_HELP = "TOML file with settings and [[queue]] declarations; also CQS_CONFIG."

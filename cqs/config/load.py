@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from cqs.config.queues import DeclaredQueue, read_queues
-from cqs.config.settings import Config, Schema, Setting, sections, settings
+from cqs.config.schema import Schema, Setting, sections
+from cqs.config.settings import Config, settings
 from cqs.errors import ConfigError
 
 S = TypeVar("S", bound=Schema)

@@ -7,7 +7,8 @@ import json
 from typing import TypeVar
 
 from cqs.config.load import Loaded
-from cqs.config.settings import Config, Schema, Setting, sections, settings
+from cqs.config.schema import Schema, Setting, sections
+from cqs.config.settings import Config, settings
 
 S = TypeVar("S", bound=Schema)
 MASK = "********"

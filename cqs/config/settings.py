@@ -1,79 +1,50 @@
-"""Every setting, declared once. From a field follow all its names and texts:
-
-    field of a section      flag               environment         TOML key
-    port                    --port             CQS_PORT            port
-    is_in_memory            --in-memory        CQS_IN_MEMORY       in_memory
-    header_timeout_ms       --header-timeout   CQS_HEADER_TIMEOUT  header_timeout
-
-`is_` and `_ms` are how the code reads them; a user types neither. Names are unique over all sections, so the TOML file
-needs no tables and a setting has one word everywhere.
-"""
+"""Every setting, declared once, in sections. A user's names for it follow from the field's: `cqs.config.schema`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, ClassVar, Protocol, cast
+from dataclasses import dataclass, field
 
 from cqs.config import values
-from cqs.config.values import Kind
+from cqs.config.schema import Schema, Setting, setting, settings_of
+from cqs.config.values import Network
 
 _LOCAL_ORIGINS = ("http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*")
+_MASTER_KEYS = r"([A-Za-z0-9+/]{43}=(\s*,\s*[A-Za-z0-9+/]{43}=)*)?"
 _MINUTE_MS = 60_000
 _HOUR_MS = 3_600_000
-
-
-class Schema(Protocol):
-    """Any dataclass whose fields are sections."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One declared setting: `section` and `field` say where its value goes, `name` what users call it."""
-
-    name: str
-    section: str
-    field: str
-    kind: Kind
-    default: object
-    help: str
-
-    @property
-    def flag(self) -> str:
-        return "--" + self.name.replace("_", "-")
-
-    @property
-    def variable(self) -> str:
-        return "CQS_" + self.name.upper()
-
-
-def _setting(default: Any, kind: Kind, help_text: str) -> Any:
-    return field(default=default, metadata={"kind": kind, "help": help_text})
 
 
 @dataclass(frozen=True, slots=True)
 class Listening:
     """Where clients find the server"""
 
-    host: str = _setting(
+    host: str = setting(
         "127.0.0.1", values.text("host", pattern=r"\S+", expects="a host name or an address"), "Address to listen on."
     )
-    port: int = _setting(9324, values.integer(0, 65_535), "Port to listen on; 0 takes a free one and prints it.")
-    is_open_to_network: bool = _setting(
-        False, values.switch(), "Listen beyond loopback although anyone who reaches the port may do anything."
+    port: int = setting(9324, values.integer(0, 65_535), "Port to listen on; 0 takes a free one and prints it.")
+    is_open_to_network: bool = setting(
+        False,
+        values.switch(),
+        "Listen beyond loopback although auth is open: anyone who reaches the port may do anything.",
     )
-    public_url: str = _setting(
+    public_url: str = setting(
         "", values.base_url(), "What queue URLs start with. Empty: the host that the client itself used."
     )
-    is_forwarded_trusted: bool = _setting(
+    is_forwarded_trusted: bool = setting(
         True, values.switch(), "Believe X-Forwarded-Proto, -Host and -Port when writing queue URLs."
     )
-    origins: tuple[str, ...] = _setting(
+    origins: tuple[str, ...] = setting(
         _LOCAL_ORIGINS,
         values.origins(),
         "Web pages that may call the API (CORS); requests with any other Origin are refused. `:*` is any port.",
+    )
+    tls_cert: str = setting(
+        "",
+        values.text("file", expects="the path of a PEM file"),
+        "Certificate, and those that lead to its root: then HTTPS is spoken, and nothing else. SIGHUP reads it again.",
+    )
+    tls_key: str = setting(
+        "", values.text("file", expects="the path of a PEM file"), "Private key of the certificate, not encrypted."
     )
 
 
@@ -81,13 +52,13 @@ class Listening:
 class Storage:
     """Where messages lie"""
 
-    data_dir: str = _setting(
+    data_dir: str = setting(
         "~/.local/share/cqs",
         values.text("folder", pattern=".+", expects="the path of a folder"),
         "Folder of the SQLite database; made when missing.",
     )
-    is_in_memory: bool = _setting(False, values.switch(), "Keep everything in memory: nothing survives a restart.")
-    body_memory: int = _setting(
+    is_in_memory: bool = setting(False, values.switch(), "Keep everything in memory: nothing survives a restart.")
+    body_memory: int = setting(
         256_000_000, values.size(0, 1_000_000_000_000), "Message bodies kept in memory; the rest is read when received."
     )
 
@@ -96,41 +67,90 @@ class Storage:
 class Behaviour:
     """How much like AWS"""
 
-    region: str = _setting(
+    region: str = setting(
         "us-east-1",
         values.text(pattern=r"[a-z0-9-]{1,32}", expects='a region such as "us-east-1"'),
         "Region in the ARNs of queues.",
     )
-    account: str = _setting(
+    account: str = setting(
         "000000000000",
         values.text(pattern=r"\d{12}", expects="twelve digits"),
         "Account of clients whose access key is not itself twelve digits.",
     )
-    is_purge_wait: bool = _setting(True, values.switch(), "Refuse a second purge of a queue within 60 s, as AWS does.")
-    is_recreate_wait: bool = _setting(
+    is_purge_wait: bool = setting(True, values.switch(), "Refuse a second purge of a queue within 60 s, as AWS does.")
+    is_recreate_wait: bool = setting(
         False, values.switch(), "Refuse to create a queue within 60 s of deleting its namesake, as AWS does."
     )
-    is_strict: bool = _setting(
+    is_strict: bool = setting(
         False, values.switch(), "AWS's actions and nothing else: PeekMessages and the other extensions are unknown."
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """Protection from too many and too slow clients"""
+class Security:
+    """Who may do what"""
 
-    connections_max: int = _setting(10_000, values.integer(1, 1_000_000), "Open connections in all.")
-    connections_per_address_max: int = _setting(
+    auth: str = setting(
+        "open",
+        values.choice("open", "signed", "enforced"),
+        "open: any credentials are accepted. signed: requests must be signed (Signature Version 4) with a key of this "
+        "server, and reach the queues of their account. enforced: queue policies decide, too.",
+    )
+    master_key: str = setting(
+        "",
+        values.text("keys", pattern=_MASTER_KEYS, expects="32 bytes in base64, or several such separated by commas",
+                    is_secret=True),
+        "Seals the secrets of access keys; of several the first seals and any opens. Empty: made in data_dir.",
+    )  # fmt: skip
+    users_file: str = setting(
+        "",
+        values.text("file", expects="the path of a TOML file"),
+        "[[user]] declarations with access keys; who is missing is made at the start. For its owner's eyes only.",
+    )
+    trusted_proxies: tuple[Network, ...] = setting(
+        (),
+        values.networks(),
+        "Proxies whose X-Forwarded-For, -Proto and -Host tell a policy where a request came from, and what was signed.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Protection from too many, too large and too slow requests"""
+
+    connections_max: int = setting(10_000, values.integer(1, 1_000_000), "Open connections in all.")
+    connections_per_address_max: int = setting(
         10_000, values.integer(1, 1_000_000), "Open connections from one address."
     )
-    header_timeout_ms: int = _setting(
+    header_timeout_ms: int = setting(
         10_000, values.duration(100, _HOUR_MS), "For a request's headers to arrive, from its first byte or the connect."
     )
-    body_timeout_ms: int = _setting(60_000, values.duration(100, _HOUR_MS), "For a request's body to arrive.")
-    keep_alive_ms: int = _setting(
+    body_timeout_ms: int = setting(60_000, values.duration(100, _HOUR_MS), "For a request's body to arrive.")
+    body_max: int = setting(
+        6_356_992,
+        values.size(2_000, 1_000_000_000),
+        "Size of a request's body. The default holds every legal message, each character escaped.",
+    )
+    header_max: int = setting(
+        16_384, values.size(1_000, 1_000_000), "Size of a request's first line and header fields together."
+    )
+    header_fields_max: int = setting(64, values.integer(10, 1_000), "Header fields of a request.")
+    request_rate: int = setting(
+        0,
+        values.integer(0, 1_000_000),
+        "Requests a second with one access key (auth = open: of one account); others are told RequestThrottled. "
+        "0: no limit.",
+    )
+    request_burst: int = setting(
+        0, values.integer(0, 1_000_000), "Requests with one access key at once, after a pause. 0: those of a second."
+    )
+    polls_max: int = setting(
+        10_000, values.integer(1, 1_000_000), "Receives of one account that wait for messages at the same time."
+    )
+    keep_alive_ms: int = setting(
         75_000, values.duration(0, 24 * _HOUR_MS), "How long an idle connection stays open between requests."
     )
-    stop_timeout_ms: int = _setting(
+    stop_timeout_ms: int = setting(
         10_000, values.duration(0, 10 * _MINUTE_MS), "How long a stopping server waits for requests it accepted."
     )
 
@@ -139,10 +159,10 @@ class Bounds:
 class Logging:
     """What it tells"""
 
-    log_level: str = _setting(
+    log_level: str = setting(
         "info", values.choice("debug", "info", "warning", "error"), "Least level that is logged; debug: every request."
     )
-    log_format: str = _setting(
+    log_format: str = setting(
         "auto", values.choice("auto", "json", "text"), "auto: text on a terminal, else one JSON object a line."
     )
 
@@ -151,21 +171,21 @@ class Logging:
 class Monitoring:
     """What it shows of itself"""
 
-    is_metrics: bool = _setting(
+    is_metrics: bool = setting(
         True, values.switch(), "Answer /metrics and /jmx, unsigned, to whoever reaches the port."
     )
-    is_console: bool = _setting(
+    is_console: bool = setting(
         True, values.switch(), "Answer /ADMIN: on this machine only until a user has a password, then after a login."
     )
-    reports_dir: str = _setting(
+    reports_dir: str = setting(
         "",
         values.text("folder", expects="the path of a folder"),
         "Folder of audit reports that the console shows. Empty: reports in data_dir.",
     )
-    queue_series: int = _setting(
+    queue_series: int = setting(
         500, values.integer(0, 100_000), "Queues with metrics of their own; later ones count in _other."
     )
-    queue_series_patterns: tuple[str, ...] = _setting(
+    queue_series_patterns: tuple[str, ...] = setting(
         (), values.name_patterns(), "Names of queues for which half of those places are kept."
     )
 
@@ -174,27 +194,27 @@ class Monitoring:
 class Journaling:
     """What is written down for the audit"""
 
-    journal: str = _setting(
+    journal: str = setting(
         "off",
         values.choice("off", "sampled", "full"),
         "Write down what happens to messages: of none, of one in journal_sample, or of all.",
     )
-    journal_dir: str = _setting(
+    journal_dir: str = setting(
         "", values.text("folder", expects="the path of a folder"), "Folder of the journal. Empty: journal in data_dir."
     )
-    journal_node: str = _setting(
+    journal_node: str = setting(
         "",
         values.text("name", pattern=r"[A-Za-z0-9._-]{0,64}", expects="up to 64 letters, digits, dots and dashes"),
         "What the journal calls this node. Empty: the host's name.",
     )
-    journal_sample: int = _setting(100, values.integer(1, 1_000_000), "sampled: one message in so many.")
-    journal_file_max: int = _setting(
+    journal_sample: int = setting(100, values.integer(1, 1_000_000), "sampled: one message in so many.")
+    journal_file_max: int = setting(
         64_000_000, values.size(10_000, 1_000_000_000), "Size at which a file is finished and compressed."
     )
-    journal_file_age_ms: int = _setting(
+    journal_file_age_ms: int = setting(
         600_000, values.duration(1_000, 24 * _HOUR_MS), "Age at which a file is finished and compressed."
     )
-    journal_max: int = _setting(
+    journal_max: int = setting(
         10_000_000_000,
         values.size(0, 1_000_000_000_000_000),
         "Disk space of finished files; beyond it the oldest are deleted.",
@@ -208,27 +228,13 @@ class Config:
     listening: Listening = field(default_factory=Listening)
     storage: Storage = field(default_factory=Storage)
     behaviour: Behaviour = field(default_factory=Behaviour)
+    security: Security = field(default_factory=Security)
     bounds: Bounds = field(default_factory=Bounds)
     logging: Logging = field(default_factory=Logging)
     monitoring: Monitoring = field(default_factory=Monitoring)
     journaling: Journaling = field(default_factory=Journaling)
 
 
-def sections(schema: type[Schema]) -> Iterator[tuple[str, type[Schema]]]:
-    """Name and class of each section of a schema, in order."""
-    for part in fields(schema):
-        assert part.default_factory is not MISSING, f"section {part.name} has no default"
-        yield part.name, cast("type[Schema]", part.default_factory)
-
-
 def settings(schema: type[Schema] = Config) -> list[Setting]:
     """All declared settings, in order."""
-    return [
-        Setting(_user_name(part.name), section, part.name, part.metadata["kind"], part.default, part.metadata["help"])
-        for section, section_class in sections(schema)
-        for part in fields(section_class)
-    ]
-
-
-def _user_name(field_name: str) -> str:
-    return field_name.removeprefix("is_").removesuffix("_ms")
+    return list(settings_of(schema))

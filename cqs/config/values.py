@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from urllib.parse import urlsplit
 
+Network = IPv4Network | IPv6Network
 _SIZE = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
 _SIZE_UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|)", re.IGNORECASE)
@@ -123,6 +125,18 @@ def name_patterns() -> Kind:
     return _list(_NAME_PATTERN, 'names of queues such as "orders-*"')
 
 
+def networks() -> Kind:
+    """Addresses and networks, as a TOML list or separated by commas."""
+    texts = _list(re.compile(r"[0-9A-Fa-f:./]{2,60}"), 'addresses or networks such as "10.0.0.0/8"')
+
+    def read(given: object) -> tuple[Network, ...]:
+        chosen = texts.read(given)
+        assert isinstance(chosen, tuple)
+        return tuple(ip_network(text) for text in chosen)
+
+    return replace(texts, read=read)
+
+
 def _list(pattern: re.Pattern[str], expects: str) -> Kind:
     def read(given: object) -> tuple[str, ...]:
         parts = [part.strip() for part in given.split(",")] if isinstance(given, str) else given
@@ -168,4 +182,4 @@ def show_duration(value: object) -> str:
 
 
 def _show_list(value: object) -> str:
-    return ",".join(value) if isinstance(value, tuple) else str(value)
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
