@@ -24,6 +24,7 @@ _PACKAGES = {
     "go": "golang-go",
     "chromium": "chromium",
     "prometheus": "prometheus",
+    "promtool": "prometheus",
     "strace": "strace",
 }
 

@@ -59,6 +59,8 @@ class NodeCollector(Collector):
         yield _histogram(d.COMMIT_JOBS, [((), self._metrics.commit_jobs)])
         yield _histogram(d.COMMIT_WAIT, [((), self._metrics.commit_wait)])
         yield _histogram(d.COMMIT_SECONDS, [((), self._metrics.commit_duration)])
+        yield _histogram(d.FILL_SECONDS, [((), self._metrics.fill_duration)])
+        yield _histogram(d.DUE_LAG, [((), self._metrics.due_lag)])
         yield _histogram(d.LOOP_LAG, [((), self._metrics.loop_lag)])
         for metric, value in self._snapshot.gauges.items():
             yield GaugeMetricFamily(metric.name, metric.documentation, value=value)

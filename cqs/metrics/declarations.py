@@ -154,6 +154,17 @@ COMMIT_JOBS = _declare(
 COMMIT_WAIT = _seconds("commit_wait", "How long a commit's first write waited for it to start.", bounds=_STORE_BOUNDS)
 COMMIT_SECONDS = _seconds("commit_duration", "Commits, the disk's sync included.", bounds=_STORE_BOUNDS)
 
+FILL_SECONDS = _seconds(
+    "fill_duration",
+    "Filling the cache with the messages of one queue.",
+    bounds=(0.001, 0.01, 0.1, 0.5, 1.0, 5.0, 20.0, 60.0),
+)
+DUE_LAG = _seconds(
+    "due_lag", "How much later than due the first of the due messages were looked for.",
+    bounds=(0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0),
+)  # fmt: skip
+DIRTY = _declare("cqs_dirty_shards", Kind.GAUGE, "Queues served from the store until the cache is repaired.")
+
 WAITERS = _declare("cqs_waiting_receives", Kind.GAUGE, "Long polls that wait for messages.")
 CONNECTIONS = _declare("cqs_connections", Kind.GAUGE, "Open client connections.")
 HIT_RATIO = _declare(

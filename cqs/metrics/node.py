@@ -21,6 +21,8 @@ from cqs.metrics.declarations import (
     COMMIT_JOBS,
     COMMIT_SECONDS,
     COMMIT_WAIT,
+    DUE_LAG,
+    FILL_SECONDS,
     LOOP_LAG,
     STORE_SECONDS,
     Kind,
@@ -70,6 +72,8 @@ class NodeMetrics:
         self.commit_jobs = Histogram.of(COMMIT_JOBS, 1)
         self.commit_wait = Histogram.of(COMMIT_WAIT)
         self.commit_duration = Histogram.of(COMMIT_SECONDS)
+        self.fill_duration = Histogram.of(FILL_SECONDS)
+        self.due_lag = Histogram.of(DUE_LAG)
         self.ring = Ring(NODE_SUMS, NODE_PEAKS)
         self._watched: dict[Metric, Callable[[], float]] = {}
 

@@ -11,6 +11,7 @@ what was in flight hidden until its own time, with its receive count.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import perf_counter_ns
 
 from cqs.cache.interface import Entry, State
 from cqs.queue import Queue
@@ -42,6 +43,7 @@ async def fill(engine: Engine, queue: Queue) -> None:
     epoch = await engine.cache.begin_fill(shard)
     if epoch is None:
         return
+    started_ns = perf_counter_ns()
     now_ms = engine.clock.now_ms()
     async for page in engine.store.scan(queue):
         expired = [stored.address for stored in page if _is_expired(queue, stored, now_ms)]
@@ -53,6 +55,7 @@ async def fill(engine: Engine, queue: Queue) -> None:
         if not await engine.cache.fill(shard, epoch, entries, is_last=False):
             return
     await engine.cache.fill(shard, epoch, [], is_last=True)
+    engine.metrics.fill_duration.observe(perf_counter_ns() - started_ns)
     engine.waiters.wake(queue.uid, engine.waiters.count(queue.uid))
 
 

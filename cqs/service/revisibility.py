@@ -32,6 +32,8 @@ async def run(engine: Engine) -> None:
             is_more, next_ms = False, None
         pause_ms = PAUSE_MAX_MS if next_ms is None else next_ms - engine.clock.now_ms()
         await asyncio.sleep(0 if is_more else min(max(pause_ms, PAUSE_MIN_MS), PAUSE_MAX_MS) / 1000)
+        if next_ms is not None and next_ms <= engine.clock.now_ms():
+            engine.metrics.due_lag.observe((engine.clock.now_ms() - next_ms) * 1_000_000)
 
 
 async def step(engine: Engine) -> bool:

@@ -146,6 +146,7 @@ async def snapshot(engine: Engine) -> Snapshot:
         d.QUEUES: len(engine.registry),
         d.MOVE_TASKS: len(engine.moves.active()),
         d.WAITERS: len(engine.waiters),
+        d.DIRTY: len(engine.dirt),
         d.HIT_RATIO: metrics.hit_ratio(now_ms // 1_000),
         d.QUEUE_SERIES: len(metrics.queues),
         d.LEADER: is_leader,
