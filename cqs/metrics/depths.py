@@ -3,7 +3,7 @@ every queue. `cqs.service.statistics` counts, some seconds apart."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 import msgspec
 
@@ -27,44 +27,50 @@ class Depth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Depths:
-    """By uid, and in all."""
+    """By uid, and in all. Totals cost what the queues that hold messages cost; empty ones cost nothing."""
 
     def __init__(self) -> None:
         self._by_uid: dict[int, Depth] = {}
-        self._ready = self._in_flight = self._delayed = 0
+        self._held: dict[int, Depth] = {}
+        """Those that hold messages."""
 
     def __len__(self) -> int:
         return len(self._by_uid)
-
-    def __iter__(self) -> Iterator[Depth]:
-        return iter(list(self._by_uid.values()))
 
     def get(self, uid: int) -> Depth | None:
         return self._by_uid.get(uid)
 
     def put(self, depth: Depth) -> None:
-        self._subtract(self._by_uid.get(depth.uid))
         self._by_uid[depth.uid] = depth
-        counts = depth.counts
-        self._ready += counts.ready
-        self._in_flight += counts.in_flight
-        self._delayed += counts.delayed
+        if depth.messages:
+            self._held[depth.uid] = depth
+        else:
+            self._held.pop(depth.uid, None)
+
+    def held(self) -> list[Depth]:
+        """Queues that hold messages, in no order."""
+        return list(self._held.values())
 
     def keep_only(self, uids: Collection[int]) -> None:
         """Forgets queues that are gone."""
         for uid in [uid for uid in self._by_uid if uid not in uids]:
-            self._subtract(self._by_uid.pop(uid))
+            self.forget(uid)
 
-    def totals(self) -> Counts:
-        """Of all queues; the oldest message of any. Walks them all: a millisecond for 10,000 queues."""
-        oldest = min((depth.counts.oldest_ms for depth in self if depth.counts.oldest_ms is not None), default=None)
-        return Counts(ready=self._ready, in_flight=self._in_flight, delayed=self._delayed, oldest_ms=oldest)
+    def forget(self, uid: int) -> None:
+        self._by_uid.pop(uid, None)
+        self._held.pop(uid, None)
 
-    def _subtract(self, depth: Depth | None) -> None:
-        if depth is not None:
-            self._ready -= depth.counts.ready
-            self._in_flight -= depth.counts.in_flight
-            self._delayed -= depth.counts.delayed
+    def totals(self, without: Collection[int] = ()) -> Counts:
+        """Of all queues but those with these uids."""
+        counted = [depth.counts for depth in self.held() if depth.uid not in without]
+        return Counts(
+            ready=sum(one.ready for one in counted),
+            in_flight=sum(one.in_flight for one in counted),
+            delayed=sum(one.delayed for one in counted),
+            oldest_ms=min((one.oldest_ms for one in counted if one.oldest_ms is not None), default=None),
+            groups_in_flight=sum(one.groups_in_flight for one in counted),
+            noisy_groups=sum(one.noisy_groups for one in counted),
+        )
 
 
 def age_s(oldest_ms: int | None, now_ms: int) -> float:

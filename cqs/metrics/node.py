@@ -63,8 +63,8 @@ class NodeMetrics:
         self.started_ms = started_ms
         self.is_leader = is_leader
         self.queues = QueueTable(places, patterns)
-        self.witness = MetricsWitness(self.queues)
         self.depths = Depths()
+        self.witness = MetricsWitness(self.queues, self.depths)
         self.calls = Calls()
         self.cache = LayerTimes(CACHE_SECONDS)
         self.store = LayerTimes(STORE_SECONDS)

@@ -6,16 +6,18 @@ from collections.abc import Sequence
 
 from cqs.cache.interface import Received
 from cqs.message import Message
+from cqs.metrics.depths import Depths
 from cqs.metrics.queue_stats import QueueStats
 from cqs.metrics.queue_table import QueueTable
 from cqs.queue import Queue
 
 
 class MetricsWitness:
-    """A `cqs.events.Witness` over a table of queues."""
+    """A `cqs.events.Witness` over a table of queues. What it hears to be deleted is no longer deep."""
 
-    def __init__(self, queues: QueueTable) -> None:
+    def __init__(self, queues: QueueTable, depths: Depths | None = None) -> None:
         self._queues = queues
+        self._depths = Depths() if depths is None else depths
         self._by_uid = queues.by_uid
 
     def sent(self, queue: Queue, messages: Sequence[Message]) -> None:
@@ -68,6 +70,7 @@ class MetricsWitness:
 
     def queue_deleted(self, queue: Queue) -> None:
         self._by_uid.pop(queue.uid, None)
+        self._depths.forget(queue.uid)
 
     def _of(self, queue: Queue) -> QueueStats:
         return self._by_uid.get(queue.uid) or self._queues.meet(queue)

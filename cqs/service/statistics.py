@@ -28,6 +28,7 @@ COUNTERS = 8
 """Counts under way at a time."""
 QUEUES_A_TURN = 50
 """Queues counted before others run."""
+SAMPLES_A_HOUSEKEEPING = 12
 LAG_PERIOD_S = 0.25
 HEALTH_S_MAX = 5.0
 
@@ -48,15 +49,17 @@ class Sampler:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._next = 0
+        self._samples = 0
 
     async def sample(self) -> None:
         """One pass. Without the cache the depths stay as they were."""
         engine, metrics = self._engine, self._engine.metrics
         queues = list(engine.registry)
         await count(engine, self._turn(queues))
-        uids = {queue.uid for queue in queues}
-        metrics.depths.keep_only(uids)
-        metrics.queues.forget_gone(queues, engine.clock.now_ms())
+        if len(metrics.depths) > len(queues) or self._samples % SAMPLES_A_HOUSEKEEPING == 0:
+            metrics.depths.keep_only({queue.uid for queue in queues})
+            metrics.queues.forget_gone(queues, engine.clock.now_ms())
+        self._samples += 1
         _admit(engine, queues)
         await self._draw()
 
@@ -96,11 +99,14 @@ def _peaks(counts: Counts, now_ms: int) -> list[float]:
 
 def _admit(engine: Engine, queues: Sequence[Queue]) -> None:
     """Places for queues that nothing has happened to yet, but that hold messages, or fit anyway."""
-    table, depths = engine.metrics.queues, engine.metrics.depths
-    is_room = table.has_room_for(len(queues))
-    for queue in queues:
-        if is_room or ((depth := depths.get(queue.uid)) is not None and depth.messages):
+    table = engine.metrics.queues
+    if table.has_room_for(len(queues)):
+        for queue in queues:
             table.meet(queue)
+        return
+    for depth in engine.metrics.depths.held():
+        if depth.uid not in table.by_uid and (queue_now := engine.registry.get(depth.name)) is not None:
+            table.meet(queue_now)
 
 
 async def count(engine: Engine, queues: Iterable[Queue]) -> None:
@@ -163,21 +169,9 @@ async def admitted_depths(engine: Engine) -> list[Depth]:
     queues = [queue for queue in found if queue is not None]
     await count(engine, queues)
     own = [depth for queue in queues if (depth := metrics.depths.get(queue.uid)) is not None]
-    return [*own, _rest(engine, own)]
-
-
-def _rest(engine: Engine, own: Sequence[Depth]) -> Depth:
-    uids = {depth.uid for depth in own}
-    others = [depth.counts for depth in engine.metrics.depths if depth.uid not in uids]
-    counts = Counts(
-        ready=sum(one.ready for one in others),
-        in_flight=sum(one.in_flight for one in others),
-        delayed=sum(one.delayed for one in others),
-        oldest_ms=min((one.oldest_ms for one in others if one.oldest_ms is not None), default=None),
-        groups_in_flight=sum(one.groups_in_flight for one in others),
-        noisy_groups=sum(one.noisy_groups for one in others),
-    )
-    return Depth(name=QueueName("", OTHER), uid=-1, counts=counts, retention_ms=0, is_dead_letter=False)
+    rest = metrics.depths.totals(without={depth.uid for depth in own})
+    other = Depth(name=QueueName("", OTHER), uid=-1, counts=rest, retention_ms=0, is_dead_letter=False)
+    return [*own, other]
 
 
 async def check_health(engine: Engine) -> None:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from cqs.api.extensions import EXTENDED, EXTENSIONS
-from cqs.api.operations import BY_TARGET
+from cqs.api.operations import ALL, BY_TARGET
 from cqs.errors import CacheUnavailable, StoreUnavailable
 from cqs.service.policy_actions import ALL as PERMISSIONS
 from cqs.service.statistics import Sampler
@@ -17,6 +17,7 @@ from cqs.witnesses import Witnesses
 from tests.engine import Bench, make_bench
 from tests.protocol.extension_world import refused, told, world_with
 from tests.protocol.world import STANDARD, headers_of, json_request, make_world, read_answer, wire_of
+from tests.unit.sources import ROOT
 
 OWN = [operation.name for operation in EXTENSIONS if operation.name != "ListQueues"]
 
@@ -36,6 +37,20 @@ def test_nothing_of_aws_is_replaced_but_the_listing() -> None:
     changed = [target for target, operation in BY_TARGET.items() if EXTENDED[target] is not operation]
 
     assert changed == [b"AmazonSQS.ListQueues"]
+
+
+def test_every_member_is_described() -> None:
+    page = (ROOT / "docs" / "extensions.md").read_text()
+    known = {operation.name: operation for operation in ALL}
+    members = {
+        field.encode_name
+        for operation in EXTENSIONS
+        for shape in (operation.input, operation.output)
+        if shape is not None and operation.name not in known
+        for field in msgspec.structs.fields(shape)
+    }
+
+    assert [name for name in sorted(members | set(OWN)) if name not in page] == []
 
 
 @pytest.mark.parametrize("action", OWN)

@@ -4,6 +4,7 @@ messages."""
 from __future__ import annotations
 
 from cqs import digests, ids
+from cqs.api import urls
 from cqs.api.actions import parameters, queues
 from cqs.api.actions.message_attributes import attributes_of, wire_attributes
 from cqs.api.actions.messages import sequence_text, system_attributes
@@ -25,7 +26,8 @@ from cqs.api.shapes.extensions import (
 )
 from cqs.api.shapes.queues import ListQueuesResult
 from cqs.cache.interface import State
-from cqs.errors import InvalidParameterValue, MissingParameter
+from cqs.errors import InvalidParameterValue, MissingParameter, QueueDoesNotExist
+from cqs.queue import Queue
 from cqs.service import page_token, peek, resend, statistics
 from cqs.service.peek import Filter, Peeked
 
@@ -67,7 +69,7 @@ async def get_message(context: Context, request: GetMessageRequest) -> GetMessag
 async def resend_message(context: Context, request: ResendMessageRequest) -> ResendMessageResult:
     """Needs the right to send to the destination and, for `DeleteOriginal`, to delete from the queue."""
     source = context.queue(request.queue_url)
-    target = context.queue(request.destination_queue_url) if request.destination_queue_url else source
+    target = _destination(context, request.destination_queue_url) if request.destination_queue_url else source
     context.access.authorize(context.caller, "SendMessage", target)
     if request.delete_original:
         context.access.authorize(context.caller, "DeleteMessage", source)
@@ -117,6 +119,14 @@ async def list_queues(context: Context, request: ListQueuesExtendedRequest) -> L
     found, is_more = await peek.with_messages(context.engine, context.caller.account, prefix, after, limit)
     token = page_token.write(found[-1].name) if is_more else ""
     return ListQueuesResult(queue_urls=[context.url_of(queue) for queue in found], next_token=token)
+
+
+def _destination(context: Context, url: str) -> Queue:
+    """The queue of the URL, for whoever may send to it."""
+    name = urls.name_of_url(url)
+    if name is None:
+        raise QueueDoesNotExist
+    return context.engine.registry.find(name)
 
 
 def _state_of(name: str) -> State:
