@@ -9,6 +9,7 @@ from aiohttp import web
 
 from admin.action_log import ActionLog
 from admin.assets import Assets
+from admin.lately import Lately
 from admin.rendering import Templates
 from admin.session import Sessions
 from admin.throttle import Throttle
@@ -46,6 +47,7 @@ class Console:
     sessions: Sessions
     throttle: Throttle
     actions: ActionLog
+    lately: Lately
     assets: Assets = field(default_factory=Assets)
     templates: Templates = field(default_factory=Templates)
 
@@ -53,8 +55,11 @@ class Console:
 CONSOLE = web.AppKey("console", Console)
 
 
-def make_console(engine: Engine, accounts: Accounts, secret: bytes, about: About) -> Console:
-    """`secret` is the cluster's, so that every node reads every cookie."""
+def make_console(
+    engine: Engine, accounts: Accounts, secret: bytes, about: About, lately: Lately | None = None
+) -> Console:
+    """`secret` is the cluster's, so that every node reads every cookie. `lately` must be among the engine's witnesses,
+    or it hears nothing."""
     folder = Path(about.data) / "console" if about.data else None
     return Console(
         engine=engine,
@@ -63,4 +68,5 @@ def make_console(engine: Engine, accounts: Accounts, secret: bytes, about: About
         sessions=Sessions(secret, engine.clock),
         throttle=Throttle(engine.clock),
         actions=ActionLog(folder),
+        lately=lately or Lately(engine.clock),
     )

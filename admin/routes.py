@@ -5,7 +5,9 @@ from __future__ import annotations
 from admin.actions import create_queue, log_in, log_out, remove_queues
 from admin.route import Action, Page
 from admin.viewer import LOOK
-from admin.views import login, new_queue, overview, queues, sure
+from admin.views import chart, login, new_queue, overview, queue, queues, sure
+
+_QUEUE = "/q/{account}/{queue}"
 
 ROUTES: tuple[Page | Action, ...] = (
     Page("/login", login.show, permission=None),
@@ -22,4 +24,7 @@ ROUTES: tuple[Page | Action, ...] = (
     Action("/queues/create", create_queue.act, "CreateQueue", new_queue.retry),
     Action("/queues/purge", remove_queues.purge, "PurgeQueue"),
     Action("/queues/delete", remove_queues.delete, "DeleteQueue"),
+    Page(_QUEUE, queue.show),
+    Page(_QUEUE + "/chart", chart.of_queue),
+    Page("/chart", chart.of_node),
 )

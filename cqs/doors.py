@@ -9,9 +9,11 @@ from aiohttp import web
 
 from admin.app import make_application
 from admin.console import About, make_console
+from admin.lately import Lately
 from admin.links import PREFIX
 from cqs import __version__, people
 from cqs.api.metrics_page import metrics_mounts
+from cqs.clock import Clock
 from cqs.config import Config
 from cqs.parts import folder_of
 from cqs.service.engine import Engine
@@ -20,12 +22,18 @@ from cqs.store.interface import Store
 Mounts = Mapping[str, web.Application]
 
 
-async def mounts_of(engine: Engine, store: Store, config: Config) -> Mounts:
+def lately_of(config: Config, clock: Clock) -> list[Lately]:
+    """The witness that the console remembers by; none without a console."""
+    return [Lately(clock)] if config.monitoring.is_console else []
+
+
+async def mounts_of(engine: Engine, store: Store, config: Config, lately: list[Lately]) -> Mounts:
     """The applications that the settings ask for. Raises ConfigError, StoreUnavailable."""
     mounts = metrics_mounts(engine) if config.monitoring.is_metrics else {}
-    if config.monitoring.is_console:
+    if lately:
         accounts = await people.accounts_of(config.storage, store, engine.clock)
-        mounts[PREFIX] = make_application(make_console(engine, accounts, await store.secret(), _about(engine, config)))
+        console = make_console(engine, accounts, await store.secret(), _about(engine, config), lately[0])
+        mounts[PREFIX] = make_application(console)
     return mounts
 
 

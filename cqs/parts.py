@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 from cqs import observers
@@ -17,6 +18,7 @@ from cqs.cache.memory import MemoryCache
 from cqs.clock import Clock
 from cqs.config import Config
 from cqs.config.settings import Storage
+from cqs.events import Witness
 from cqs.ids import Addresses
 from cqs.journal import Journal
 from cqs.metrics.timed import timed
@@ -40,8 +42,10 @@ def folder_of(storage: Storage) -> Path:
     return Path(storage.data_dir).expanduser().absolute()
 
 
-async def engine_of(config: Config, store: Store, clock: Clock, journal: Journal | None) -> Engine:
-    """The parts around an open store; calls of store and cache are timed."""
+async def engine_of(
+    config: Config, store: Store, clock: Clock, journal: Journal | None, witnesses: Sequence[Witness] = ()
+) -> Engine:
+    """The parts around an open store; calls of store and cache are timed. `witnesses` hear beside metrics and journal."""
     metrics = observers.metrics_of(config, clock, store, folder_of(config.storage))
     rng = random.Random()
     behaviour = config.behaviour
@@ -54,7 +58,7 @@ async def engine_of(config: Config, store: Store, clock: Clock, journal: Journal
         registry=Registry(),
         waiters=Waiters(),
         receipts=Receipts(await store.secret()),
-        witness=metrics.witness if journal is None else Witnesses(metrics.witness, journal),
+        witness=_all_of([metrics.witness, *([journal] if journal is not None else []), *witnesses]),
         metrics=metrics,
         tuning=Tuning(
             region=behaviour.region,
@@ -62,6 +66,10 @@ async def engine_of(config: Config, store: Store, clock: Clock, journal: Journal
             is_recreate_wait_on=behaviour.is_recreate_wait,
         ),
     )
+
+
+def _all_of(witnesses: list[Witness]) -> Witness:
+    return witnesses[0] if len(witnesses) == 1 else Witnesses(*witnesses)
 
 
 def dispatcher_of(engine: Engine, config: Config) -> Dispatcher:

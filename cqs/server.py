@@ -96,9 +96,10 @@ async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket]) -> in
     try:
         if journal is not None:
             journal.open()
-        engine = await parts.engine_of(loaded.config, store, clock, journal)
+        lately = doors.lately_of(loaded.config, clock)
+        engine = await parts.engine_of(loaded.config, store, clock, journal, lately)
         is_cut = await stop.cuts(_fill(engine, loaded))
-        mounts = await doors.mounts_of(engine, store, loaded.config)
+        mounts = await doors.mounts_of(engine, store, loaded.config, lately)
         code = 0 if is_cut else await _run(engine, loaded, sockets, stop, mounts)
         await engine.background.drain()
     finally:

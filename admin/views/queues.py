@@ -14,6 +14,7 @@ from cqs.errors import CacheUnavailable
 from cqs.queue import Queue, name_of_arn
 from cqs.service import queues
 from cqs.service.engine import shard_of
+from cqs.service.statistics import depth_of
 
 FOUND_MAX = 8
 PAGE_NUMBER_MAX = 1_000_000
@@ -59,6 +60,7 @@ async def row_of(visit: Visit, queue: Queue) -> Row:
     engine = visit.console.engine
     try:
         counts: Counts | None = await queues.counts(engine, queue)
+        engine.metrics.depths.put(depth_of(engine, queue, counts))
         residency = (await engine.cache.state(shard_of(queue))).residency
     except CacheUnavailable:
         counts, residency = None, Residency.ABSENT

@@ -1,0 +1,70 @@
+"""What the charts show: columns of a ring, as JSON for the pages' script. A range is one of `RANGES`; the ring decides
+how fine it is. Sums become rates (a second), peaks stay what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from cqs.metrics.rings import NODE_SUMS, RANGES, Chart, Ring
+
+RANGE_DEFAULT = "10m"
+RANGE_NAMES = {
+    "5m": "5 min",
+    "10m": "10 min",
+    "1h": "1 hour",
+    "6h": "6 hours",
+    "1d": "1 day",
+    "7d": "7 days",
+}
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A line of a chart: the ring's field, its name, and the number of its colour."""
+
+    field: str
+    label: str
+    colour: int
+
+
+LINES = {
+    "rates": (Line("sent", "sent", 0), Line("received", "received", 3), Line("deleted", "deleted", 1)),
+    "depth": (Line("visible", "ready", 0), Line("in_flight", "in flight", 2), Line("delayed", "delayed", 3)),
+    "age": (Line("oldest_s", "oldest", 2),),
+    "empty": (
+        Line("empty_receives", "empty receives", 3),
+        Line("from_store", "from the store", 2),
+        Line("dead_lettered", "dead letters", 4),
+    ),
+    "calls": (Line("calls", "calls", 0), Line("errors", "errors", 4)),
+    "waiting": (Line("waiting", "waiting receives", 3),),
+}
+
+
+def range_of(name: str) -> str:
+    """The range, or the usual one for a name that is none."""
+    return name if name in RANGE_NAMES and name in RANGES else RANGE_DEFAULT
+
+
+def drawn(ring: Ring | None, kind: str, range_name: str, now_ms: int) -> dict[str, object]:
+    """The chart as uPlot wants it: times first, then a column for each line."""
+    lines = LINES[kind]
+    series = [{"label": line.label, "colour": line.colour} for line in lines]
+    now_s = now_ms // 1_000
+    if ring is None:
+        times = [now_s - RANGES[range_name], now_s]
+        return {"series": series, "data": [times, *([0, 0] for _ in lines)]}
+    chart = ring.chart(RANGES[range_name], now_s)
+    times = [chart.start_s + place * chart.period_s for place in range(len(chart.rows))]
+    return {"series": series, "data": [times, *(_column(chart, line.field) for line in lines)]}
+
+
+def _column(chart: Chart, field: str) -> Sequence[float | None]:
+    if field not in chart.fields:
+        return [None] * len(chart.rows)
+    place = chart.fields.index(field)
+    values = [row[place] for row in chart.rows]
+    if field not in NODE_SUMS:
+        return values
+    return [None if value is None else round(value / chart.period_s, 3) for value in values]

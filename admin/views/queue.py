@@ -1,0 +1,90 @@
+"""A queue: how full it is and how fast it goes, who reads it, where it lies, and what it is called."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+from aiohttp import web
+
+from admin.charts import RANGE_NAMES, range_of
+from admin.lately import Receiver
+from admin.snippets import snippets, url_of
+from admin.views.queues import row_of
+from admin.visit import Visit
+from admin.wire_attributes import attributes_of
+from cqs.cache.interface import ShardState, State
+from cqs.errors import CacheUnavailable
+from cqs.queue import Queue
+from cqs.service.engine import shard_of
+
+GROUPS_SCANNED_MAX = 2_000
+GROUPS_SHOWN_MAX = 10
+SOURCES_MAX = 50
+
+
+class Group(msgspec.Struct, frozen=True):
+    """A message group, or a tenant of a fair queue, among the messages that were looked at."""
+
+    name: str
+    ready: int
+    in_flight: int
+
+
+async def show(visit: Visit) -> web.StreamResponse:
+    queue = visit.queue("GetQueueAttributes")
+    engine = visit.console.engine
+    row = await row_of(visit, queue)
+    chart_range = range_of(visit.query("range"))
+    return visit.page(
+        "queue.html",
+        queue=queue,
+        row=row,
+        tab="overview",
+        range=chart_range,
+        ranges=RANGE_NAMES,
+        url=url_of(visit, queue),
+        state=await _state(visit, queue),
+        groups=await _groups(visit, queue),
+        groups_max=GROUPS_SCANNED_MAX,
+        receivers=[(one, await _name_of(visit, one)) for one in visit.console.lately.receivers(queue)],
+        waiting=engine.waiters.count(queue.uid),
+        sources=engine.registry.sources(queue, "", SOURCES_MAX),
+        snippets=_snippets(visit, queue),
+    )
+
+
+async def _state(visit: Visit, queue: Queue) -> ShardState | None:
+    try:
+        return await visit.console.engine.cache.state(shard_of(queue))
+    except CacheUnavailable:
+        return None
+
+
+async def _groups(visit: Visit, queue: Queue) -> list[Group]:
+    """The largest groups among the oldest messages."""
+    found: dict[State, Counter[str]] = {State.READY: Counter(), State.IN_FLIGHT: Counter()}
+    try:
+        for state, counter in found.items():
+            page = await visit.console.engine.cache.peek(shard_of(queue), state, None, GROUPS_SCANNED_MAX)
+            counter.update(entry.group for entry in page.entries if entry.group)
+    except CacheUnavailable:
+        return []
+    ready, in_flight = found[State.READY], found[State.IN_FLIGHT]
+    total = ready + in_flight
+    return [Group(name, ready[name], in_flight[name]) for name, _ in total.most_common(GROUPS_SHOWN_MAX)]
+
+
+async def _name_of(visit: Visit, receiver: Receiver) -> str:
+    users = (await visit.console.accounts.identities()).users
+    return next((user.name for user in users if user.user_id == receiver.receiver_id), "")
+
+
+def _snippets(visit: Visit, queue: Queue) -> list[tuple[str, str]]:
+    url = url_of(visit, queue)
+    return snippets(
+        visit,
+        ("GetQueueAttributes", {"QueueUrl": url, "AttributeNames": ["All"]}),
+        ("ReceiveMessage", {"QueueUrl": url, "MaxNumberOfMessages": 10, "WaitTimeSeconds": 10}),
+        ("CreateQueue", {"QueueName": queue.name, "Attributes": attributes_of(queue.settings)}),
+    )
