@@ -163,7 +163,11 @@ class AccessDenied(SqsError):
 
 
 class RequestThrottled(SqsError):
-    pass
+    """Too many requests. `retry_after_s`: when another one makes sense."""
+
+    def __init__(self, text: str = "Rate exceeded", retry_after_s: int = 1) -> None:
+        super().__init__(text)
+        self.retry_after_s = retry_after_s
 
 
 class InvalidClientTokenId(SqsError):

@@ -14,8 +14,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
 from aiohttp import StreamReader, hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http_parser import HttpRequestParser, HttpRequestParserPy, RawRequestMessage
@@ -28,7 +30,7 @@ from cqs.api.http.connection import Answer, Connection, Connections
 from cqs.api.http.plain_reply import SERVER
 from cqs.api.http.rules import refusal
 from cqs.api.lane import Lanes
-from cqs.api.request import Reply, Request
+from cqs.api.request import Headers, Reply, Request
 from cqs.api.wire_errors import HttpError
 from cqs.errors import CannotStart
 
@@ -48,10 +50,11 @@ class App:
         why_not_ready: Callable[[], str] = str,
         bounds: Bounds = DEFAULT_BOUNDS,
         mounts: Mapping[str, web.Application] | None = None,
+        facts: Mapping[str, str] | None = None,
         is_fast: bool = True,
     ) -> None:
         """`why_not_ready` says what is missing, "" when calls will be served. `mounts`: applications by path prefix;
-        they serve everything below it. `is_fast`: plain requests take the fast lane."""
+        they serve everything below it. `facts` are told by /health. `is_fast`: plain requests take the fast lane."""
         if HttpRequestParser is HttpRequestParserPy:
             raise CannotStart("aiohttp runs without its C parser, which is not safe: install one of its wheels")
         self._dispatcher = dispatcher
@@ -60,14 +63,18 @@ class App:
         self._mounts = {prefix: web.AppRunner(application) for prefix, application in (mounts or {}).items()}
         self._runner: web.ServerRunner | None = None
         self._sweeping: asyncio.Task[None] | None = None
+        self._facts = dict(facts or {})
         self._is_fast = is_fast
         self._lanes: Lanes | None = None
         self._listening: list[asyncio.Server] = []
         self._stop_s_max = 0.0
         self.connections = Connections(bounds)
 
-    async def start(self, sockets: Sequence[socket.socket], *, stop_s_max: float = 10.0) -> None:
-        """Accepts from now on. `stop_s_max`: how long `stop` waits for requests that were accepted."""
+    async def start(
+        self, sockets: Sequence[socket.socket], *, stop_s_max: float = 10.0, tls: ssl.SSLContext | None = None
+    ) -> None:
+        """Accepts from now on, with `tls` over TLS only. `stop_s_max`: how long `stop` waits for requests that were
+        accepted."""
         self._stop_s_max = stop_s_max
         for mount in self._mounts.values():
             await mount.setup()
@@ -78,8 +85,13 @@ class App:
         self._lanes = Lanes(self._dispatcher, self.connections, self._bounds, server)
         loop = asyncio.get_running_loop()
         factory: Callable[[], asyncio.BaseProtocol] = self._lanes if self._is_fast else server
+        handshake_s = None if tls is None else self._bounds.header_s_max
         for listening in sockets:
-            self._listening.append(await loop.create_server(factory, sock=listening, backlog=1_024))
+            self._listening.append(
+                await loop.create_server(
+                    factory, sock=listening, backlog=1_024, ssl=tls, ssl_handshake_timeout=handshake_s
+                )
+            )
         self._sweeping = asyncio.create_task(self.connections.run(), name="connections")
 
     async def stop(self) -> None:
@@ -127,9 +139,9 @@ class App:
         if mount is not None and mount.server is not None:
             return await mount.server.request_handler(request)
         if request.raw_path in HEALTH_PATHS:
-            return _operator_answer("")
+            return _operator_answer("", self._facts)
         if request.raw_path in READY_PATHS:
-            return _operator_answer(self._why_not_ready())
+            return _operator_answer(self._why_not_ready(), self._facts)
         return await self._serve(request)
 
     async def _serve(self, request: web.BaseRequest) -> Answer:
@@ -139,7 +151,7 @@ class App:
         target = request.raw_path.encode("utf-8", "surrogateescape")
         headers = list(request.raw_headers)
         error = refusal(method, target, request.version >= _HTTP_11, headers, self._bounds)
-        raw = Request(method, target, headers, b"", connection.address, connection.is_client_there)
+        raw = _request_of(connection, method, target, headers)
         if error is not None:
             return self._refuse(error, raw)
         if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue" and connection.transport is not None:
@@ -148,8 +160,7 @@ class App:
             body = await read_body(request.content, self._bounds)
         except HttpError as refused:
             return self._refuse(refused, raw)
-        raw = Request(method, target, headers, body, connection.address, connection.is_client_there)
-        return _answer_of(await self._dispatcher.dispatch(raw))
+        return _answer_of(await self._dispatcher.dispatch(msgspec.structs.replace(raw, body=body)))
 
     def _refuse(self, error: HttpError, request: Request) -> Answer:
         """The connection ends with it: where the next request would begin is not known."""
@@ -178,6 +189,12 @@ class _Server(web.Server):
         return self._app.connection(self)
 
 
+def _request_of(connection: Connection, method: bytes, target: bytes, headers: Headers) -> Request:
+    """A request whose body is not read yet."""
+    there = connection.is_client_there
+    return Request(method, target, headers, b"", connection.address, there, is_secure=connection.is_secure)
+
+
 def _answer_of(reply: Reply) -> Answer:
     headers = CIMultiDict((name.decode("latin-1"), value.decode("latin-1")) for name, value in reply.headers)
     headers[hdrs.SERVER] = SERVER
@@ -186,6 +203,6 @@ def _answer_of(reply: Reply) -> Answer:
     return answer
 
 
-def _operator_answer(problem: str) -> web.Response:
+def _operator_answer(problem: str, facts: dict[str, str]) -> web.Response:
     state = {"status": "unavailable", "reason": problem} if problem else {"status": "ok"}
-    return web.json_response(state, status=503 if problem else 200, headers={hdrs.SERVER: SERVER})
+    return web.json_response(state | facts, status=503 if problem else 200, headers={hdrs.SERVER: SERVER})

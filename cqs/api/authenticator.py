@@ -104,13 +104,9 @@ class SignedAccess:
 class EnforcedAccess(SignedAccess):
     """And queue policies decide, which need to know the circumstances of each request."""
 
-    def __init__(
-        self, verifier: Verifier, clock: Clock, proxies: Proxies | None = None, *, is_tls: bool = False
-    ) -> None:
-        """`is_tls`: the listener itself speaks TLS."""
+    def __init__(self, verifier: Verifier, clock: Clock, proxies: Proxies | None = None) -> None:
         super().__init__(verifier, proxies)
         self._clock = clock
-        self._is_tls = is_tls
 
     def authenticate(self, request: Request, head: Head) -> Caller:
         caller = super().authenticate(request, head)
@@ -118,7 +114,7 @@ class EnforcedAccess(SignedAccess):
         circumstances = Circumstances(
             now_ms=self._clock.now_ms(),
             source_ip=self._proxies.source_ip(request, head),
-            is_secure=self._is_tls if is_secure is None else is_secure,
+            is_secure=request.is_secure if is_secure is None else is_secure,
             user_agent=_text(head.get(b"user-agent")),
             referer=_text(head.get(b"referer")),
         )
@@ -136,7 +132,6 @@ def access_of(
     region: str | None = None,
     default_account: str = DEFAULT_ACCOUNT,
     proxies: Sequence[Network] = (),
-    is_tls: bool = False,
 ) -> Access:
     """The access control of a mode. `region` None = signatures for any region are taken."""
     if mode is Mode.OPEN:
@@ -144,7 +139,7 @@ def access_of(
     verifier = Verifier(credentials, clock, region=region)
     if mode is Mode.SIGNED:
         return SignedAccess(verifier, Proxies(proxies))
-    return EnforcedAccess(verifier, clock, Proxies(proxies), is_tls=is_tls)
+    return EnforcedAccess(verifier, clock, Proxies(proxies))
 
 
 def _address_of(text: str) -> IPv4Address | IPv6Address | None:

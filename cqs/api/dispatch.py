@@ -1,7 +1,7 @@
 """From a raw request to a raw reply, for every lane:
 
-    negotiate ────► may this page? ──► authenticate ──► decode ──► act ──► encode
-    which codec     origins            access           codec      one function of cqs.api.actions
+    negotiate ────► may this page? ──► authenticate ──► too often? ──► decode ──► act ──► encode
+    which codec     origins            access           rates          codec      one function of cqs.api.actions
 
 Whatever goes wrong on the way becomes an error in the protocol's own form. An SqsError is the caller's to hear;
 anything else is ours: logged once with its traceback, and told as ServiceUnavailable, so that clients retry and nobody
@@ -24,11 +24,12 @@ from cqs.api.origins import Origins
 from cqs.api.protocol.codec import REQUEST_ID, Codec
 from cqs.api.protocol.json import JsonCodec
 from cqs.api.protocol.query import QueryCodec
+from cqs.api.rates import Rates
 from cqs.api.request import Head, Reply, Request, head_of
 from cqs.api.request_ids import RequestIds
 from cqs.api.urls import BaseUrls
 from cqs.api.wire_errors import MethodNotAllowed
-from cqs.errors import ServiceUnavailable, SqsError
+from cqs.errors import RequestThrottled, ServiceUnavailable, SqsError
 from cqs.service.engine import Engine
 
 _log = structlog.get_logger("cqs.api")
@@ -48,15 +49,17 @@ class Dispatcher:
         *,
         origins: Origins,
         base_urls: BaseUrls,
+        rates: Rates | None = None,
         is_logging_requests: bool = False,
         is_strict: bool = False,
     ) -> None:
-        """`is_strict`: AWS's actions and nothing else."""
+        """`rates` None = no limit; `is_strict`: AWS's actions and nothing else."""
         self._engine = engine
         self._access = access
         self._request_ids = request_ids
         self._origins = origins
         self._base_urls = base_urls
+        self._rates = rates
         self._is_logging_requests = is_logging_requests
         self._record = engine.metrics.calls.record
         by_target = BY_TARGET if is_strict else EXTENDED
@@ -79,6 +82,8 @@ class Dispatcher:
                 raise MethodNotAllowed
             else:
                 caller = self._access.authenticate(request, head)
+                if self._rates is not None:
+                    self._rates.check(caller)
                 operation, given = await codec.read(request, head)
                 action = operation.name
                 self._access.authorize_call(caller, action)
@@ -97,6 +102,8 @@ class Dispatcher:
             entry, text = _told(error, request_id, action)
             code = entry.query_code
             reply = codec.refuse(entry, text, request_id)
+            if isinstance(error, RequestThrottled):
+                reply.headers.append((b"Retry-After", b"%d" % error.retry_after_s))
         self._record(action, code, perf_counter_ns() - started_ns)
         if self._is_logging_requests:
             _log_request(request, reply, request_id, context)

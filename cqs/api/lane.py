@@ -94,6 +94,7 @@ class Lane(asyncio.Protocol):
         "_transport",
         "_waiting",
         "address",
+        "is_secure",
         "since_s",
     )  # fmt: skip
 
@@ -109,6 +110,7 @@ class Lane(asyncio.Protocol):
         self._has_served = False
         self._size = self._need = self._body_at = 0
         self.address = ""
+        self.is_secure = False
         self.since_s = self._loop.time()
         """Since when the present state lasts: connected, idle, or a request that is not complete yet."""
 
@@ -116,6 +118,7 @@ class Lane(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
         self.address = peer[0] if isinstance(peer, tuple) else ""
+        self.is_secure = transport.get_extra_info("sslcontext") is not None
         if self._lanes.is_stopping or not self._lanes.connections.admit(self):
             self._transport.write(FULL)
             self._transport.close()
@@ -202,15 +205,8 @@ class Lane(asyncio.Protocol):
     def _serve(self, raw: bytes) -> None:
         head = self._head
         assert head is not None
-        request = Request(
-            b"POST",
-            head.target,
-            head.headers,
-            raw[self._body_at :],
-            self.address,
-            self.is_client_there,
-            head.fields,
-        )
+        body, is_there = raw[self._body_at :], self.is_client_there
+        request = Request(b"POST", head.target, head.headers, body, self.address, is_there, head.fields, self.is_secure)
         self._chunks = []
         self._head = None
         self._has_served = True

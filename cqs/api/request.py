@@ -24,10 +24,12 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     headers: Headers
     body: bytes = b""
     peer: str = ""
-    """Address of the client, for logs and limits."""
+    """Address of the client, or of the proxy before it."""
     is_client_there: Callable[[], bool] = _always
     head: Head | None = None
     """What `head_of` would say, when the lane knows it already."""
+    is_secure: bool = False
+    """It came over TLS, on this very connection."""
 
 
 class Reply(msgspec.Struct, frozen=True, gc=False):

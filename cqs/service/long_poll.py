@@ -13,16 +13,19 @@ served. A waiter belongs to one queue incarnation (uid): when the queue goes, al
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+
+from cqs.errors import RequestThrottled
 
 
 class Waiter:
     """One waiting receive: an event that can be set many times, without a task of its own."""
 
-    __slots__ = ("_future", "is_over")
+    __slots__ = ("_future", "account", "is_over")
 
-    def __init__(self) -> None:
+    def __init__(self, account: str = "") -> None:
         self._future: asyncio.Future[None] | None = None
+        self.account = account
         self.is_over = False
 
     async def wait(self, timeout_s: float) -> None:
@@ -44,8 +47,11 @@ class Waiter:
 class Waiters:
     """All waiting receives of this node, by queue uid, longest waiting first."""
 
-    def __init__(self) -> None:
+    def __init__(self, account_max: int | None = None) -> None:
+        """`account_max`: how many of one account may wait at the same time."""
         self._by_queue: dict[int, OrderedDict[Waiter, None]] = {}
+        self._by_account: Counter[str] = Counter()
+        self._account_max = account_max
         self._is_closed = False
 
     def __len__(self) -> int:
@@ -54,8 +60,14 @@ class Waiters:
     def count(self, queue_uid: int) -> int:
         return len(self._by_queue.get(queue_uid, ()))
 
-    def register(self, queue_uid: int) -> Waiter:
-        waiter = Waiter()
+    def register(self, queue_uid: int, account: str = "") -> Waiter:
+        """`account`: whose receive it is. Raises RequestThrottled when too many of the account wait already."""
+        if self._account_max is not None and self._by_account[account] >= self._account_max:
+            raise RequestThrottled(
+                f"Rate exceeded: {self._account_max} receives of account {account} wait for messages already."
+            )
+        self._by_account[account] += 1
+        waiter = Waiter(account)
         waiter.is_over = self._is_closed
         self._by_queue.setdefault(queue_uid, OrderedDict())[waiter] = None
         return waiter
@@ -63,10 +75,14 @@ class Waiters:
     def leave(self, queue_uid: int, waiter: Waiter) -> None:
         """Idempotent. A waiter that leaves with a wake-up it could not use should `wake` the next."""
         waiters = self._by_queue.get(queue_uid)
-        if waiters is not None:
-            waiters.pop(waiter, None)
-            if not waiters:
-                del self._by_queue[queue_uid]
+        if waiters is None or waiter not in waiters:
+            return
+        del waiters[waiter]
+        if not waiters:
+            del self._by_queue[queue_uid]
+        self._by_account[waiter.account] -= 1
+        if not self._by_account[waiter.account]:
+            del self._by_account[waiter.account]
 
     def wake(self, queue_uid: int, count: int) -> None:
         """Wakes up to `count` waiters of the queue and sends them to the end of its line."""

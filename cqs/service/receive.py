@@ -38,6 +38,8 @@ class ReceiveRequest(msgspec.Struct, frozen=True, gc=False):
     attempt_id: str = ""
     receiver_id: str = ""
     """Who asks, for the witness."""
+    account: str = ""
+    """Whose receive it is: an account may have only so many that wait."""
 
 
 class _Look(msgspec.Struct, frozen=True):
@@ -52,7 +54,8 @@ async def receive(
     engine: Engine, queue: Queue, request: ReceiveRequest, is_client_there: Callable[[], bool]
 ) -> list[Delivery]:
     """Up to `count_max` messages, now hidden; [] when none came in time or the client went away. Raises OverLimit
-    (short poll, standard queue), QueueDoesNotExist when the queue is deleted meanwhile, StoreUnavailable."""
+    (short poll, standard queue), QueueDoesNotExist when the queue is deleted meanwhile, RequestThrottled when too many
+    receives of the account wait, StoreUnavailable."""
     _check_attempt(queue, request.attempt_id)
     wait_ms = queue.settings.receive_wait_ms if request.wait_ms is None else request.wait_ms
     look = await _look(engine, queue, request)
@@ -87,7 +90,7 @@ async def _wait(
 ) -> list[Delivery]:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + wait_ms / 1000
-    waiter = engine.waiters.register(queue.uid)
+    waiter = engine.waiters.register(queue.uid, request.account)
     is_woken = False
     try:
         while True:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ipaddress import ip_network
 
+import msgspec
 import pytest
 
 from cqs.api.access import OpenAccess
@@ -27,6 +28,11 @@ PROXIES = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
 
 def caller_of(world: SignedWorld, raw: Raw, peer: str = "127.0.0.1", **headers: str) -> Caller:
     request = request_of(raw, peer, **headers)
+    return world.access.authenticate(request, head_of(request.headers))
+
+
+def caller_over_tls(world: SignedWorld, raw: Raw, peer: str = "127.0.0.1", **headers: str) -> Caller:
+    request = msgspec.structs.replace(request_of(raw, peer, **headers), is_secure=True)
     return world.access.authenticate(request, head_of(request.headers))
 
 
@@ -90,13 +96,14 @@ async def test_enforced_mode_notes_the_circumstances() -> None:
     assert caller_of(world, raw, "::ffff:192.0.2.7").circumstances.source_ip == "192.0.2.7"
 
 
-async def test_listener_with_tls_is_secure_unless_a_listed_proxy_says_otherwise() -> None:
-    world = await make_signed_world(is_tls=True, proxies=PROXIES)
+async def test_connection_with_tls_is_secure_unless_a_listed_proxy_says_otherwise() -> None:
+    world = await make_signed_world(proxies=PROXIES)
     raw = world.signed("alice", "ListQueues")
 
-    assert caller_of(world, raw).circumstances.is_secure
-    assert caller_of(world, raw, "192.0.2.7", X_Forwarded_Proto="http").circumstances.is_secure
-    assert not caller_of(world, raw, "10.0.0.1", X_Forwarded_Proto="http").circumstances.is_secure
+    assert not caller_of(world, raw).circumstances.is_secure
+    assert caller_over_tls(world, raw).circumstances.is_secure
+    assert caller_over_tls(world, raw, "192.0.2.7", X_Forwarded_Proto="http").circumstances.is_secure
+    assert not caller_over_tls(world, raw, "10.0.0.1", X_Forwarded_Proto="http").circumstances.is_secure
 
 
 async def test_stranger_can_not_choose_its_own_address_host_or_scheme() -> None:

@@ -67,6 +67,7 @@ async def receive_message(context: Context, request: ReceiveMessageRequest) -> R
         wait_ms=parameters.wait_ms(request.wait_time_seconds),
         attempt_id=request.receive_request_attempt_id or "",
         receiver_id=context.caller.sender_id,
+        account=context.caller.account,
     )
     deliveries = await receive.receive(context.engine, queue, wish, context.is_client_there)
     if deliveries:

@@ -99,7 +99,16 @@ class Connections:
 class Connection(web.RequestHandler):
     """One client's connection."""
 
-    __slots__ = ("_connections", "_has_heard", "_header_s_max", "_is_busy", "_refuse", "address", "waiting_since_s")
+    __slots__ = (
+        "_connections",
+        "_has_heard",
+        "_header_s_max",
+        "_is_busy",
+        "_refuse",
+        "address",
+        "is_secure",
+        "waiting_since_s",
+    )
 
     def __init__(
         self,
@@ -128,6 +137,7 @@ class Connection(web.RequestHandler):
         self._is_busy = False
         self._has_heard = False
         self.address = ""
+        self.is_secure = False
         self.waiting_since_s: float | None = None
 
     def is_client_there(self) -> bool:
@@ -152,6 +162,7 @@ class Connection(web.RequestHandler):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         peer = transport.get_extra_info("peername")
         self.address = peer[0] if isinstance(peer, tuple) else ""
+        self.is_secure = transport.get_extra_info("sslcontext") is not None
         if self._connections.admit(self):
             self.waiting_since_s = self._loop.time()
             super().connection_made(transport)
