@@ -7,13 +7,18 @@ the few rows of the catalogue are removed after each.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import random
+from collections.abc import AsyncIterator, Sequence
 
+import pytest
+
+from cqs.errors import OutcomeUnknown
+from cqs.queue import Queue
 from cqs.store.cassandra import CassandraStore, Options, schema
-from cqs.store.cassandra.session import Row, Session
+from cqs.store.cassandra.session import Decision, Row, Session, Write
 from cqs.testing.clock import ManualClock
 from tests.cassandra_server import Ring
-from tests.contract.store_home import Store
+from tests.contract.store_home import Maker, Store
 
 KEYSPACE = "contract"
 
@@ -77,3 +82,44 @@ class CassandraHome:
                     await session.ask(f"DELETE FROM {table} WHERE account = %s AND name = %s", (account, name))
         finally:
             await session.close()
+
+
+class OnCassandra:
+    """Fixtures of tests that need more of the store than the contract."""
+
+    @pytest.fixture
+    def clock(self) -> ManualClock:
+        return ManualClock()
+
+    @pytest.fixture
+    def make(self, clock: ManualClock) -> Maker:
+        return Maker(clock, random.getrandbits(62))
+
+    @pytest.fixture
+    def home(self, keyspace: Options, clock: ManualClock) -> CassandraHome:
+        return CassandraHome(keyspace, clock)
+
+    @pytest.fixture
+    async def store(self, home: CassandraHome) -> AsyncIterator[CassandraStore]:
+        yield await home.open()
+        await home.close()
+
+    @pytest.fixture
+    async def queue(self, store: CassandraStore, make: Maker) -> Queue:
+        return await store.create(make.queue())
+
+
+class LostAnswers:
+    """Conditional writes of a store happen, but the next `decisions` of them seem to have timed out."""
+
+    def __init__(self, store: CassandraStore) -> None:
+        self.decisions = 0
+        self._decide = store.session.decide
+        store.session.decide = self.decide  # type: ignore[method-assign]
+
+    async def decide(self, writes: Sequence[Write]) -> Decision:
+        decision = await self._decide(writes)
+        if self.decisions:
+            self.decisions -= 1
+            raise OutcomeUnknown("made up by a test")
+        return decision

@@ -175,7 +175,10 @@ class CassandraStore:
 
     async def leases(self, queue: Queue, addresses: Sequence[int]) -> list[Lease | None]:
         self._check_open()
-        return await self._leases.find(queue, addresses)
+        known, there = await asyncio.gather(
+            self._leases.find(queue, addresses), self.messages.existing(queue.storage_id, addresses)
+        )
+        return [lease if lease is not None and lease.address in there else None for lease in known]
 
     async def secret(self) -> bytes:
         self._check_open()

@@ -1,0 +1,169 @@
+"""What the Cassandra store does when Cassandra is not there, not ready, or does not answer."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from cqs.errors import OutcomeUnknown, StoreUnavailable
+from cqs.store.cassandra import CassandraStore, Options, schema
+from cqs.testing.clock import ManualClock
+from tests.cassandra_server import Node, Ring, free_ports
+from tests.contract.cassandra_home import CassandraHome, OnCassandra, ask
+from tests.contract.store_home import Maker, held, lease_of
+from tests.needs import needs
+
+REQUEST_MS = 400
+SECONDS_MAX = 10
+
+
+async def why_not(options: Options) -> str:
+    """Why a store does not open; within SECONDS_MAX and in one line."""
+    started = time.monotonic()
+    store = CassandraStore(options, ManualClock())
+    with pytest.raises(StoreUnavailable) as failure:
+        await asyncio.wait_for(store.open(), SECONDS_MAX)
+    await store.close()
+    assert time.monotonic() - started < SECONDS_MAX
+    assert "\n" not in str(failure.value)
+    return str(failure.value)
+
+
+@contextmanager
+def paused(node: Node) -> Iterator[None]:
+    """The node is stopped in the middle of whatever it does."""
+    node.pause()
+    try:
+        yield
+    finally:
+        node.resume()
+
+
+async def test_a_port_that_nobody_listens_on_is_told() -> None:
+    (port,) = free_ports(["127.0.0.1"], 1)
+
+    text = await why_not(Options(port=port))
+
+    assert f"127.0.0.1:{port}" in text
+    assert "no node answers" in text
+
+
+async def test_a_host_that_never_answers_is_given_up() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+
+        text = await why_not(Options(port=port, connect_ms=500))
+
+    assert f"127.0.0.1:{port}" in text
+
+
+@needs("java", "mvn")
+@pytest.mark.slow
+class TestSchema(OnCassandra):
+    async def test_a_keyspace_without_tables_is_told_with_the_remedy(self, keyspace: Options) -> None:
+        text = await why_not(replace(keyspace, keyspace="nothing_here"))
+
+        assert text.endswith("has no schema in keyspace nothing_here: run `cqs schema apply`.")
+
+    async def test_a_schema_of_another_version_is_refused(self, keyspace: Options) -> None:
+        await ask(keyspace, "UPDATE meta SET value = '99' WHERE name = 'schema_version' IF EXISTS")
+        try:
+            text = await why_not(keyspace)
+            with pytest.raises(StoreUnavailable):
+                await schema.apply(keyspace, {})
+        finally:
+            undo = f"UPDATE meta SET value = '{schema.VERSION}' WHERE name = 'schema_version' IF EXISTS"
+            await ask(keyspace, undo)
+
+        assert "schema version 99" in text
+        assert f"needs version {schema.VERSION}" in text
+
+    async def test_a_schema_is_applied_once(self, keyspace: Options) -> None:
+        assert not await schema.apply(keyspace, {})
+
+    async def test_an_interrupted_apply_goes_on_where_it_stopped(self, keyspace: Options) -> None:
+        options = replace(keyspace, keyspace="interrupted")
+        await schema.apply(options, {"dc1": 1})
+        await ask(options, "DROP TABLE receives", "DELETE FROM meta WHERE name = 'schema_version' IF EXISTS")
+
+        is_done_now = await schema.apply(options, {"dc1": 1})
+
+        assert is_done_now
+        assert await ask(options, "SELECT * FROM receives") == []
+        await ask(options, "DROP KEYSPACE interrupted")
+
+    async def test_a_data_centre_needs_a_name(self, keyspace: Options) -> None:
+        with pytest.raises(StoreUnavailable, match="no name of a data centre"):
+            await schema.apply(replace(keyspace, keyspace="odd"), {"dc1' : 1}; --": 1})
+
+
+@needs("java", "mvn")
+@pytest.mark.slow
+class TestPausedNode(OnCassandra):
+    @pytest.fixture
+    def home(self, keyspace: Options, clock: ManualClock) -> CassandraHome:
+        return CassandraHome(replace(keyspace, request_ms=REQUEST_MS), clock)
+
+    async def test_what_is_written_to_a_node_that_does_not_answer_has_an_unknown_outcome(
+        self, home: CassandraHome, make: Maker, cassandra_ring: Ring
+    ) -> None:
+        store = await home.open()
+        queue = await store.create(make.queue())
+        message = make.message()
+        writes = (
+            store.append(queue, [message]),
+            store.delete(queue, [make.address()]),
+            store.lease(queue, [lease_of(message)]),
+            store.create(make.queue("another")),
+        )
+
+        started = time.monotonic()
+        with paused(cassandra_ring.nodes[0]):
+            outcomes = await asyncio.gather(*writes, return_exceptions=True)
+        took_s = time.monotonic() - started
+
+        assert [type(outcome) for outcome in outcomes] == [OutcomeUnknown] * len(writes)
+        assert took_s < SECONDS_MAX
+        await store.append(queue, [message])
+        assert await held(store, queue) == [message.address]
+        await home.close()
+
+    async def test_what_is_read_from_a_node_that_does_not_answer_is_unavailable(
+        self, home: CassandraHome, make: Maker, cassandra_ring: Ring
+    ) -> None:
+        store = await home.open()
+        queue = await store.create(make.queue())
+        reads = (
+            store.read(queue, [make.address()]),
+            store.head(queue, 0, 10),
+            held(store, queue),
+            store.find(queue.key),
+            store.queues(),
+            store.leases(queue, [make.address()]),
+        )
+
+        with paused(cassandra_ring.nodes[0]):
+            outcomes = await asyncio.wait_for(asyncio.gather(*reads, return_exceptions=True), SECONDS_MAX)
+
+        assert all(isinstance(outcome, StoreUnavailable) for outcome in outcomes), outcomes
+        assert await store.find(queue.key) == queue
+        await home.close()
+
+    async def test_closing_ends_whoever_waits(self, home: CassandraHome, make: Maker, cassandra_ring: Ring) -> None:
+        store = await home.open()
+        queue = await store.create(make.queue())
+
+        with paused(cassandra_ring.nodes[0]):
+            waiting = asyncio.ensure_future(store.append(queue, [make.message()]))
+            await asyncio.sleep(0)
+            await asyncio.wait_for(store.close(), SECONDS_MAX)
+            outcome = (await asyncio.gather(waiting, return_exceptions=True))[0]
+
+        assert isinstance(outcome, OutcomeUnknown | StoreUnavailable)
+        await home.close()
