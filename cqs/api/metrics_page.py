@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from aiohttp import hdrs, web
 
 from cqs.metrics.beans import Bean, BeanCollector, Facts, as_json, node_bean, queue_bean
-from cqs.metrics.collector import NodeCollector, exposition
+from cqs.metrics.collector import exposition, scraped
 from cqs.metrics.depths import Depth
 from cqs.metrics.rings import QUEUE_PEAKS, QUEUE_SUMS, Ring
 from cqs.service import statistics
@@ -40,9 +40,8 @@ class _Pages:
     async def metrics(self, request: web.Request) -> web.Response:
         async with self._turn:
             snapshot = await statistics.snapshot(self._engine)
-            collector = NodeCollector(self._engine.metrics, snapshot)
             accept = request.headers.get(hdrs.ACCEPT, "")
-            body, content_type = await asyncio.to_thread(exposition, collector, accept)
+            body, content_type = await asyncio.to_thread(scraped, self._engine.metrics, snapshot, accept)
         return _answer(body, content_type)
 
     async def jmx(self, request: web.Request) -> web.Response:

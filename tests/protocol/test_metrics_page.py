@@ -8,7 +8,7 @@ from cqs.metrics import declarations as d
 from cqs.metrics.node import Build, NodeMetrics
 from cqs.service import visibility
 from tests.engine import make_bench
-from tests.protocol.measured import OPENMETRICS, measured, samples_of
+from tests.protocol.measured import measured
 
 QUEUE = '{queue="orders"}'
 OTHER = '{queue="_other"}'
@@ -175,17 +175,6 @@ async def test_hit_ratio_is_that_of_the_last_ten_minutes() -> None:
         node.bench.clock.advance_ms(600_000)
         await node.sample()
         assert (await node.scrape())["cqs_cache_hit_ratio"] == 1
-
-
-async def test_openmetrics_is_spoken_to_those_who_ask() -> None:
-    async with measured() as node:
-        await node.bench.send(node.world.standard, "x")
-        answer = await node.get("/metrics", OPENMETRICS)
-
-    assert answer.headers["content-type"].startswith("application/openmetrics-text; version=1.0.0")
-    text = answer.body.decode()
-    assert text.endswith("# EOF\n")
-    assert samples_of(text, is_openmetrics=True)["cqs_messages_sent_total" + QUEUE] == 1
 
 
 async def test_every_declared_metric_is_told_and_no_other() -> None:
