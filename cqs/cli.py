@@ -19,6 +19,7 @@ _COMMANDS = {
     "serve": "Run the server.",
     "config": "Show every setting, its value and where it came from.",
     "env": "Print the exports that point AWS clients here.",
+    "schema": "Make the tables of a Cassandra cluster.",
     "ls": "List queues.",
     "create": "Create a queue.",
     "send": "Send messages, also from standard input.",
