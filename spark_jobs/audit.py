@@ -1,0 +1,158 @@
+"""The audit of a journal: every figure, per queue, tenant and run, and the verdict.
+
+    journal ─► events ─► steps ─► lives ─┬─► findings   one row a message with something wrong
+                                         └─► figures    one row a queue, tenant, run
+
+    python -m spark_jobs.audit FOLDER … [--output FOLDER] [--drained] [--clock-skew-ms N]
+
+Writes Parquet and JSON to the output folder. Nothing about single messages is collected to the driver.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.duplicates import duplicates, sent_again
+from spark_jobs.events import Journal, read_journal
+from spark_jobs.fifo import fifo_violations
+from spark_jobs.findings import Kind
+from spark_jobs.groups import GROUPS, group_figures, summary
+from spark_jobs.hiding import hidden_too_short
+from spark_jobs.integrity import Integrity
+from spark_jobs.latency import HOUR_MS, latencies
+from spark_jobs.loss import corrupted, not_received, unexpected
+from spark_jobs.order import order_of
+from spark_jobs.redelivery import redeliveries
+from spark_jobs.resurrected import resurrected
+from spark_jobs.tables import QUEUE, lives_of, steps_of
+from spark_jobs.verdict import Totals, Verdict, judge
+
+ROWS_SHOWN = 1_000
+"""Groups and findings that go into the JSON; the Parquet beside it has all."""
+_FINDINGS_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How to look."""
+
+    is_drained: bool = False
+    """Receivers went on until nothing came: what was not received is lost."""
+    skew_ms: int = 0
+    """How far the clocks of nodes and caches may differ."""
+    bucket_ms: int = HOUR_MS
+    """Latencies are told for spans of this length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The result; `tables` has rows ready for JSON."""
+
+    totals: Totals
+    verdict: Verdict
+    integrity: Integrity
+    tables: dict[str, list[dict[str, Any]]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def audit(
+    spark: SparkSession, folders: Sequence[str], output: str, rules: Rules, *, lost_in_store: int | None = None
+) -> Audit:
+    """Reads the journals, writes Parquet to `output`, and judges. Raises NoJournal, UnknownVersion."""
+    try:
+        return _audited(read_journal(spark, folders, f"{output}/stage/lines"), output, rules, lost_in_store)
+    finally:
+        shutil.rmtree(Path(output) / "stage", ignore_errors=True)
+
+
+def _audited(journal: Journal, output: str, rules: Rules, lost_in_store: int | None) -> Audit:
+    steps = steps_of(journal.events).persist(StorageLevel.DISK_ONLY)
+    try:
+        lives = _kept(lives_of(steps, journal.events), f"{output}/stage/lives")
+        found = _kept(_findings(steps, lives, rules), f"{output}/findings")
+        order = order_of(*_received_in(lives), f"{output}/stage/order")
+        tables = _tables(journal.events, steps, lives, found, order, output, rules)
+    finally:
+        steps.unpersist()
+    _kept(journal.bad, f"{output}/bad_lines")
+    totals = _totals(lives, found, steps.sparkSession.read.parquet(f"{output}/queues"))
+    verdict = judge(totals, journal.integrity, is_drained=rules.is_drained, lost_in_store=lost_in_store)
+    return Audit(totals, verdict, journal.integrity, tables)
+
+
+def _findings(steps: DataFrame, lives: DataFrame, rules: Rules) -> DataFrame:
+    parts = [
+        duplicates(lives),
+        sent_again(lives),
+        not_received(lives),
+        corrupted(lives),
+        unexpected(lives),
+        resurrected(steps, rules.skew_ms),
+        hidden_too_short(steps, rules.skew_ms),
+        fifo_violations(steps, lives, rules.skew_ms),
+    ]
+    return reduce(DataFrame.unionByName, parts)
+
+
+def _received_in(lives: DataFrame) -> tuple[DataFrame, list[str], list[str], list[str]]:
+    """Messages, groups and the two orders for `order_of`: FIFO by sequence, others by address."""
+    first = lives.where("is_known AND deliveries > 0")
+    return first, ["uid"], ["sequence", "address"], ["first_place", "first_received_ms", "address"]
+
+
+def _tables(
+    events: DataFrame,
+    steps: DataFrame,
+    lives: DataFrame,
+    found: DataFrame,
+    order: DataFrame,
+    output: str,
+    rules: Rules,
+) -> dict[str, list[dict[str, Any]]]:
+    ranked = order.drop("messages")
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for name, by in GROUPS.items():
+        figures = group_figures(lives, found, by, events=events, order=ranked if by == QUEUE else None)
+        kept = _kept(figures, f"{output}/{name}")
+        tables[name] = _rows(kept.orderBy(F.desc("acknowledged"), *by).limit(ROWS_SHOWN))
+    spans = _kept(latencies(lives, [], rules.bucket_ms), f"{output}/latency")
+    tables["latency"] = _rows(spans.orderBy("from_ms").limit(ROWS_SHOWN))
+    again = _kept(redeliveries(steps, ["queue", "uid"], rules.skew_ms), f"{output}/redeliveries")
+    tables["redeliveries"] = _rows(again.groupBy("reason").agg(F.sum("count").alias("count")).orderBy("reason"))
+    tables["findings"] = _rows(found.orderBy("kind", "at_ms", "address").limit(_FINDINGS_SHOWN))
+    return tables
+
+
+def _totals(lives: DataFrame, found: DataFrame, queues: DataFrame) -> Totals:
+    """Order is the mean over all queues, by their messages."""
+    summed = summary(lives, []).collect()[0].asDict()
+    kinds = {row["kind"]: row["amount"] for row in found.groupBy("kind").agg(F.sum("amount").alias("amount")).collect()}
+    kinds.pop(Kind.DUPLICATE.value, None)
+    means = [
+        F.coalesce(F.sum(F.col(name) * F.col("received")) / F.sum("received"), F.lit(0.0)).alias(name)
+        for name in ("out_of_order", "displacement")
+    ]
+    order = queues.where("received > 0").agg(*means).collect()[0].asDict()
+    return Totals(**summed, **order, found=kinds)
+
+
+def _kept(rows: DataFrame, path: str) -> DataFrame:
+    """Written once, read from there afterwards."""
+    rows.write.mode("overwrite").parquet(path)
+    return rows.sparkSession.read.schema(rows.schema).parquet(path)
+
+
+def _rows(rows: DataFrame) -> list[dict[str, Any]]:
+    return [row.asDict() for row in rows.collect()]

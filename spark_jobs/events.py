@@ -1,0 +1,149 @@
+"""Reads a journal: lines are parsed once and staged as Parquet; bad ones are set aside and counted, never dropped in
+silence; files are judged by `spark_jobs.integrity`; a version that is not ours is refused.
+
+Files may be compressed, still open, cut off, copied, or of many nodes. Every file is one task, as gzip can't be split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from cqs.events import VERSION, EventName
+from spark_jobs.errors import NoJournal, UnknownVersion
+from spark_jobs.integrity import FileSummary, Integrity, judge
+from spark_jobs.schema import CORRUPT, DEFAULTS, EVENT_NAMES, REQUIRED, line_schema
+
+_FILES = "*.jsonl.{gz,open}"
+_OF_THE_JOURNAL = [
+    EventName.OPENED.value,
+    EventName.CLOSED.value,
+    EventName.DROPPED_EVENTS.value,
+    EventName.PRUNED.value,
+]
+_PATHS_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """`events`: good lines about queues and messages, each once. `bad`: path and text of what is no line."""
+
+    events: DataFrame
+    bad: DataFrame
+    integrity: Integrity
+
+
+def read_journal(spark: SparkSession, folders: Sequence[str], stage: str) -> Journal:
+    """Everything in the folders. `stage` is a folder for intermediate Parquet. Raises NoJournal, UnknownVersion."""
+    paths = _listed(spark, folders)
+    _staged(spark, folders).write.mode("overwrite").parquet(stage)
+    lines = spark.read.parquet(stage)
+    _refuse_unknown_versions(lines)
+    summaries = _summaries(lines)
+    silent = paths - {summary.path for summary in summaries}
+    integrity = judge([*summaries, *(FileSummary(path) for path in sorted(silent))])
+    events = lines.where(~F.col("is_bad") & ~F.col("event").isin(_OF_THE_JOURNAL))
+    if integrity.duplicates:
+        events = events.where(~F.col("path").isin(integrity.duplicates))
+    if integrity.is_overlapping:
+        events = events.dropDuplicates(["node", "incarnation", "number"])
+    events = events.drop("path", "text", "crc", "is_bad", "v", "file", "sampled", "checksum", "counts")
+    return Journal(events, lines.where("is_bad").select("path", "text"), integrity)
+
+
+def _listed(spark: SparkSession, folders: Sequence[str]) -> set[str]:
+    """Paths of all files, also of those that nothing can be read from."""
+    for folder in folders:
+        if "://" not in folder and not Path(folder).is_dir():
+            raise NoJournal(f"{folder} is no folder: name the one that `cqs serve --journal full` writes to.")
+    found = spark.read.format("binaryFile").option("pathGlobFilter", _FILES).load(list(folders)).select("path")
+    paths = {_path(row["path"]) for row in found.collect()}
+    if not paths:
+        raise NoJournal(f"No journal files in {', '.join(folders)}: was the server run with --journal full or sampled?")
+    return paths
+
+
+def _path(text: str) -> str:
+    """The same file has one name, whichever source tells of it."""
+    return "file:" + text.removeprefix("file:").removeprefix("//") if text.startswith("file:") else text
+
+
+def _staged(spark: SparkSession, folders: Sequence[str]) -> DataFrame:
+    """One row a line: the fields of `cqs.events.Line`, and path, text (of bad ones), crc, is_bad."""
+    raw = (
+        spark.read.option("pathGlobFilter", _FILES)
+        .option("lineSep", "\n")
+        .option("ignoreCorruptFiles", "true")
+        .text(list(folders))
+        .select("value", F.regexp_replace("_metadata.file_path", "^file:///", "file:/").alias("path"))
+    )
+    parse = F.from_json("value", line_schema(), {"columnNameOfCorruptRecord": CORRUPT, "mode": "PERMISSIVE"})
+    parsed = raw.withColumn("line", parse)
+    is_bad = F.col(f"line.{CORRUPT}").isNotNull() | F.col("line").isNull()
+    for name in REQUIRED:
+        is_bad |= F.col(f"line.{name}").isNull()
+    is_bad |= (F.col("line.v") == VERSION) & ~F.col("line.event").isin(EVENT_NAMES)
+    flagged = parsed.withColumn("is_bad", is_bad)
+    return (
+        flagged.select(
+            "line.*",
+            "path",
+            F.when(F.col("is_bad"), F.col("value")).alias("text"),
+            F.crc32(F.col("value").cast("binary")).alias("crc"),
+            "is_bad",
+        )
+        .drop(CORRUPT)
+        .fillna(DEFAULTS)
+    )
+
+
+def _refuse_unknown_versions(lines: DataFrame) -> None:
+    others = lines.where(~F.col("is_bad") & (F.col("v") != VERSION))
+    foreign = others.select("path", "v").distinct().limit(100).collect()
+    if foreign:
+        versions = ", ".join(str(version) for version in sorted({row["v"] for row in foreign}))
+        paths = sorted({row["path"] for row in foreign})
+        more = f" and {len(paths) - _PATHS_SHOWN} more" if len(paths) > _PATHS_SHOWN else ""
+        raise UnknownVersion(
+            f"Journal lines of version {versions} in {', '.join(paths[:_PATHS_SHOWN])}{more}; this audit reads version "
+            f"{VERSION}: use the audit of the cqs-server that wrote them."
+        )
+
+
+def _summaries(lines: DataFrame) -> list[FileSummary]:
+    """One a file and incarnation; their number is that of files, not of events."""
+    good, closed = ~F.col("is_bad"), F.col("event") == EventName.CLOSED.value
+    per_file = lines.groupBy("path").agg(F.count_if("is_bad").alias("bad"))
+    found = (
+        lines.where(good)
+        .groupBy("path", "node", "incarnation")
+        .agg(
+            F.count("*").alias("lines"),
+            F.min("number").alias("first"),
+            F.max("number").alias("last"),
+            F.sum("number").alias("number_sum"),
+            F.coalesce(F.sum(F.when(~closed, F.col("crc"))), F.lit(0)).alias("checksum"),
+            F.max(F.when(closed, F.col("count"))).alias("closed_lines"),
+            F.max(F.when(closed, F.col("checksum"))).alias("closed_checksum"),
+            F.greatest(F.max("sampled"), F.lit(1)).alias("sampled"),
+            _count_of(EventName.DROPPED_EVENTS).alias("dropped"),
+            _count_of(EventName.PRUNED).alias("pruned"),
+            F.min("at_ms").alias("first_ms"),
+            F.max("at_ms").alias("last_ms"),
+        )
+    )
+    return [_summary(row) for row in per_file.join(found, "path", "left").collect()]
+
+
+def _count_of(event: EventName) -> Column:
+    return F.coalesce(F.sum(F.when(F.col("event") == event.value, F.col("count"))), F.lit(0))
+
+
+def _summary(row: Row) -> FileSummary:
+    if row["node"] is None:
+        return FileSummary(row["path"], bad=row["bad"])
+    return FileSummary(**row.asDict())

@@ -1,0 +1,160 @@
+"""FIFO, in two rules, checked along the time line of each message group:
+
+    order           nothing is delivered while an earlier message of the group is unfinished, unless both go out in one
+                    call:     deliver 1 · deliver 2     wrong        deliver 1,2     right      deliver 1 · delete 1 · 2
+    one consumer    nothing is delivered while another call holds a message of the group
+
+Unfinished: sent, and not yet deleted, moved or expired. With clocks that differ, finishing counts from `skew_ms` before
+its time. State is what is unfinished in one group, about 200 bytes a message.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, NamedTuple
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from cqs.events import EventName
+from spark_jobs.findings import COLUMNS, Kind
+from spark_jobs.tables import ARRIVED, is_event
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_SENDS = (EventName.SENT.value, ARRIVED)
+_FINISHES = (EventName.DELETED.value, EventName.MOVED.value, EventName.EXPIRED.value)
+_SCHEMA = (
+    "kind string, account string, queue string, uid long, tenant string, run string, address string, at_ms long, "
+    "amount long, detail string"
+)
+
+
+class Moment(NamedTuple):
+    """A step of a message of the group."""
+
+    event: str
+    time_ms: int
+    address: str
+    sequence: int
+    call: str
+    until_ms: int
+
+
+class Group:
+    """One message group, step by step in order of time; finishes come up to `early_ms` early."""
+
+    def __init__(self, early_ms: int = 0) -> None:
+        self._early_ms = early_ms
+        self._just_finished: deque[tuple[int, str]] = deque()
+        self._unfinished: dict[int, str] = {}
+        self._lowest: list[int] = []
+        self._held: dict[int, tuple[int, str]] = {}
+        self._sequences: dict[str, int] = {}
+
+    def step(self, moment: Moment) -> list[tuple[Kind, int]]:
+        """What is wrong with this step: kind, and sequence of the other message."""
+        if moment.event in _SENDS:
+            if not self._is_finished(moment):
+                self._begin(moment)
+            return []
+        sequence = self._sequences.get(moment.address, moment.sequence)
+        if moment.event in _FINISHES:
+            self._unfinished.pop(sequence, None)
+            self._held.pop(sequence, None)
+            self._sequences.pop(moment.address, None)
+            self._just_finished.append((moment.time_ms, moment.address))
+            return []
+        if moment.event == EventName.HIDDEN.value:
+            if sequence in self._held:
+                self._held[sequence] = (moment.until_ms, self._held[sequence][1])
+            return []
+        self._begin(moment)
+        wrong = self._wrong(moment)
+        if self._is_finished(moment):
+            self._unfinished.pop(sequence, None)
+        else:
+            self._held[sequence] = (moment.until_ms, moment.call)
+        return wrong
+
+    def _is_finished(self, moment: Moment) -> bool:
+        """Its finish came before it, early."""
+        while self._just_finished and self._just_finished[0][0] < moment.time_ms - self._early_ms:
+            self._just_finished.popleft()
+        return any(address == moment.address for _, address in self._just_finished)
+
+    def _begin(self, moment: Moment) -> None:
+        if moment.sequence and moment.address not in self._sequences:
+            self._sequences[moment.address] = moment.sequence
+            self._unfinished[moment.sequence] = moment.address
+            heappush(self._lowest, moment.sequence)
+
+    def _wrong(self, moment: Moment) -> list[tuple[Kind, int]]:
+        for sequence in [s for s, (until_ms, _) in self._held.items() if until_ms <= moment.time_ms]:
+            del self._held[sequence]
+        holder = next((s for s, (_, call) in self._held.items() if call != moment.call and s != moment.sequence), 0)
+        if holder:
+            return [(Kind.FIFO_TWO_CONSUMERS, holder)]
+        earlier = self._lowest_outside(moment.call)
+        return [(Kind.FIFO_ORDER, earlier)] if earlier < moment.sequence else []
+
+    def _lowest_outside(self, call: str) -> int:
+        """The lowest unfinished sequence that this call does not hold."""
+        own: list[int] = []
+        lowest = 1 << 127
+        while self._lowest:
+            first = self._lowest[0]
+            if first not in self._unfinished:
+                heappop(self._lowest)
+            elif self._held.get(first, (0, ""))[1] == call:
+                own.append(heappop(self._lowest))
+            else:
+                lowest = first
+                break
+        for sequence in own:
+            heappush(self._lowest, sequence)
+        return lowest
+
+
+def fifo_violations(steps: DataFrame, lives: DataFrame, skew_ms: int = 0) -> DataFrame:
+    """Findings of kind FIFO_ORDER and FIFO_TWO_CONSUMERS, one a wrong delivery."""
+    known = lives.where("is_fifo").select("address", F.col("tenant").alias("group"), F.col("run").alias("of_run"))
+    finishes, is_old = is_event(*_FINISHES), F.col("received_ms") > F.col("deleted_before_ms") + skew_ms
+    moments = steps.where(F.col("is_fifo") & ~F.coalesce(is_old, F.lit(False))).join(known, "address")
+    line = moments.select(
+        *("account", "queue", "uid", F.col("group").alias("tenant"), F.col("of_run").alias("run"), "address"),
+        F.when(F.col("is_replay"), EventName.HIDDEN.value).otherwise(F.col("event")).alias("event"),
+        (F.col("time_ms") - F.when(finishes | is_event(EventName.HIDDEN), skew_ms).otherwise(0)).alias("time_ms"),
+        "sequence",
+        F.concat_ws("/", "node", "incarnation", F.col("call").cast("string")).alias("call"),
+        F.col("hidden_until_ms").alias("until_ms"),
+        *("receive_number", "at_ms", "number"),
+    )
+    order = ("time_ms", is_event(*_SENDS), "receive_number", "at_ms", "number")
+    ordered = line.repartition("uid", "tenant").sortWithinPartitions("uid", "tenant", *order)
+
+    def check(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        return _checked(batches, skew_ms)
+
+    return ordered.mapInArrow(check, _SCHEMA)
+
+
+def _checked(batches: Iterable[pa.RecordBatch], early_ms: int) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    present: tuple[int, str] | None = None
+    group = Group(early_ms)
+    for batch in batches:
+        found: list[dict[str, object]] = []
+        for row in batch.to_pylist():
+            if (row["uid"], row["tenant"]) != present:
+                present, group = (row["uid"], row["tenant"]), Group(early_ms)
+            moment = Moment(*(row[name] for name in Moment._fields))
+            for kind, other in group.step(moment):
+                told = {"kind": kind.value, "at_ms": moment.time_ms, "amount": 1, "detail": f"other sequence {other}"}
+                found.append({name: told.get(name, row.get(name)) for name in COLUMNS})
+        if found:
+            yield pa.RecordBatch.from_pylist(found)

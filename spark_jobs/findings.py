@@ -1,0 +1,37 @@
+"""What is wrong with single messages: one row each, of one form whatever was looked for, so that counts, verdict and a
+drill-down to the message all come from one table."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+
+class Kind(StrEnum):
+    """What was found."""
+
+    DUPLICATE = "duplicate"
+    NOT_RECEIVED = "not received"
+    CORRUPTED = "corrupted"
+    UNEXPECTED = "unexpected"
+    RESURRECTED = "resurrected"
+    HIDDEN_TOO_SHORT = "hidden too short"
+    FIFO_ORDER = "fifo order"
+    FIFO_TWO_CONSUMERS = "fifo two consumers"
+    SENT_AGAIN = "sent again"
+
+
+COLUMNS = ["kind", "account", "queue", "uid", "tenant", "run", "address", "at_ms", "amount", "detail"]
+
+
+def findings(rows: DataFrame, kind: Kind, *, at_ms: Column, amount: Column | None = None, detail: Column) -> DataFrame:
+    """The rows, which have queue, tenant, run and address, as findings. `amount`: how often; 1 unless told."""
+    return rows.select(
+        F.lit(kind.value).alias("kind"),
+        *("account", "queue", "uid", "tenant", "run", "address"),
+        at_ms.cast("long").alias("at_ms"),
+        (F.lit(1) if amount is None else amount).cast("long").alias("amount"),
+        detail.cast("string").alias("detail"),
+    )

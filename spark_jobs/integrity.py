@@ -1,0 +1,172 @@
+"""Whether a journal is whole: pure arithmetic over one summary a file, so that it needs no Spark.
+
+    incarnation A    1…500 closed │ 501…900 closed │ 1001…1200         numbers 901…1000 are missing,
+                     file 1         file 2           file 4            and after 1200 something may be
+
+A file that another one contains (a copy, or the open file of a crash between rename and unlink) is passed over. What is
+missing is a gap, with the time it covers; over a gap nothing is proven.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class GapKind(StrEnum):
+    """Why lines are missing."""
+
+    MISSING = "missing lines"
+    NO_END = "no closing line"
+    DROPPED = "events dropped by the server"
+    DAMAGED = "checksum differs"
+    UNREADABLE = "unreadable file"
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Lines that are not there; `lines` None = nobody knows how many. Times None = open."""
+
+    kind: GapKind
+    node: str
+    incarnation: str
+    path: str
+    lines: int | None
+    from_ms: int | None
+    until_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileSummary:
+    """What was read from one file."""
+
+    path: str
+    node: str = ""
+    incarnation: str = ""
+    lines: int = 0
+    first: int = 0
+    last: int = 0
+    number_sum: int = 0
+    checksum: int = 0
+    """Of the lines before the closing one."""
+    closed_lines: int | None = None
+    """As the closing line says; None without one."""
+    closed_checksum: int | None = None
+    bad: int = 0
+    sampled: int = 1
+    dropped: int = 0
+    pruned: int = 0
+    first_ms: int = 0
+    last_ms: int = 0
+
+    @property
+    def is_closed(self) -> bool:
+        return self.closed_lines is not None
+
+    @property
+    def missing(self) -> int:
+        """Numbers between first and last that are not there."""
+        return self.last - self.first + 1 - self.lines
+
+    @property
+    def is_sound(self) -> bool:
+        """Nothing missing or changed between first and last line, as far as the file itself can say."""
+        expected = (self.first + self.last) * (self.last - self.first + 1) // 2
+        is_counted = self.closed_lines is None or self.closed_lines == self.lines - 1
+        is_checked = self.closed_checksum is None or self.closed_checksum == self.checksum
+        return self.missing == 0 and self.number_sum == expected and is_counted and is_checked
+
+
+@dataclass(frozen=True, slots=True)
+class Integrity:
+    """The judgement."""
+
+    kept: list[str] = field(default_factory=list)
+    duplicates: list[str] = field(default_factory=list)
+    """Files that another one contains."""
+    is_overlapping: bool = False
+    """Some kept files share lines: lines have to be told apart by their numbers."""
+    gaps: list[Gap] = field(default_factory=list)
+    sampled: int = 1
+    """One message in so many, at worst."""
+    lines: int = 0
+    bad: int = 0
+    pruned: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        return not self.gaps and self.sampled == 1
+
+    @property
+    def missing_text(self) -> str:
+        """How many lines are missing, for people."""
+        known = sum(gap.lines or 0 for gap in self.gaps)
+        return f"at least {known}" if any(gap.lines is None for gap in self.gaps) else str(known)
+
+
+def judge(files: Sequence[FileSummary]) -> Integrity:
+    """All files of the journal, in any order."""
+    by_incarnation: dict[tuple[str, str], list[FileSummary]] = defaultdict(list)
+    for file in files:
+        by_incarnation[file.node, file.incarnation].append(file)
+    gaps = [Gap(GapKind.UNREADABLE, "", "", file.path, None, None, None) for file in by_incarnation.pop(("", ""), [])]
+    kept: list[FileSummary] = []
+    duplicates: list[FileSummary] = []
+    is_overlapping = False
+    for _, group in sorted(by_incarnation.items()):
+        mine, passed, overlaps = _without_copies(group)
+        kept += mine
+        duplicates += passed
+        is_overlapping |= overlaps
+        gaps += _gaps(mine)
+    return Integrity(
+        kept=[file.path for file in kept],
+        duplicates=[file.path for file in duplicates],
+        is_overlapping=is_overlapping,
+        gaps=gaps,
+        sampled=max((file.sampled for file in kept), default=1),
+        lines=sum(file.lines for file in kept),
+        bad=sum(file.bad for file in files),
+        pruned=sum(file.pruned for file in kept),
+    )
+
+
+def _without_copies(group: Iterable[FileSummary]) -> tuple[list[FileSummary], list[FileSummary], bool]:
+    kept: list[FileSummary] = []
+    passed: list[FileSummary] = []
+    is_overlapping = False
+    for file in sorted(group, key=lambda f: (f.first, -f.last, not f.is_sound, not f.is_closed, f.path)):
+        before = kept[-1] if kept else None
+        if before is not None and file.last <= before.last and before.lines >= file.lines:
+            passed.append(file)
+            continue
+        is_overlapping |= before is not None and file.first <= before.last
+        kept.append(file)
+    return kept, passed, is_overlapping
+
+
+def _gaps(files: Sequence[FileSummary]) -> list[Gap]:
+    """Of one incarnation, files in order of their numbers."""
+    found: list[Gap] = []
+    last, last_ms = 0, None
+    for file in files:
+        if file.first > last + 1:
+            found.append(_gap(GapKind.MISSING, file, file.first - last - 1, last_ms, file.first_ms))
+        if file.missing > 0:
+            found.append(_gap(GapKind.MISSING, file, file.missing, file.first_ms, file.last_ms))
+        elif not file.is_sound:
+            found.append(_gap(GapKind.DAMAGED, file, None, file.first_ms, file.last_ms))
+        if file.dropped:
+            found.append(_gap(GapKind.DROPPED, file, file.dropped, file.first_ms, file.last_ms))
+        if file.last > last:
+            last, last_ms = file.last, file.last_ms
+    end = max(files, key=lambda file: file.last)
+    if not any(file.is_closed for file in files if file.last == end.last):
+        found.append(_gap(GapKind.NO_END, end, None, end.last_ms, None))
+    return found
+
+
+def _gap(kind: GapKind, file: FileSummary, lines: int | None, from_ms: int | None, until_ms: int | None) -> Gap:
+    return Gap(kind, file.node, file.incarnation, file.path, lines, from_ms, until_ms)

@@ -1,0 +1,37 @@
+"""Loss (BDQS, section V.A): ε = Mloss / M; lost is what was never received, or arrived with another checksum.
+
+A message that was never received but expired, was purged, went with its queue or moved on is not lost: somebody decided
+so. One that just waits is not lost either. The journal alone can't tell waiting from lost; whoever drained the queues
+may say so, and `spark_jobs.reconcile` asks the store.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.findings import Kind, findings
+
+
+def not_received(lives: DataFrame) -> DataFrame:
+    """Findings: acknowledged, never delivered, and nothing else ended them."""
+    waiting = lives.where("is_known AND deliveries = 0 AND fate = ''")
+    return findings(waiting, Kind.NOT_RECEIVED, at_ms=F.col("sent_ms"), detail=F.lit(""))
+
+
+def corrupted(lives: DataFrame) -> DataFrame:
+    """Findings: delivered with a body whose MD5 is not that of the body sent."""
+    differs = (F.col("received_md5_min") != F.col("md5")) | (F.col("received_md5_max") != F.col("md5"))
+    wrong = F.when(F.col("received_md5_min") != F.col("md5"), F.col("received_md5_min"))
+    return findings(
+        lives.where(differs),
+        Kind.CORRUPTED,
+        at_ms=F.col("first_received_ms"),
+        detail=F.concat_ws(" ", F.lit("sent"), "md5", F.lit("received"), F.coalesce(wrong, F.col("received_md5_max"))),
+    )
+
+
+def unexpected(lives: DataFrame) -> DataFrame:
+    """Findings: delivered, but never sent as far as the journal goes."""
+    unknown = lives.where("NOT is_known AND deliveries > 0")
+    return findings(unknown, Kind.UNEXPECTED, at_ms=F.col("first_received_ms"), detail=F.lit(""))

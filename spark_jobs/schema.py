@@ -1,0 +1,30 @@
+"""The journal's schema as Spark has it, made from `cqs.events.Line`, so that writer and reader can't drift apart."""
+
+from __future__ import annotations
+
+import msgspec
+from pyspark.sql.types import BooleanType, DataType, LongType, MapType, StringType, StructField, StructType
+
+from cqs.events import EventName, Line
+
+CORRUPT = "_corrupt"
+_TYPES: dict[object, DataType] = {
+    str: StringType(),
+    EventName: StringType(),
+    int: LongType(),
+    bool: BooleanType(),
+    dict[str, int]: MapType(StringType(), LongType()),
+}
+DEFAULTS: dict[str, float | int | str | bool] = {
+    field.name: field.default for field in msgspec.structs.fields(Line) if field.default is not msgspec.NODEFAULT
+}
+"""What a field that was left out means; `counts` has no such value."""
+
+REQUIRED = [field.name for field in msgspec.structs.fields(Line) if field.required]
+EVENT_NAMES = [name.value for name in EventName]
+
+
+def line_schema() -> StructType:
+    """Every field of a line, and CORRUPT for the text of one that is no line."""
+    columns = [StructField(field.name, _TYPES[field.type]) for field in msgspec.structs.fields(Line)]
+    return StructType([*columns, StructField(CORRUPT, StringType())])

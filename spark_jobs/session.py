@@ -1,0 +1,33 @@
+"""The Spark session of a job. Under `spark-submit` the cluster's settings rule; by itself a job runs on this machine,
+small."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pyspark.sql import SparkSession
+
+DRIVER_MEMORY = "1g"
+
+
+def session(name: str, master: str = "local[2]", *, memory: str = DRIVER_MEMORY) -> SparkSession:
+    """A session, or the one that runs already. Workers get this interpreter, without which they would miss its
+    packages."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.appName(f"cqs-{name}")
+    if "SPARK_ENV_LOADED" not in os.environ:
+        builder = (
+            builder.master(master)
+            .config("spark.driver.memory", memory)
+            .config("spark.driver.host", "127.0.0.1")
+            .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.sql.shuffle.partitions", "8")
+            .config("spark.python.worker.reuse", "true")
+        )
+    started = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
+    started.sparkContext.setLogLevel("ERROR")
+    return started

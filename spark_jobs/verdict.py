@@ -1,0 +1,128 @@
+"""What the figures prove: pure, so that every case of it is tested without Spark.
+
+    violated    something happened that must not: certain whatever is missing from the journal
+    unproven    nothing of that kind was seen, but lines are missing, messages were sampled, or some still wait
+    proven      the journal is whole, every acknowledged message was accounted for, and no promise was broken
+
+"lost 0" is a proof, so it is never printed over a gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from spark_jobs.findings import Kind
+from spark_jobs.integrity import Integrity
+
+
+class State(StrEnum):
+    PROVEN = "proven"
+    VIOLATED = "violated"
+    UNPROVEN = "unproven"
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Over all queues."""
+
+    acknowledged: int = 0
+    """Messages sent, or moved in; M of the formulas."""
+    received: int = 0
+    deleted: int = 0
+    ended_otherwise: int = 0
+    """Moved on, expired, purged, or gone with their queue."""
+    duplicates: int = 0
+    holes: int = 0
+    """Messages whose beginning or end is not in the journal."""
+    out_of_order: float = 0.0
+    displacement: float = 0.0
+    found: Mapping[str, int] | None = None
+    """Findings by kind."""
+
+    def of(self, kind: Kind) -> int:
+        return (self.found or {}).get(kind.value, 0)
+
+    @property
+    def duplicate_rate(self) -> float:
+        """λ."""
+        return self.duplicates / self.acknowledged if self.acknowledged else 0.0
+
+    @property
+    def loss_rate(self) -> float:
+        """ε, when everything was drained."""
+        lost = self.of(Kind.NOT_RECEIVED) + self.of(Kind.CORRUPTED)
+        return lost / self.acknowledged if self.acknowledged else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`lost` None = not proven. `reasons`: one sentence each, for people."""
+
+    state: State
+    lost: int | None
+    reasons: tuple[str, ...]
+
+    @property
+    def lost_text(self) -> str:
+        return f"{self.lost}" if self.lost is not None else "unproven"
+
+
+_CERTAIN = {
+    Kind.CORRUPTED: "arrived with another checksum than they were sent with",
+    Kind.RESURRECTED: "deliveries came after the delete was acknowledged",
+}
+_CERTAIN_WHEN_WHOLE = {
+    Kind.UNEXPECTED: "messages were received that nobody sent",
+    Kind.HIDDEN_TOO_SHORT: "deliveries came while another receive held the message",
+    Kind.FIFO_ORDER: "FIFO deliveries overtook an earlier message of their group",
+    Kind.FIFO_TWO_CONSUMERS: "FIFO deliveries came while another call held their group",
+}
+
+
+def judge(totals: Totals, integrity: Integrity, *, is_drained: bool, lost_in_store: int | None = None) -> Verdict:
+    """`is_drained`: receivers went on until nothing came, so what was not received is lost. `lost_in_store`: what
+    reconciling with the store found to be acknowledged, not deleted and not stored; None = not reconciled."""
+    has_gaps = bool(integrity.gaps)
+    waiting = totals.of(Kind.NOT_RECEIVED)
+    is_accounted = is_drained or lost_in_store is not None or waiting == 0
+    lost = lost_in_store if lost_in_store is not None else waiting if is_drained else 0
+    lost += totals.of(Kind.CORRUPTED)
+    wrong = [f"{totals.of(kind)} {text}" for kind, text in _CERTAIN.items() if totals.of(kind)]
+    if not has_gaps:
+        wrong += [f"{totals.of(kind)} {text}" for kind, text in _CERTAIN_WHEN_WHOLE.items() if totals.of(kind)]
+        if lost > totals.of(Kind.CORRUPTED):
+            wrong.append(f"{lost - totals.of(Kind.CORRUPTED)} acknowledged messages are lost")
+    doubts = _doubts(totals, integrity, 0 if is_accounted else waiting)
+    if wrong:
+        return Verdict(State.VIOLATED, None if has_gaps else lost, (*wrong, *doubts))
+    if doubts:
+        return Verdict(State.UNPROVEN, None, doubts)
+    return Verdict(State.PROVEN, lost, ("the journal is whole and every acknowledged message is accounted for",))
+
+
+def _doubts(totals: Totals, integrity: Integrity, waiting: int) -> tuple[str, ...]:
+    doubts: list[str] = []
+    if integrity.gaps:
+        doubts.append(
+            f"{totals.holes} messages touched by gaps: {integrity.missing_text} lines of the journal are missing "
+            f"({', '.join(sorted({gap.kind.value for gap in integrity.gaps}))})"
+        )
+    if integrity.sampled > 1:
+        unseen = totals.acknowledged * (integrity.sampled - 1)
+        doubts.append(f"about {unseen} messages touched by sampling: one in {integrity.sampled} was written down")
+    if waiting:
+        doubts.append(f"{waiting} messages wait, or are lost: drain the queues or reconcile with the store")
+    if totals.acknowledged == 0:
+        doubts.append("there is nothing to audit: no message was sent")
+    return tuple(doubts)
+
+
+def last_line(totals: Totals, verdict: Verdict, report: str) -> str:
+    """The line that a run ends with."""
+    return (
+        f"verdict: acknowledged {totals.acknowledged} lost {verdict.lost_text} duplicates {totals.duplicates} "
+        f"(λ {totals.duplicate_rate:.2g}) out-of-order {totals.out_of_order:.3%} "
+        f"displacement {totals.displacement:.3g} {verdict.state.value} report {report}"
+    )

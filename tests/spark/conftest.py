@@ -1,0 +1,45 @@
+"""One Spark session for all tests here: real, small, on two cores; and what they read."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests import needs
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_FOLDER = Path(__file__).parent
+_IGNORED = ("ignore:unclosed:ResourceWarning", "ignore:.*unclosed:pytest.PytestUnraisableExceptionWarning")
+"""py4j leaves its sockets to the garbage collector."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if _FOLDER in item.path.parents:
+            item.add_marker(pytest.mark.timeout(600))
+            item.add_marker(needs.needs("java"))
+            for ignored in _IGNORED:
+                item.add_marker(pytest.mark.filterwarnings(ignored))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    if importlib.util.find_spec("pyspark") is None or importlib.util.find_spec("pyarrow") is None:
+        needs.absent("needs pyspark", "pip install 'cqs-server[spark]'")
+    from spark_jobs.session import session
+
+    started = session("tests", "local[2]")
+    for name, value in {
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    }.items():
+        started.conf.set(name, value)
+    yield started
+    started.stop()
