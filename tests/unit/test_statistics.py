@@ -1,0 +1,114 @@
+"""The sampler: what it counts, what it draws, and what it does when the cache is away."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from cqs.cache.interface import Counts
+from cqs.errors import CacheUnavailable
+from cqs.metrics.rings import Ring
+from cqs.queue import Queue
+from cqs.service import statistics
+from cqs.service.statistics import Sampler
+from tests.engine import Bench, until
+from tests.protocol.measured import measured_bench
+
+
+def last(ring: Ring, bench: Bench) -> dict[str, float | None]:
+    """The newest point of a ring by field."""
+    chart = ring.chart(5, bench.clock.now_ms() // 1_000)
+    return dict(zip(chart.fields, chart.rows[-1], strict=True))
+
+
+def ring_of(bench: Bench, queue: Queue) -> Ring:
+    stats = bench.engine.metrics.queues.get(queue.key)
+    assert stats is not None and stats.ring is not None
+    return stats.ring
+
+
+async def test_each_sample_holds_what_happened_since_the_last_one() -> None:
+    bench = await measured_bench()
+    queue = await bench.create("orders")
+    sampler = Sampler(bench.engine)
+    await bench.send(queue, "one", "two")
+    await sampler.sample()
+    bench.clock.advance_ms(5_000)
+    await bench.send(queue, "three")
+    await bench.receive(queue, count_max=2)
+    await sampler.sample()
+
+    newest = last(ring_of(bench, queue), bench)
+
+    assert (newest["sent"], newest["received"], newest["visible"], newest["in_flight"]) == (1, 2, 1, 2)
+    assert newest["oldest_s"] == 0
+    assert last(bench.engine.metrics.ring, bench)["sent"] == 1
+
+
+async def test_only_queues_with_traffic_have_a_ring() -> None:
+    bench = await measured_bench()
+    queue = await bench.create("quiet")
+    await Sampler(bench.engine).sample()
+
+    stats = bench.engine.metrics.queues.get(queue.key)
+
+    assert stats is not None
+    assert stats.ring is None
+
+
+async def test_depths_stay_as_they_were_while_the_cache_is_away() -> None:
+    bench = await measured_bench()
+    queue = await bench.create("orders")
+    await bench.send(queue, "one")
+    sampler = Sampler(bench.engine)
+    await sampler.sample()
+    bench.cache.fail("counts", CacheUnavailable("away"), times=100)
+    await bench.send(queue, "two")
+
+    await sampler.sample()
+
+    depth = bench.engine.metrics.depths.get(queue.uid)
+    assert depth is not None
+    assert depth.counts.ready == 1
+    assert last(bench.engine.metrics.ring, bench)["sent"] == 2
+
+
+async def test_many_queues_are_counted_turn_by_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statistics, "QUEUES_MAX", 3)
+    bench = await measured_bench()
+    for number in range(7):
+        await bench.send(await bench.create(f"q{number}"), "x")
+    sampler = Sampler(bench.engine)
+
+    known = []
+    for _ in range(3):
+        await sampler.sample()
+        known.append(len(bench.engine.metrics.depths))
+
+    assert known == [3, 6, 7]
+    assert bench.engine.metrics.depths.totals().ready == 7
+
+
+async def test_deleted_queue_is_no_longer_deep() -> None:
+    bench = await measured_bench()
+    queue = await bench.create("orders")
+    await bench.send(queue, "one")
+    await Sampler(bench.engine).sample()
+
+    bench.engine.metrics.witness.queue_deleted(queue)
+
+    assert bench.engine.metrics.depths.totals() == Counts()
+
+
+async def test_sampler_runs_beside_the_server_and_measures_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statistics, "LAG_PERIOD_S", 0)
+    bench = await measured_bench()
+    await bench.create("orders")
+    running = asyncio.create_task(statistics.run(bench.engine))
+
+    await until(lambda: bench.engine.metrics.loop_lag.count > 3 and len(bench.engine.metrics.depths) == 1)
+    running.cancel()
+    await asyncio.wait([running])
+
+    assert running.cancelled()
