@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import random
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -17,6 +19,7 @@ from cqs.cache.redis.server import RedisServer
 from cqs.cluster.breaker import Breaker
 
 START_S = 10
+_PR_SET_PDEATHSIG = 1
 
 
 class RedisProcess:
@@ -38,7 +41,9 @@ class RedisProcess:
         """Returns when it answers."""
         command = ["redis-server", "--port", "0", "--unixsocket", self.path, "--save", "", "--appendonly", "no"]
         command += ["--dir", str(self.folder), "--daemonize", "no", *self._options]
-        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self._process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=_die_with_parent
+        )
         deadline = time.monotonic() + START_S
         while not self._answers():
             assert self._process.poll() is None, f"{' '.join(command)} ended with {self._process.returncode}"
@@ -71,6 +76,11 @@ class RedisProcess:
             connection.sendall(b"PING\r\n")
             return bool(connection.recv(64))
         return False
+
+
+def _die_with_parent() -> None:
+    """Should the tests be killed, Redis goes with them."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def session() -> Iterator[RedisProcess]:

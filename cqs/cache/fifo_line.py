@@ -62,7 +62,7 @@ class FifoLine:
         self._ages.appendleft(entry)
         self._add(entry, is_first=True)
 
-    def leave(self, entry: Entry) -> None:
+    def leave(self, entry: Entry, now_ms: int) -> None:
         if self._is_filling:
             return
         group = self._groups[entry.group]

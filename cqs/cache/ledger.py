@@ -120,7 +120,7 @@ class Ledger:
         again = copy(entry)
         self.entries[entry.address] = again
         entry.state, entry.message = _IN_FLIGHT, None
-        self.line.leave(entry)
+        self.line.leave(entry, now_ms)
         self.ready -= 1
         self.in_flight += 1
         again.state = _IN_FLIGHT
@@ -170,7 +170,7 @@ class Ledger:
         elif state is _READY:
             self.ready -= 1
             self._forget(entry)
-            self.line.leave(entry)
+            self.line.leave(entry, now_ms)
         else:
             self.delayed -= 1
             self._forget(entry)

@@ -33,7 +33,7 @@ class Line(Protocol):
     def undo(self, entry: Entry, now_ms: int) -> None:
         """`finish`, then back in the old place, as though it had never been handed out."""
 
-    def leave(self, entry: Entry) -> None:
+    def leave(self, entry: Entry, now_ms: int) -> None:
         """The message is not ready any more, or gone, without having been `next`. Its state says so already; the
         object never stands in the line again."""
 

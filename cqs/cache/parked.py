@@ -61,13 +61,20 @@ class Tenants:
         tenant.backlog += 1
 
     def departed(self, entry: Entry) -> None:
-        """The message is not ready any more."""
+        """The message is about to be in flight."""
         if entry.group is None:
             self._ungrouped -= 1
             return
         tenant = self._tenant(entry.group)
         tenant.backlog -= 1
         self._backlogged -= tenant.backlog == 0
+
+    def left(self, entry: Entry, now_ms: int) -> None:
+        """The message is not ready any more, and was not handed out."""
+        self._now_ms = now_ms
+        self.departed(entry)
+        if entry.group is not None:
+            self._forget_idle(self._tenant(entry.group))
 
     def returned(self, entry: Entry) -> bool:
         """`arrived` for a message that came back. True: it stands in front of its tenant's parked line."""
@@ -92,9 +99,7 @@ class Tenants:
         if entry.group is not None:
             tenant = self._tenant(entry.group)
             tenant.meter.change(-1, now_ms)
-            if self._is_forgettable(tenant):
-                del self._by_name[tenant.name]
-                self._seen_noisy.pop(tenant.name, None)
+            self._forget_idle(tenant)
 
     def pop_quiet(self, now_ms: int) -> Entry | None:
         """The oldest head of the parked lines whose tenants are quiet now."""
@@ -171,11 +176,16 @@ class Tenants:
             self._seen_noisy.pop(tenant.name, None)
         return verdict
 
+    def _forget_idle(self, tenant: Tenant) -> None:
+        if self._is_forgettable(tenant):
+            del self._by_name[tenant.name]
+            self._seen_noisy.pop(tenant.name, None)
+
     def _is_forgettable(self, tenant: Tenant) -> bool:
         return (
             tenant.backlog == 0
             and tenant.meter.in_flight == 0
-            and tenant.line is None
+            and not tenant.line
             and tenant.meter.busy_ms(self._now_ms) <= NOISY_BUSY_MS_MIN
         )
 

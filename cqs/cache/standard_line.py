@@ -50,11 +50,11 @@ class StandardLine:
         self.finish(entry, now_ms)
         self.rejoin((entry,))
 
-    def leave(self, entry: Entry) -> None:
+    def leave(self, entry: Entry, now_ms: int) -> None:
         self._ready -= 1
         self._left += 1
         if self._tenants is not None:
-            self._tenants.departed(entry)
+            self._tenants.left(entry, now_ms)
         if self._left > _SLACK and self._left > self._ready:
             self._sweep()
 

@@ -25,7 +25,7 @@ class FakeRedisServer:
 
     @property
     def run_id(self) -> bytes:
-        return b"%040d" % self._life
+        return b"%016d" % self._life
 
     async def start(self) -> None:
         """Nothing to connect."""

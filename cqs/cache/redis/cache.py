@@ -44,6 +44,8 @@ KEEP_MS = 3_600_000
 FILL_LEASE_MS = 10_000
 RETRY_REPLAY_MS = 5_000
 """How long the answer of a take without a request id is kept: for our own repetition."""
+SLOTS = 256
+"""Takes of this node whose answers are kept at a time, in each shard."""
 ENTRIES_MAX = 500
 """Entries a script; more are put or filled by several."""
 LOOKS_MAX = 100
@@ -74,7 +76,7 @@ class RedisCache:
         self._rng = rng
         self._servers = Servers(servers, owner, keep_ms, now_ms)
         self._run = self._servers.run
-        self._life = b" %x-" % rng.getrandbits(64)
+        self._life = b"%x-" % rng.getrandbits(64)
         self._takes = count()
 
     async def start(self) -> None:
@@ -114,7 +116,10 @@ class RedisCache:
         return _RESIDENCY[cast(bytes, residency)]
 
     async def take(self, shard: Shard, request: TakeRequest) -> Taken:
-        request_id: bytes = request.request_id.encode() or self._life + b"%x" % next(self._takes)
+        request_id, replay_ms, slot = request.request_id.encode(), request.replay_ms, b""
+        if not request_id:
+            number = next(self._takes)
+            request_id, replay_ms, slot = b"%x" % number, RETRY_REPLAY_MS, self._life + b"%x" % (number % SLOTS)
         words = (
             request.count_max,
             request.visibility_ms,
@@ -122,7 +127,8 @@ class RedisCache:
             request.receive_count_max,
             request.in_flight_max,
             request_id,
-            request.replay_ms if request.request_id else RETRY_REPLAY_MS,
+            replay_ms,
+            slot,
         )
         for _ in range(LOOKS_MAX):
             try:

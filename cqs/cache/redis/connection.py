@@ -114,6 +114,7 @@ class Link:
             self._runner.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._runner
+        await asyncio.sleep(0)
 
     def call(self, *command: Word) -> asyncio.Future[Reply]:
         """Sends a command with the next write; the future gets Redis' reply or CacheUnavailable."""

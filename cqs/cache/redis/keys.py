@@ -12,12 +12,12 @@ from __future__ import annotations
 from cqs.cache.interface import Shard
 
 SHARD_KEYS = (
-    "state", "meta", "body", "hidden", "due", "tomb",
+    "state", "meta", "body", "hidden", "due", "tomb", "replays",
     "list", "late",
     "fifo", "locks", "busy", "groups", "ages",
     "tenants", "parked", "noisy",
 )  # fmt: skip
-"""Names of a shard's keys; kept answers of takes, `replay:<request id>`, besides."""
+"""Names of a shard's keys; the answer of a take with a request id, `attempt:<request id>`, besides."""
 VESTING = b"cqs:vesting"
 NUMBER = b"cqs:number"
 

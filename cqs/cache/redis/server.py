@@ -23,6 +23,7 @@ from cqs.errors import CacheUnavailable
 REGAIN_S = 0.5
 LOOK_MS = 1_000
 VERSION_MIN = (6, 2)
+RUN_ID_LENGTH = 16
 
 
 class Gate(Protocol):
@@ -118,7 +119,7 @@ class RedisServer:
             raise CacheUnavailable(problem)
         self._used_bytes = int(memory["used_memory"])
         self._warnings = await _persistence(send)
-        self._run_id = server["run_id"].encode()
+        self._run_id = server["run_id"][:RUN_ID_LENGTH].encode()
 
 
 def _now_ms() -> float:

@@ -1,23 +1,21 @@
-"""The Lua scripts, one per action, and how one is put together: common.lua, the parts that the script's first line
-names, its own text. Part and script share one scope, so a part's `local` is the script's."""
+"""The Lua scripts, one per action, and how one is put together: a line `-- include: a b` is replaced by the texts of
+`a.lua` and `b.lua`, in place, so that they share its scope; `common.lua` tells the rest."""
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 
 from cqs.cache.redis.connection import Script
 
-_PARTS = "-- parts:"
+_INCLUDE = re.compile(r"^ *-- include: (.+)$", re.MULTILINE)
 
 
 def load(name: str) -> Script:
     """The script of this name, ready to run."""
-    own = _read(name)
-    first, _, _ = own.partition("\n")
-    assert first.startswith(_PARTS), f"{name}.lua does not name its parts"
-    texts = [_read(part) for part in ("common", *first.removeprefix(_PARTS).split())]
-    return Script("\n".join([*texts, own]))
+    return Script(_text(name))
 
 
-def _read(name: str) -> str:
-    return (files(__package__) / f"{name}.lua").read_text()
+def _text(name: str) -> str:
+    text = (files(__package__) / f"{name}.lua").read_text()
+    return _INCLUDE.sub(lambda found: "\n".join(map(_text, found[1].split())), text)

@@ -1,9 +1,8 @@
--- Shared by all scripts; each is: common.lua, the parts its first line names, its own text (see ../scripts.py).
+-- What all scripts share. A line "-- include: a b" in a script is replaced by a.lua and b.lua, which share its scope.
 --
--- Keys of one shard, all of one hash tag, all with one expiry (but replay:*). A shard is born with all that its kind
--- needs, each holding the member or field BLANK so that none is ever empty, and so none loses its expiry:
---   state   hash  run, residency i|r, kind s|f, epoch, expires_ms, number (last receive number), delayed (how many),
---                 retention_ms (0 = not told yet), vesting_ms, is_late, is_fair; FIFO: turn, front (see fifo.lua)
+-- Keys of one shard, all of one hash tag, all with one expiry. A shard is born with all that its kind needs, each
+-- holding the member or field BLANK, so that none is ever empty, and so none loses its expiry:
+--   state   hash  core = the words of `write_core` below; epoch; number = the last receive number; FIFO: turn, front
 --   meta    hash  address -> "sent_ms sequence group": every message of the shard; never changes
 --   body    hash  address -> content, where it is kept
 --   hidden  hash  address -> its last lease: "ends_ms number count first_ms place mark". ends_ms 0 = back among the
@@ -12,9 +11,10 @@
 --   tomb    zset  addresses removed lately, by the time of it
 --   list    list  standard: ready messages in order, address + place; stale ones are skipped when met
 --   late    list  standard: what was put while the shard filled; behind list, and becomes list when that is empty
+--   replays hash  node + slot -> the answer of the node's last take in that slot, see take.lua
 --   fifo locks busy groups ages          FIFO, see fifo.lua
 --   tenants parked noisy                 fair queues, see fair.lua
---   replay:ID   string                   the answer of a take, kept for its own time
+--   attempt:ID string                    the answer of a take with a request id, kept for its own time
 -- Keys of the server:
 --   cqs:vesting zset   "tag:kind" of each shard with work, by its time
 --   cqs:number  string the highest receive number of a dropped shard
@@ -25,6 +25,8 @@
 -- ARGV: now ('' = Redis' own TIME; tests set it), run id, how long an idle shard is kept, then the script's own.
 -- Nothing is written before everything is checked, and what frees or moves is written first: a server without memory
 -- refuses puts and fills whole, and still lets messages be taken, removed and revealed.
+-- A redis.call costs half a microsecond and another for each word it returns, a local function a tenth: so the hot
+-- scripts read few words, and define what only FIFO and fair shards need when they meet one.
 
 local call = redis.call
 local BLANK = ' '
@@ -61,58 +63,51 @@ end
 
 -- The shard, or nil when it is absent, which it also is when another life of this server left it behind.
 local function open()
-  local f = call('HMGET', STATE, 'run', 'residency', 'kind', 'expires_ms', 'number', 'delayed', 'retention_ms',
-    'vesting_ms', 'is_late', 'is_fair')
-  if f[1] ~= RUN then
+  local core = call('HGET', STATE, 'core')
+  if not core then
     return nil
   end
-  local vesting = tonumber(f[8])
+  local run, residency, kind, expires, delayed, retention, vesting, is_late, is_fair =
+    string.match(core, '^(%x+) (%l) (%l) (%d+) (%d+) (%d+) (%d+) (%d) (%d)$')
+  if run ~= RUN then
+    return nil
+  end
+  local at = tonumber(vesting)
   return {
-    residency = f[2], is_ready = f[2] == 'r', is_fifo = f[3] == 'f', kind = f[3], expires = tonumber(f[4]),
-    number = tonumber(f[5]), delayed = tonumber(f[6]), retention = tonumber(f[7]), vesting = vesting,
-    vesting_was = vesting, is_late = f[9] == '1', is_fair = f[10] == '1', changed = {},
+    residency = residency, is_ready = residency == 'r', is_fifo = kind == 'f', kind = kind, expires = tonumber(expires),
+    delayed = tonumber(delayed), retention = tonumber(retention), vesting = at, vesting_was = at,
+    is_late = is_late == '1', is_fair = is_fair == '1', is_changed = false,
   }
 end
 
-local function set(s, field, value)
-  local changed = s.changed
-  changed[#changed + 1] = field
-  changed[#changed + 1] = value
+-- residency: i = initializing, r = ready. kind: s = standard, f = FIFO. delayed: how many. retention_ms: 0 = not told
+-- yet. is_late: there is a late list. is_fair: messages have tenants.
+local function write_core(s)
+  call('HSET', STATE, 'core', RUN .. ' ' .. s.residency .. ' ' .. s.kind .. ' ' .. s.expires .. ' ' .. s.delayed .. ' '
+    .. s.retention .. ' ' .. text(s.vesting) .. ' ' .. (s.is_late and 1 or 0) .. ' ' .. (s.is_fair and 1 or 0))
 end
 
--- All that a shard may have, but for its kept answers.
+-- All that a shard may have, but for kept answers with a request id.
 local function all_keys()
   local keys = {}
-  for name in string.gmatch('meta body hidden due tomb list late fifo locks busy groups ages tenants parked noisy state',
-    '%S+') do
+  for name in string.gmatch(
+    'meta body hidden due tomb list late replays fifo locks busy groups ages tenants parked noisy state', '%l+') do
     keys[#keys + 1] = BASE .. name
   end
   return keys
 end
 
 local function expire_all(s, keep)
-  s.expires = now + keep
-  set(s, 'expires_ms', s.expires)
+  s.expires, s.is_changed = now + keep, true
   for _, key in ipairs(all_keys()) do
     call('PEXPIRE', key, keep)
   end
   call('PEXPIRE', VESTING, 2 * KEEP)
 end
 
-local function vesting_name(s)
-  return string.match(STATE, '{(.*)}') .. ':' .. s.kind
-end
-
--- Tells the index when the shard has work; `s.vesting` says so.
-local function note_vesting(s)
-  if s.vesting == NEVER then
-    call('ZREM', VESTING, vesting_name(s))
-  else
-    call('ZADD', VESTING, s.vesting, vesting_name(s))
-    call('PEXPIRE', VESTING, 2 * KEEP)
-  end
-  set(s, 'vesting_ms', text(s.vesting))
-  s.vesting_was = s.vesting
+-- For a key that was just made.
+local function expire_with(s, key)
+  call('PEXPIRE', key, math.max(1, s.expires - now))
 end
 
 -- The shard has work at this time; an earlier note stays.
@@ -125,24 +120,28 @@ end
 -- Writes what changed of the shard itself: the last act of a script. A mere look does not keep the shard alive.
 local function close(s, is_look)
   if s.vesting ~= s.vesting_was then
-    note_vesting(s)
+    local name = string.match(STATE, '{(.*)}') .. ':' .. s.kind
+    s.is_changed = true
+    if s.vesting == NEVER then
+      call('ZREM', VESTING, name)
+    else
+      call('ZADD', VESTING, s.vesting, name)
+      call('PEXPIRE', VESTING, 2 * KEEP)
+    end
   end
   if s.is_ready and not is_look and s.expires - now < KEEP / 2 then
     expire_all(s, KEEP)
   end
-  if #s.changed > 0 then
-    call('HSET', STATE, unpack(s.changed))
+  if s.is_changed then
+    write_core(s)
   end
-end
-
-local function in_flight_of(s)
-  return call('ZCARD', DUE) - 1 - s.delayed
 end
 
 -- A message as scripts know it.
 local function record(address, meta, lease)
   local m = { address = address, meta = meta, ends = 0, number = '0', count = 0, first = 0, place = 0, mark = 0 }
   if lease then
+    m.has_lease = true
     local ends, number, count, first, place, mark = string.match(lease, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d)$')
     m.ends, m.number, m.count, m.first = tonumber(ends), number, tonumber(count), tonumber(first)
     m.place, m.mark = tonumber(place), tonumber(mark)
@@ -180,6 +179,7 @@ local function is_living(m, number)
   return m.number == number and m.ends > now
 end
 
+-- Order of bytes, whatever the locale.
 local function is_before(a, b)
   for i = 1, #a do
     local x, y = string.byte(a, i), string.byte(b, i)

@@ -1,4 +1,4 @@
--- parts: fair standard fifo line
+-- include: common moves
 -- The numbers of the shard. Drops nothing but what is stale; does not keep an idle shard alive.
 -- Keys: state, meta, due, the line's.
 -- Returns {ready, in flight, delayed, groups in flight, noisy groups, sent time of the oldest ('' = none)}, or nothing
@@ -9,7 +9,7 @@ local s = open()
 if not s then
   return {}
 end
-local line = line_of(s)
+-- include: line
 local hidden = call('ZCARD', DUE) - 1
 local oldest = line.oldest()
 local noisy = line.noisy_groups()

@@ -1,4 +1,5 @@
--- Messages that put and fill bring.
+-- Messages that put and fill bring: of each address, standing, meta, body ('' = not kept). A standing is '0' (ready,
+-- never received) or "visible_ms is_flight number count first_ms".
 
 local TOMBSTONE_MS = 60000
 
@@ -33,18 +34,25 @@ local function read_entries(s, from)
   return fresh
 end
 
--- Writes down what never changes, and begins fairness when a standard shard meets its first message with a group.
-local function keep_entries(s, line, fresh)
-  local has_groups = false
+-- Messages of a standard shard have tenants from now on.
+local function begin_fairness(s)
+  local hidden = call('ZCARD', DUE) - 1
+  local ready, in_flight = call('HLEN', META) - 1 - hidden, hidden - s.delayed
+  s.is_fair, s.is_changed = true, true
+  call('HSET', BASE .. 'tenants', BLANK, ready .. ' 0 ' .. in_flight .. ' ' .. now .. ' 0 0 0')
+  call('ZADD', BASE .. 'parked', 0, BLANK)
+  call('SADD', BASE .. 'noisy', BLANK)
+  for _, name in ipairs({ 'tenants', 'parked', 'noisy' }) do
+    expire_with(s, BASE .. name)
+  end
+end
+
+-- Writes down what does not change, and begins fairness when a standard shard meets its first message with a group.
+-- Must come before the line is made.
+local function keep_entries(s, fresh)
+  local metas, bodies, leases, has_groups = {}, {}, {}, false
   for _, m in ipairs(fresh) do
     has_groups = has_groups or string.byte(m.meta, -1) ~= 32
-  end
-  if has_groups and not s.is_fair and not s.is_fifo then
-    local hidden = call('ZCARD', DUE) - 1
-    line.begin_fairness(call('HLEN', META) - 1 - hidden, hidden - s.delayed)
-  end
-  local metas, bodies, leases = {}, {}, {}
-  for _, m in ipairs(fresh) do
     metas[#metas + 1] = m.address
     metas[#metas + 1] = m.meta
     if m.body ~= '' then
@@ -56,14 +64,19 @@ local function keep_entries(s, line, fresh)
       leases[#leases + 1] = lease_text(m)
     end
   end
+  if has_groups and not s.is_fair and not s.is_fifo then
+    begin_fairness(s)
+  end
   call_many('HSET', META, metas)
   call_many('HSET', HIDDEN, leases)
   call_many('HSET', BODY, bodies)
 end
 
-local function add_ready(s, line, messages, join)
-  for _, m in ipairs(messages) do
-    expect_expiry(s, m)
+local function add_ready(s, messages, join)
+  if s.retention > 0 then
+    for _, m in ipairs(messages) do
+      expect(s, sent_of(m) + s.retention)
+    end
   end
   join(messages)
 end
@@ -79,6 +92,5 @@ local function add_delayed(s, messages)
     expect(s, m.visible)
   end
   call_many('ZADD', DUE, words)
-  s.delayed = s.delayed + #messages
-  set(s, 'delayed', s.delayed)
+  s.delayed, s.is_changed = s.delayed + #messages, true
 end

@@ -1,4 +1,4 @@
--- parts:
+-- include: common
 -- Which of the leases live; those then last at least hold_ms more.
 -- Keys: state, meta, hidden, due, cqs:vesting.
 -- ARGV: hold_ms, then address and receive number of each. Returns done|gone|stale for each, or nothing when absent.

@@ -19,8 +19,6 @@ local function fifo_line(s)
   local GROUPS, AGES = BASE .. 'groups', BASE .. 'ages'
   local group, lock
   local served = {}
-  local turns = call('HMGET', STATE, 'turn', 'front')
-  local turn, front, has_turned = tonumber(turns[1]), tonumber(turns[2]), false
   local is_filling = not s.is_ready
 
   local function member_of(m)
@@ -58,14 +56,9 @@ local function fifo_line(s)
       end
     elseif has_work then
       if not call('ZSCORE', GROUPS, name) then
-        has_turned = true
-        if is_first then
-          front = front + 1
-          call('ZADD', GROUPS, -front, name)
-        else
-          turn = turn + 1
-          call('ZADD', GROUPS, string.format('%.0f', BACK + turn * STEP), name)
-        end
+        local score = is_first and -call('HINCRBY', STATE, 'front', 1)
+          or text(BACK + call('HINCRBY', STATE, 'turn', 1) * STEP)
+        call('ZADD', GROUPS, score, name)
       end
     elseif not first and not held then
       call('ZREM', GROUPS, name)
@@ -186,14 +179,7 @@ local function fifo_line(s)
     return 0
   end
 
-  function line.begin_fairness() end
-
-  function line.save()
-    if has_turned then
-      set(s, 'turn', text(turn))
-      set(s, 'front', text(front))
-    end
-  end
+  function line.save() end
 
   return line
 end

@@ -1,8 +1,9 @@
--- parts: fair standard fifo line entries
+-- include: common entries moves
 -- A page of entries read from the store: ready, delayed or, with a living lease, in flight. The last page makes the
 -- shard ready. Known and removed ones are left alone.
 -- Keys: all of the shard, cqs:vesting.
--- ARGV: epoch, is_last 1|0, fill lease, then messages as for put. Returns 1, or 0 when the epoch is not this fill's.
+-- ARGV: epoch, is_last 1|0, fill lease, then messages, see entries.lua. Returns 1, or 0 when the epoch is not this
+-- fill's.
 
 local epoch, is_last, lease = ARGV[4], ARGV[5] == '1', tonumber(ARGV[6])
 
@@ -12,30 +13,30 @@ if not s or call('HGET', STATE, 'epoch') ~= epoch then
   return 0
 end
 local fresh = read_entries(s, 7)
-local line = line_of(s)
-if #fresh > 0 then
-  keep_entries(s, line, fresh)
-  local filled, ready, delayed = {}, {}, {}
-  for _, m in ipairs(fresh) do
-    if m.visible <= now then
-      local side = s.is_ready and ready or filled
-      side[#side + 1] = m
-    elseif m.is_flight then
-      line.start(m)
-      hide(s, m, m.visible)
-    else
-      delayed[#delayed + 1] = m
-    end
-    s.number = math.max(s.number, tonumber(m.number))
+keep_entries(s, fresh)
+-- include: line
+local filled, ready, delayed = {}, {}, {}
+local number = tonumber(call('HGET', STATE, 'number'))
+for _, m in ipairs(fresh) do
+  if m.visible <= now then
+    local side = s.is_ready and ready or filled
+    side[#side + 1] = m
+  elseif m.is_flight then
+    line.start(m)
+    hide(s, m, m.visible)
+  else
+    delayed[#delayed + 1] = m
   end
-  set(s, 'number', text(s.number))
+  number = math.max(number, tonumber(m.number))
+end
+if #fresh > 0 then
+  call('HSET', STATE, 'number', text(number))
   add_delayed(s, delayed)
-  add_ready(s, line, filled, line.fill)
-  add_ready(s, line, ready, line.join)
+  add_ready(s, filled, line.fill)
+  add_ready(s, ready, line.join)
 end
 if is_last and not s.is_ready then
-  s.residency, s.is_ready = 'r', true
-  set(s, 'residency', 'r')
+  s.residency, s.is_ready, s.is_changed = 'r', true, true
   line.end_fill()
 end
 line.save()

@@ -1,4 +1,4 @@
--- parts: fair standard fifo line
+-- include: common moves
 -- Takes undone: ready again in the old place, not counted. A lease that does not live is passed over.
 -- Keys: state, meta, hidden, due, the line's, cqs:vesting.
 -- ARGV: address and receive number of each. Returns how many.
@@ -8,7 +8,7 @@ local s = open()
 if not s then
   return 0
 end
-local line = line_of(s)
+-- include: line
 local count = 0
 for i = #ARGV - 1, 4, -2 do
   local m = load({ ARGV[i] })[1]

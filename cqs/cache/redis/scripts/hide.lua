@@ -1,4 +1,4 @@
--- parts: fair standard fifo line
+-- include: common moves
 -- Changes when the newest lease of a message ends; not after now: it is ready at once. On a standard shard the newest
 -- lease may do so even after it ran out. The answer of the take that gave it is not repeated any more (mark).
 -- Keys: state, meta, hidden, due, the line's, cqs:vesting.
@@ -21,7 +21,7 @@ end
 if not has_right then
   return 'stale'
 end
-local line = line_of(s)
+-- include: line
 m.mark = 1
 if ends > now then
   if m.ends == 0 and s.delayed > 0 and call('ZSCORE', DUE, address) then

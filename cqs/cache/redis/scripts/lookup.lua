@@ -1,4 +1,4 @@
--- parts:
+-- include: common
 -- What is known of messages. Changes nothing.
 -- Keys: state, meta, hidden, due, body.
 -- ARGV: addresses. Returns of each {meta, lease or nil, due time or nil, body or nil}, or {} when it is not here;

@@ -1,4 +1,4 @@
--- parts: fair standard fifo line
+-- include: common moves
 -- When the first shard has work. Times that are too early are put right, up to `limit` of them.
 -- Keys: cqs:vesting, and of each shard looked at state, due and the line's.
 -- ARGV: limit. Returns the time, '' = never.
@@ -11,7 +11,7 @@ for _ = 1, tonumber(ARGV[4]) do
   use('cqs:{' .. string.sub(first[1], 1, -3) .. '}:state')
   local s = open()
   if s then
-    local line = line_of(s)
+    -- include: line
     local at, noted = next_work(s, line), s.vesting
     s.vesting = at <= noted and noted or at
     line.save()

@@ -1,4 +1,4 @@
--- parts: fair standard fifo line
+-- include: common moves
 -- A page of the delayed messages becomes visible at sent time + delay_ms.
 -- Keys: state, meta, hidden, due, the line's, cqs:vesting.
 -- ARGV: delay_ms, cursor ('0' = from the start), page size. Returns the cursor of the next page, '0' when this was the
@@ -11,7 +11,7 @@ local s = open()
 if not s or s.delayed == 0 then
   return '0'
 end
-local line = line_of(s)
+-- include: line
 local page = call('ZSCAN', DUE, cursor, 'COUNT', size)
 local addresses, due = {}, {}
 for i = 1, #page[2], 2 do

@@ -1,22 +1,22 @@
--- parts: fair standard fifo line
+-- include: common
 -- Messages leave the shard, in whatever state; each leaves a tombstone, known or not. While the shard fills, tombstones
--- are all kept; else those past their time, or beyond TOMBSTONES_MAX, go.
+-- are all kept; else, now and then, those past their time, or beyond TOMBSTONES_MAX, go.
 -- Keys: all of the shard but list and late.
 -- ARGV: addresses. Returns how many were known.
 
-local TOMBSTONE_MS, TOMBSTONES_MAX, SWEEP_MAX = 60000, 100000, 200
-local TOMB = KEYS[1] and string.sub(KEYS[1], 1, -6) .. 'tomb'
+local TOMBSTONE_MS, TOMBSTONES_MAX = 60000, 100000
+local SWEEP_EVERY_MS, SWEEP_MAX = 16, 2000
 
 use(KEYS[1])
 local s = open()
 if not s then
   return 0
 end
-
+local TOMB = BASE .. 'tomb'
 local addresses = { unpack(ARGV, 4) }
 local count = 0
 if s.is_fifo or s.is_fair or s.delayed > 0 then
-  local line = line_of(s)
+  -- include: moves line
   for i, m in ipairs(load(addresses)) do
     if m and call('HEXISTS', META, addresses[i]) == 1 then
       remove(s, line, m, call('ZSCORE', DUE, addresses[i]))
@@ -39,7 +39,7 @@ for _, address in ipairs(addresses) do
   words[#words + 1] = address
 end
 call('ZADD', TOMB, unpack(words))
-if s.is_ready then
+if s.is_ready and now % SWEEP_EVERY_MS == 0 then
   local old = math.max(call('ZCOUNT', TOMB, '-inf', now - TOMBSTONE_MS), call('ZCARD', TOMB) - TOMBSTONES_MAX)
   if old > 0 then
     call('ZREMRANGEBYRANK', TOMB, 0, math.min(old, SWEEP_MAX) - 1)

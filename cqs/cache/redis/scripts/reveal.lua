@@ -1,4 +1,4 @@
--- parts: fair standard fifo line
+-- include: common moves
 -- What is due becomes ready, or leaves when it is past its retention; so do the oldest of the ready ones then. At most
 -- `limit` messages are touched.
 -- Keys: all of the shard but tomb, cqs:vesting.
@@ -12,7 +12,7 @@ if not s then
   call('ZREM', VESTING, ARGV[6])
   return { 0, '', {} }
 end
-local line = line_of(s)
+-- include: line
 set_retention(s, line, retention)
 local due, run, expired = {}, {}, {}
 local addresses = call('ZRANGEBYSCORE', DUE, '-inf', now, 'LIMIT', 0, limit)

@@ -1,4 +1,4 @@
--- parts:
+-- include: common
 -- A page of the addresses in one state, in no order; some may come twice. Changes nothing.
 -- Keys: state, meta, hidden, due.
 -- ARGV: state ready|delayed|in_flight, cursor ('0' = from the start), page size. Returns {next cursor ('0' = that was

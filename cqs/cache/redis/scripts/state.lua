@@ -1,4 +1,4 @@
--- parts:
+-- include: common
 -- Residency a|i|r and epoch. Changes nothing.
 -- Keys: state.
 

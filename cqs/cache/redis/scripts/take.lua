@@ -1,16 +1,20 @@
--- parts: fair standard fifo line
--- ready -> in flight. A request id's answer is kept and given again, its leases lasting anew, as long as all of them
--- live unchanged. What is past its retention leaves the shard; what was received too often goes in flight as dead.
--- Keys: state, meta, body, hidden, due, the line's, replay:ID, cqs:vesting.
--- ARGV: count_max, visibility_ms, retention_ms, receive_count_max (0 = no limit), in_flight_max, request id ('' = none),
--- replay_ms.
+-- include: common moves
+-- ready -> in flight. The answer is kept, and given again to the same request, its leases lasting anew, as long as all
+-- of them live unchanged. What is past its retention leaves the shard; what was received too often goes in flight as
+-- dead.
+-- Keys: state, meta, body, hidden, due, the line's, replays or attempt:ID, cqs:vesting.
+-- ARGV: count_max, visibility_ms, retention_ms, receive_count_max (0 = no limit), in_flight_max, request id, replay_ms,
+-- slot.
+-- An answer is kept as "request_id received_ms ends_ms" + tickets, of 16 bytes of address and 16 digits of receive
+-- number. A request id with a slot is a node's own, told apart from others only as long as the slot is not used again;
+-- else it is a client's, and its answer a key of its own.
 -- Returns {residency, is_over_limit, is_unfinished, received_ms, received, dead, expired}: of each received or dead one
 -- address, meta, lease, body; of an expired one the address. Unfinished: too much that is stale stood in front.
 
-local DEAD_LEASE_MS, DEAD_BATCH_MAX, EXPIRED_BATCH_MAX = 30000, 100, 1000
+local DEAD_LEASE_MS, DEAD_BATCH_MAX, EXPIRED_BATCH_MAX, SLOTS_MAX = 30000, 100, 1000, 10000
 local count_max, visibility, retention = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local receive_count_max, in_flight_max = tonumber(ARGV[7]), tonumber(ARGV[8])
-local replay_key = ARGV[9] ~= '' and 'replay:' .. ARGV[9]
+local request, replay, slot = ARGV[9], tonumber(ARGV[10]), ARGV[11]
 
 use(KEYS[1])
 local s = open()
@@ -38,11 +42,16 @@ end
 
 -- The kept answer, or nil when there is none or it is void.
 local function repeated()
-  local kept = call('GET', BASE .. replay_key)
-  if not kept then
+  local kept
+  if slot ~= '' then
+    kept = call('HGET', BASE .. 'replays', slot)
+  else
+    kept = call('GET', BASE .. 'attempt:' .. request)
+  end
+  if not kept or string.sub(kept, 1, #request + 1) ~= request .. ' ' then
     return nil
   end
-  local received, ends, tickets = string.match(kept, '^(%d+) (%d+) (.*)$')
+  local received, ends, tickets = string.match(kept, '^(%d+) (%d+) (.*)$', #request + 2)
   if now >= tonumber(ends) then
     return nil
   end
@@ -61,12 +70,18 @@ local function repeated()
 end
 
 local function keep_answer(received)
-  local tickets = {}
-  for i, m in ipairs(received) do
-    tickets[i] = m.address .. string.format('%016.0f', tonumber(m.number))
+  local words = { request .. ' ' .. now .. ' ' .. now + replay .. ' ' }
+  for _, m in ipairs(received) do
+    words[#words + 1] = m.address .. string.rep('0', 16 - #m.number) .. m.number
   end
-  local replay = tonumber(ARGV[10])
-  call('SET', BASE .. replay_key, now .. ' ' .. now + replay .. ' ' .. table.concat(tickets), 'PX', replay)
+  local answer = table.concat(words)
+  if slot == '' then
+    call('SET', BASE .. 'attempt:' .. request, answer, 'PX', replay)
+  elseif call('HSET', BASE .. 'replays', slot, answer) == 1 and call('HLEN', BASE .. 'replays') > SLOTS_MAX then
+    call('UNLINK', BASE .. 'replays')
+    call('HSET', BASE .. 'replays', BLANK, '')
+    expire_with(s, BASE .. 'replays')
+  end
 end
 
 local function write_leases(messages)
@@ -84,35 +99,25 @@ local function write_leases(messages)
   call_many('ZADD', DUE, dues)
 end
 
-local function lease(m, line, ends)
-  s.number = s.number + 1
-  m.number, m.ends, m.mark = text(s.number), ends, 0
-  line.start(m)
-end
-
-local line = line_of(s)
+-- include: line
 set_retention(s, line, retention)
-if replay_key then
-  local messages, received_ms = repeated()
-  if messages then
-    for _, m in ipairs(messages) do
-      hide(s, m, now + visibility)
-    end
-    line.save()
-    close(s)
-    return { s.residency, 0, 0, received_ms, told(messages), {}, {} }
+local again, received_ms = repeated()
+if again then
+  for _, m in ipairs(again) do
+    hide(s, m, now + visibility)
   end
+  close(s)
+  return { s.residency, 0, 0, received_ms, told(again), {}, {} }
 end
-local in_flight = in_flight_of(s)
+local in_flight = call('ZCARD', DUE) - 1 - s.delayed
 local room = math.min(count_max, in_flight_max - in_flight)
 local is_over = in_flight >= in_flight_max and 1 or 0
 if not s.is_ready or room <= 0 then
-  line.save()
   close(s)
   return { s.residency, is_over, 0, now, {}, {}, {} }
 end
 
-local received, dead, expired = {}, {}, {}
+local received, dead, expired, leased = {}, {}, {}, {}
 local ends = visibility > 0 and now + visibility or 0
 while #received < room and #dead < DEAD_BATCH_MAX and #expired < EXPIRED_BATCH_MAX do
   local batch = line.next(math.min(room - #received, DEAD_BATCH_MAX - #dead, EXPIRED_BATCH_MAX - #expired))
@@ -122,27 +127,31 @@ while #received < room and #dead < DEAD_BATCH_MAX and #expired < EXPIRED_BATCH_M
   for _, m in ipairs(batch) do
     if sent_of(m) <= now - retention then
       expired[#expired + 1] = m.address
-    elseif receive_count_max > 0 and m.count >= receive_count_max then
-      lease(m, line, now + DEAD_LEASE_MS)
-      dead[#dead + 1] = m
     else
-      m.count = m.count + 1
-      m.first = m.first > 0 and m.first or now
-      lease(m, line, ends)
-      received[#received + 1] = m
+      if receive_count_max > 0 and m.count >= receive_count_max then
+        m.ends = now + DEAD_LEASE_MS
+        dead[#dead + 1] = m
+      else
+        m.ends, m.count = ends, m.count + 1
+        m.first = m.first > 0 and m.first or now
+        received[#received + 1] = m
+      end
+      m.mark = 0
+      leased[#leased + 1] = m
+      line.start(m)
     end
   end
 end
 line.close_turn()
-local is_unfinished = line.is_unfinished and #received + #dead + #expired == 0 and 1 or 0
-if #received + #dead > 0 then
-  set(s, 'number', text(s.number))
-  write_leases(received)
-  write_leases(dead)
+local is_unfinished = line.is_unfinished and #leased + #expired == 0 and 1 or 0
+if #leased > 0 then
+  local number = call('HINCRBY', STATE, 'number', #leased) - #leased
+  for i, m in ipairs(leased) do
+    m.number = text(number + i)
+  end
+  write_leases(leased)
 end
-if #expired > 0 then
-  forget(expired)
-end
+forget(expired)
 local answer = { s.residency, is_over, is_unfinished, now, told(received), told(dead), expired }
 if ends == 0 then
   for _, m in ipairs(received) do
@@ -150,7 +159,7 @@ if ends == 0 then
     expect_expiry(s, m)
   end
   line_up(line, received)
-elseif replay_key and #received > 0 then
+elseif request ~= '' and #received > 0 then
   keep_answer(received)
 end
 line.save()

@@ -1,4 +1,4 @@
--- parts: fair standard fifo line
+-- include: common moves
 -- Shards that have work now, each leased for VESTING_LEASE_MS. A shard's time in the index may be too early: then it is
 -- put right.
 -- Keys: cqs:vesting, and of each shard named there state, due and the line's.
@@ -10,7 +10,7 @@ for _, name in ipairs(call('ZRANGEBYSCORE', VESTING, '-inf', now, 'LIMIT', 0, li
   use('cqs:{' .. string.sub(name, 1, -3) .. '}:state')
   local s = open()
   if s then
-    local line = line_of(s)
+    -- include: line
     s.vesting = next_work(s, line)
     if s.vesting <= now then
       names[#names + 1] = name

@@ -1,0 +1,89 @@
+-- The moves of messages in and out of the line of their shard; see line.lua.
+
+-- A message that is or becomes ready has an expiry to look after.
+local function expect_expiry(s, m)
+  if s.retention > 0 then
+    expect(s, sent_of(m) + s.retention)
+  end
+end
+
+-- In flight (the record's lease says until when) until `at`.
+local function hide(s, m, at)
+  m.ends = at
+  call('ZREM', DUE, m.address)
+  call('ZADD', DUE, at, m.address)
+  call('HSET', HIDDEN, m.address, lease_text(m))
+  expect(s, at)
+end
+
+-- In-flight and delayed messages are ready, each still without a place; line_up must follow.
+local function unhide(s, line, messages)
+  local addresses, leases = {}, {}
+  for i, m in ipairs(messages) do
+    addresses[i] = m.address
+    if m.ends > 0 then
+      line.finish(m)
+    else
+      s.delayed, s.is_changed = s.delayed - 1, true
+    end
+    if m.has_lease then
+      m.ends = 0
+      leases[#leases + 1] = m.address
+      leases[#leases + 1] = lease_text(m)
+    end
+    expect_expiry(s, m)
+  end
+  call_many('ZREM', DUE, addresses)
+  call_many('HSET', HIDDEN, leases)
+end
+
+-- In front, in this order, what comes back after few receives; behind, in this order, all else.
+local function line_up(line, messages)
+  local front, back = {}, {}
+  for _, m in ipairs(messages) do
+    local side = m.count > 0 and m.count < RECEIVES_BEFORE_BACK and front or back
+    side[#side + 1] = m
+  end
+  line.rejoin(front)
+  line.join(back)
+end
+
+local function forget(addresses)
+  call_many('HDEL', META, addresses)
+  call_many('HDEL', HIDDEN, addresses)
+  call_many('ZREM', DUE, addresses)
+  call_many('HDEL', BODY, addresses)
+end
+
+-- The message leaves the shard; `is_due` tells of one without a living lease whether it is delayed.
+local function remove(s, line, m, is_due)
+  forget({ m.address })
+  if m.ends > 0 then
+    line.finish(m)
+  elseif is_due then
+    s.delayed, s.is_changed = s.delayed - 1, true
+  else
+    line.leave(m)
+  end
+end
+
+-- When reveal has work: the first that is due, or the expiry of the one that waits longest.
+local function next_work(s, line)
+  local first = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')
+  local at = first[1] == BLANK and NEVER or tonumber(first[2])
+  local head = s.retention > 0 and line.head()
+  if head then
+    at = math.min(at, sent_of(head) + s.retention)
+  end
+  return at
+end
+
+local function set_retention(s, line, retention)
+  if s.retention ~= retention then
+    s.retention, s.is_changed = retention, true
+    local head = line.head()
+    if head then
+      expect_expiry(s, head)
+    end
+  end
+end
