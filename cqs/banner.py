@@ -6,28 +6,39 @@ from dataclasses import dataclass
 
 from cqs import __version__
 
+_MODES = {
+    "open": "open: any credentials are accepted",
+    "signed": "signed: requests must be signed with an access key, and reach the queues of its account",
+    "enforced": "enforced: requests must be signed with an access key, and queue policies decide",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The facts of a start. `data` is the data folder, "" for in memory."""
+    """The facts of a start. `data` is the data folder, "" for in memory; `auth` open, signed or enforced."""
 
     endpoint: str
     data: str
-    mode: str
+    auth: str
     region: str
     account: str
     queue_count: int
 
     @property
+    def key(self) -> tuple[str, str]:
+        """Id and secret that a client may use; in checked modes, words in their place."""
+        return (self.account, "any") if self.auth == "open" else ("YOUR_KEY_ID", "YOUR_SECRET")
+
+    @property
     def aws_cli(self) -> str:
         """A command that lists the queues with AWS CLI."""
-        secrets = f"AWS_ACCESS_KEY_ID={self.account} AWS_SECRET_ACCESS_KEY=any"
+        secrets = "AWS_ACCESS_KEY_ID={} AWS_SECRET_ACCESS_KEY={}".format(*self.key)
         return f"{secrets} aws sqs list-queues --region {self.region} --endpoint-url {self.endpoint}"
 
     @property
     def boto3(self) -> str:
         """A Python expression that makes a boto3 client."""
-        secrets = f'aws_access_key_id="{self.account}", aws_secret_access_key="any"'
+        secrets = 'aws_access_key_id="{}", aws_secret_access_key="{}"'.format(*self.key)
         return f'boto3.client("sqs", endpoint_url="{self.endpoint}", region_name="{self.region}", {secrets})'
 
     def text(self) -> str:
@@ -36,7 +47,7 @@ class Start:
         lines = (
             ("endpoint", self.endpoint),
             ("data", data),
-            ("mode", self.mode),
+            ("mode", _MODES[self.auth]),
             ("queues", str(self.queue_count)),
             ("AWS CLI", self.aws_cli),
             ("boto3", self.boto3),
@@ -49,7 +60,7 @@ class Start:
             "version": __version__,
             "endpoint": self.endpoint,
             "data": self.data or "memory",
-            "mode": self.mode,
+            "auth": self.auth,
             "queues": self.queue_count,
             "aws_cli": self.aws_cli,
             "boto3": self.boto3,

@@ -11,11 +11,12 @@ from admin.app import make_application
 from admin.console import About, make_console
 from admin.lately import Lately
 from admin.links import PREFIX
-from cqs import __version__, people
+from cqs import __version__
 from cqs.api.metrics_page import metrics_mounts
 from cqs.clock import Clock
 from cqs.config import Config
 from cqs.parts import folder_of
+from cqs.service.accounts import Accounts
 from cqs.service.engine import Engine
 from cqs.store.interface import Store
 
@@ -27,11 +28,10 @@ def lately_of(config: Config, clock: Clock) -> list[Lately]:
     return [Lately(clock)] if config.monitoring.is_console else []
 
 
-async def mounts_of(engine: Engine, store: Store, config: Config, lately: list[Lately]) -> Mounts:
-    """The applications that the settings ask for. Raises ConfigError, StoreUnavailable."""
+async def mounts_of(engine: Engine, store: Store, accounts: Accounts, config: Config, lately: list[Lately]) -> Mounts:
+    """The applications that the settings ask for. Raises StoreUnavailable."""
     mounts = metrics_mounts(engine) if config.monitoring.is_metrics else {}
     if lately:
-        accounts = await people.accounts_of(config.storage, store, engine.clock)
         console = make_console(engine, accounts, await store.secret(), _about(engine, config), lately[0])
         mounts[PREFIX] = make_application(console)
     return mounts
@@ -42,7 +42,7 @@ def _about(engine: Engine, config: Config) -> About:
     build = engine.metrics.build
     return About(
         version=__version__,
-        mode="open",
+        mode=config.security.auth,
         home=config.behaviour.account,
         data="" if config.storage.is_in_memory else str(folder),
         reports=Path(reports).expanduser() if (reports := config.monitoring.reports_dir) else folder / "reports",

@@ -1,7 +1,7 @@
 """The sockets a server listens on, opened before anything else is promised.
 
-Without checked credentials whoever reaches the port may purge every queue; so beyond loopback the server listens only
-when told so by name (`--open-to-network`).
+While no credentials are checked whoever reaches the port may purge every queue; so beyond loopback such a server
+listens only when told so by name (`--open-to-network`).
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ BACKLOG = 1_024
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}
 
 
-def open_sockets(listening: Listening) -> list[socket.socket]:
+def open_sockets(listening: Listening, *, is_checked: bool = False) -> list[socket.socket]:
     """One for each address of the host; port 0 becomes a free port, the same for all. Clients that connect early wait
-    in the backlog, and no second server takes the port meanwhile. Raises ConfigError for a host that is unknown or
-    open to the network unasked, CannotStart when the port is taken."""
+    in the backlog, and no second server takes the port meanwhile. `is_checked`: callers must prove who they are.
+    Raises ConfigError for a host that is unknown or open to the network unasked, CannotStart when the port is taken."""
     addresses = _addresses_of(listening.host)
-    if not listening.is_open_to_network and not all(_is_loopback(address) for _, address in addresses):
+    is_open_allowed = is_checked or listening.is_open_to_network
+    if not is_open_allowed and not all(_is_loopback(address) for _, address in addresses):
         raise ConfigError(
             f"host: {listening.host} is reachable from the network and no credentials are checked, so anyone could "
-            "read and purge every queue; use 127.0.0.1, or say --open-to-network (CQS_OPEN_TO_NETWORK=true)"
+            "read and purge every queue; use 127.0.0.1, or --auth signed, or say --open-to-network "
+            "(CQS_OPEN_TO_NETWORK=true)"
         )
     sockets: list[socket.socket] = []
     port = listening.port
@@ -41,10 +43,11 @@ def open_sockets(listening: Listening) -> list[socket.socket]:
     return sockets
 
 
-def endpoint_of(host: str, port: int) -> str:
-    """The URL by which a client on this machine reaches the server."""
+def endpoint_of(listening: Listening, port: int | None = None) -> str:
+    """The URL by which a client on this machine reaches the server; `port` is the one that port 0 became."""
+    host = listening.host
     reachable = _ANY.get(host) or (f"[{host}]" if ":" in host else host)
-    return f"http://{reachable}:{port}"
+    return f"{'https' if listening.tls_cert else 'http'}://{reachable}:{port or listening.port}"
 
 
 def _addresses_of(host: str) -> list[tuple[int, str]]:

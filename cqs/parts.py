@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cqs import observers
-from cqs.api.access import OpenAccess
+from cqs.api.authenticator import Mode, access_of
 from cqs.api.dispatch import Dispatcher
 from cqs.api.http.bounds import Bounds
 from cqs.api.origins import Origins
+from cqs.api.rates import Rates
 from cqs.api.request_ids import RequestIds
 from cqs.api.urls import BaseUrls
 from cqs.cache.interface import QueueCache
@@ -23,6 +24,7 @@ from cqs.ids import Addresses
 from cqs.journal import Journal
 from cqs.metrics.timed import timed
 from cqs.receipt import Receipts
+from cqs.service.credentials import Credentials
 from cqs.service.engine import Engine, Tuning
 from cqs.service.long_poll import Waiters
 from cqs.service.registry import Registry
@@ -45,7 +47,8 @@ def folder_of(storage: Storage) -> Path:
 async def engine_of(
     config: Config, store: Store, clock: Clock, journal: Journal | None, witnesses: Sequence[Witness] = ()
 ) -> Engine:
-    """The parts around an open store; calls of store and cache are timed. `witnesses` hear beside metrics and journal."""
+    """The parts around an open store; calls of store and cache are timed. `witnesses` hear beside those of metrics and
+    journal."""
     metrics = observers.metrics_of(config, clock, store, folder_of(config.storage))
     rng = random.Random()
     behaviour = config.behaviour
@@ -56,7 +59,7 @@ async def engine_of(
         cache=timed(MemoryCache(clock, rng, config.storage.body_memory), QueueCache, metrics.cache),
         store=timed(store, Store, metrics.store),
         registry=Registry(),
-        waiters=Waiters(),
+        waiters=Waiters(config.bounds.polls_max),
         receipts=Receipts(await store.secret()),
         witness=_all_of([metrics.witness, *([journal] if journal is not None else []), *witnesses]),
         metrics=metrics,
@@ -72,15 +75,28 @@ def _all_of(witnesses: list[Witness]) -> Witness:
     return witnesses[0] if len(witnesses) == 1 else Witnesses(*witnesses)
 
 
-def dispatcher_of(engine: Engine, config: Config) -> Dispatcher:
-    """The API in open mode."""
-    listening = config.listening
+def dispatcher_of(engine: Engine, credentials: Credentials, config: Config) -> Dispatcher:
+    """The API, in the mode that the settings ask for."""
+    listening, security, bounds = config.listening, config.security, config.bounds
+    access = access_of(
+        Mode(security.auth),
+        credentials,
+        engine.clock,
+        default_account=config.behaviour.account,
+        proxies=security.trusted_proxies,
+        is_verbose=config.logging.log_level == "debug",
+    )
     return Dispatcher(
         engine,
-        OpenAccess(config.behaviour.account),
+        access,
         RequestIds(engine.rng),
         origins=Origins(listening.origins),
-        base_urls=BaseUrls(listening.public_url, is_forwarded_trusted=listening.is_forwarded_trusted),
+        base_urls=BaseUrls(
+            listening.public_url,
+            is_forwarded_trusted=listening.is_forwarded_trusted,
+            scheme="https" if listening.tls_cert else "http",
+        ),
+        rates=Rates(engine.clock, bounds.request_rate, bounds.request_burst) if bounds.request_rate else None,
         is_logging_requests=config.logging.log_level == "debug",
         is_strict=config.behaviour.is_strict,
     )
@@ -90,6 +106,9 @@ def bounds_of(config: Config) -> Bounds:
     """What a client may take."""
     bounds = config.bounds
     return Bounds(
+        body_bytes_max=bounds.body_max,
+        headers_max=bounds.header_fields_max,
+        header_bytes_max=bounds.header_max,
         header_s_max=bounds.header_timeout_ms / 1_000,
         body_s_max=bounds.body_timeout_ms / 1_000,
         idle_s_max=bounds.keep_alive_ms / 1_000,

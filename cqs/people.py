@@ -1,34 +1,92 @@
-"""Accounts, users and keys of a server, in the store that was chosen. The master key that seals secrets lies in the
-data folder, made at the first start; in memory it is as short-lived as what it seals."""
+"""Who there is, as a running server knows it: accounts, users and keys in the store that was chosen.
+
+    open ─► master key ─► keys read, each of them opened ─► users of the boot file ─► serving, a look each second
+
+The master key that seals secrets comes from the configuration, or lies in the data folder, made at the first start; in
+memory it is as short-lived as what it seals.
+"""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
 
 from cqs.clock import Clock
-from cqs.config.settings import Storage
+from cqs.config import Config
+from cqs.errors import ConfigError
 from cqs.parts import folder_of
+from cqs.service import boot_accounts
 from cqs.service.accounts import Accounts
+from cqs.service.boot_accounts import Declared
 from cqs.service.credentials import Credentials
 from cqs.service.passwords import Passwords
-from cqs.service.seal import KEY_BYTES, Sealer, read_or_make_master_key
+from cqs.service.seal import KEY_BYTES, Sealer, master_key_of, read_or_make_master_key
 from cqs.store.identity import IdentityStore, MemoryIdentities
 from cqs.store.interface import Store
 from cqs.store.sqlite import SqliteStore
 from cqs.store.sqlite.identity import SqliteIdentities
 
 MASTER_KEY_FILE = "master.key"
+_log = structlog.get_logger("cqs.people")
 
 
-async def accounts_of(storage: Storage, store: Store, clock: Clock) -> Accounts:
-    """Everybody, as the open store knows them. Raises ConfigError (the master key), StoreUnavailable."""
-    if isinstance(store, SqliteStore):
-        key = read_or_make_master_key(folder_of(storage) / MASTER_KEY_FILE)
-        kept = SqliteIdentities(store)
-        await kept.open()
-        return _accounts(kept, Sealer([key]), clock)
-    return _accounts(MemoryIdentities(), Sealer([os.urandom(KEY_BYTES)]), clock)
+@dataclass(frozen=True, slots=True)
+class People:
+    """What checks requests, and what changes users. One of each for the whole process, so that a change made here
+    counts here at once."""
+
+    accounts: Accounts
+    credentials: Credentials
 
 
-def _accounts(identities: IdentityStore, sealer: Sealer, clock: Clock) -> Accounts:
-    return Accounts(identities, sealer, Passwords(), clock, Credentials(identities, sealer, clock))
+async def open_people(config: Config, store: Store, clock: Clock) -> People:
+    """Everybody: whom the open store knows, and whom the boot file declares. Raises ConfigError, StoreUnavailable."""
+    people = people_of(config, await _identities_of(store), clock)
+    await people.credentials.refresh()
+    _check_master_key(config, people.credentials)
+    declared = _declared(config)
+    await boot_accounts.declare(people.accounts, declared, f"users_file: {config.security.users_file}")
+    if config.security.auth != "open" and not (await people.accounts.identities()).keys:
+        _log.warning("no_access_keys", hint="nobody can sign: make a key under /ADMIN, or with `cqs key add`")
+    return people
+
+
+def people_of(config: Config, identities: IdentityStore, clock: Clock) -> People:
+    """The parts around an open store of identities. Raises ConfigError when there is no usable master key."""
+    sealer = Sealer(_master_keys(config))
+    credentials = Credentials(identities, sealer, clock)
+    return People(Accounts(identities, sealer, Passwords(), clock, credentials), credentials)
+
+
+def _declared(config: Config) -> Declared:
+    path = config.security.users_file
+    return boot_accounts.read_file(Path(path).expanduser()) if path else Declared()
+
+
+async def _identities_of(store: Store) -> IdentityStore:
+    if not isinstance(store, SqliteStore):
+        return MemoryIdentities()
+    kept = SqliteIdentities(store)
+    await kept.open()
+    return kept
+
+
+def _master_keys(config: Config) -> list[bytes]:
+    if config.security.master_key:
+        return [master_key_of(text) for text in config.security.master_key.split(",")]
+    if config.storage.is_in_memory:
+        return [os.urandom(KEY_BYTES)]
+    return [read_or_make_master_key(folder_of(config.storage) / MASTER_KEY_FILE)]
+
+
+def _check_master_key(config: Config, credentials: Credentials) -> None:
+    wrong = credentials.unopened()
+    if not wrong:
+        return
+    text = f"master_key: it does not open access key {', '.join(wrong[:3])}{' and others' if len(wrong) > 3 else ''}"
+    if config.security.auth != "open":
+        raise ConfigError(f"{text}; add the master key that sealed it, after a comma, or drop the access key")
+    _log.warning("access_keys_sealed", reason=text)

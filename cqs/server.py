@@ -1,6 +1,6 @@
 """The composition root: builds the parts from the settings, starts them in order, and ends them in the reverse one.
 
-    bind the port ─ open the store (locks the data) ─ fill the cache ─ declared queues ─ accept ─ "serving"
+    bind the port ─ open the store (locks the data) ─ users ─ fill the cache ─ declared queues ─ accept ─ "serving"
                                                                                            │ SIGTERM, Ctrl-C
     exit 0 ─ close the store ─ end the loops ─ finish what was accepted ─ answer the pollers ─ refuse new ones
 
@@ -19,6 +19,7 @@ import signal
 import socket
 import sys
 from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
 
 import structlog
 import uvloop
@@ -28,10 +29,13 @@ from cqs.api.app import App
 from cqs.banner import Start
 from cqs.clock import SystemClock
 from cqs.config import Config, Loaded
+from cqs.errors import ConfigError
 from cqs.listen import endpoint_of, open_sockets
 from cqs.metrics.declarations import CONNECTIONS
+from cqs.people import People, open_people
 from cqs.service import move_tasks, repair, residency, revisibility, statistics
 from cqs.service.engine import Engine
+from cqs.tls import Certificate, certificate_of
 
 SAME_SIGNAL_S = 1.0
 _LOOPS = (revisibility.run, repair.run, move_tasks.run, statistics.run)
@@ -40,13 +44,15 @@ _log = structlog.get_logger("cqs.server")
 
 def run(loaded: Loaded[Config]) -> int:
     """Serves until told to stop; the exit code. Raises ConfigError, CannotStart, StoreUnavailable."""
-    logging = loaded.config.logging
+    config = loaded.config
+    logging = config.logging
     logs.set_up(logging.log_level, logging.log_format)
     _raise_file_limit()
-    sockets = open_sockets(loaded.config.listening)
+    certificate = certificate_of(config.listening)
+    sockets = open_sockets(config.listening, is_checked=config.security.auth != "open")
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(_serve(loaded, sockets))
+            return runner.run(_serve(loaded, sockets, certificate))
     finally:
         for opened in sockets:
             opened.close()
@@ -87,20 +93,39 @@ class _Stop:
             os._exit(128 + number)
 
 
-async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket]) -> int:
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """All that a server is made of, once its data are open."""
+
+    loaded: Loaded[Config]
+    sockets: Sequence[socket.socket]
+    certificate: Certificate | None
+    engine: Engine
+    people: People
+    mounts: doors.Mounts
+
+    def loops(self) -> list[Coroutine[object, object, None]]:
+        """What runs beside the calls."""
+        looks = [] if self.loaded.config.security.auth == "open" else [self.people.credentials.run()]
+        return [*(loop(self.engine) for loop in _LOOPS), *looks]
+
+
+async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket], certificate: Certificate | None) -> int:
     stop = _Stop()
     clock = SystemClock()
-    store = parts.store_of(loaded.config.storage, clock)
-    journal = observers.journal_of(loaded.config, clock)
+    config = loaded.config
+    store = parts.store_of(config.storage, clock)
+    journal = observers.journal_of(config, clock)
     await store.open()
     try:
         if journal is not None:
             journal.open()
-        lately = doors.lately_of(loaded.config, clock)
-        engine = await parts.engine_of(loaded.config, store, clock, journal, lately)
+        people = await open_people(config, store, clock)
+        lately = doors.lately_of(config, clock)
+        engine = await parts.engine_of(config, store, clock, journal, lately)
         is_cut = await stop.cuts(_fill(engine, loaded))
-        mounts = await doors.mounts_of(engine, store, loaded.config, lately)
-        code = 0 if is_cut else await _run(engine, loaded, sockets, stop, mounts)
+        mounts = await doors.mounts_of(engine, store, people.accounts, config, lately)
+        code = 0 if is_cut else await _run(_Built(loaded, sockets, certificate, engine, people, mounts), stop)
         await engine.background.drain()
     finally:
         if journal is not None:
@@ -110,14 +135,12 @@ async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket]) -> in
     return code
 
 
-async def _run(
-    engine: Engine, loaded: Loaded[Config], sockets: Sequence[socket.socket], stop: _Stop, mounts: doors.Mounts
-) -> int:
+async def _run(built: _Built, stop: _Stop) -> int:
     """Serves beside the loops; 0, or 1 when one of them died."""
     try:
         async with asyncio.TaskGroup() as group:
-            loops = [group.create_task(loop(engine)) for loop in _LOOPS]
-            await _accept(engine, loaded, sockets, stop, mounts)
+            loops = [group.create_task(loop) for loop in built.loops()]
+            await _accept(built, stop)
             for loop in loops:
                 loop.cancel()
     except ExceptionGroup as died:
@@ -127,27 +150,41 @@ async def _run(
     return 0
 
 
-async def _accept(
-    engine: Engine, loaded: Loaded[Config], sockets: Sequence[socket.socket], stop: _Stop, mounts: doors.Mounts
-) -> None:
+async def _accept(built: _Built, stop: _Stop) -> None:
     """Serves until told to stop, then finishes what it accepted."""
+    engine, config = built.engine, built.loaded.config
     app = App(
-        parts.dispatcher_of(engine, loaded.config),
+        parts.dispatcher_of(engine, built.people.credentials, config),
         why_not_ready=lambda: "stopping" if stop.requested.is_set() else "",
-        mounts=mounts,
-        bounds=parts.bounds_of(loaded.config),
+        mounts=built.mounts,
+        bounds=parts.bounds_of(config),
+        facts={"auth": config.security.auth},
     )
     engine.metrics.watch(CONNECTIONS, lambda: len(app.connections))
     gc.collect()
     gc.freeze()
-    await app.start(sockets, stop_s_max=loaded.config.bounds.stop_timeout_ms / 1_000)
+    tls = None
+    if built.certificate is not None:
+        tls = built.certificate.context
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _reload, built.certificate)
+    await app.start(built.sockets, stop_s_max=config.bounds.stop_timeout_ms / 1_000, tls=tls)
     try:
-        _tell(engine, loaded, sockets[0].getsockname()[1])
+        _tell(engine, built.loaded, built.sockets[0].getsockname()[1])
         await stop.requested.wait()
     finally:
         _log.info("stopping", polls=len(engine.waiters), connections=len(app.connections))
         engine.waiters.end_all()
         await app.stop()
+
+
+def _reload(certificate: Certificate) -> None:
+    """SIGHUP: files that can't be used are told, and the server goes on with what it had."""
+    try:
+        certificate.reload()
+    except ConfigError as error:
+        _log.error("certificate_not_reloaded", reason=str(error))
+    else:
+        _log.info("certificate_reloaded")
 
 
 async def _fill(engine: Engine, loaded: Loaded[Config]) -> None:
@@ -167,9 +204,9 @@ def _tell(engine: Engine, loaded: Loaded[Config], port: int) -> None:
     config = loaded.config
     storage = config.storage
     start = Start(
-        endpoint=endpoint_of(config.listening.host, port),
+        endpoint=endpoint_of(config.listening, port),
         data="" if storage.is_in_memory else str(parts.folder_of(storage)),
-        mode="open: any credentials are accepted",
+        auth=config.security.auth,
         region=config.behaviour.region,
         account=config.behaviour.account,
         queue_count=len(engine.registry),

@@ -16,6 +16,7 @@ import contextlib
 import socket
 import ssl
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import msgspec
 from aiohttp import StreamReader, hdrs, web
@@ -36,6 +37,8 @@ from cqs.errors import CannotStart
 
 HEALTH_PATHS = frozenset({"/health", "/healthz"})
 READY_PATHS = frozenset({"/ready", "/readyz"})
+GOODBYE_S = 1.0
+"""How long a closing connection waits for the other side to end TLS, too."""
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _HTTP_11 = (1, 1)
 
@@ -85,13 +88,12 @@ class App:
         self._lanes = Lanes(self._dispatcher, self.connections, self._bounds, server)
         loop = asyncio.get_running_loop()
         factory: Callable[[], asyncio.BaseProtocol] = self._lanes if self._is_fast else server
-        handshake_s = None if tls is None else self._bounds.header_s_max
+        hello_s, goodbye_s = (None, None) if tls is None else (self._bounds.header_s_max, GOODBYE_S)
+        serve = partial(
+            loop.create_server, backlog=1_024, ssl_handshake_timeout=hello_s, ssl_shutdown_timeout=goodbye_s
+        )
         for listening in sockets:
-            self._listening.append(
-                await loop.create_server(
-                    factory, sock=listening, backlog=1_024, ssl=tls, ssl_handshake_timeout=handshake_s
-                )
-            )
+            self._listening.append(await serve(factory, sock=listening, ssl=tls))
         self._sweeping = asyncio.create_task(self.connections.run(), name="connections")
 
     async def stop(self) -> None:

@@ -132,11 +132,13 @@ def access_of(
     region: str | None = None,
     default_account: str = DEFAULT_ACCOUNT,
     proxies: Sequence[Network] = (),
+    is_verbose: bool = False,
 ) -> Access:
-    """The access control of a mode. `region` None = signatures for any region are taken."""
+    """The access control of a mode. `region` None = signatures for any region are taken; `is_verbose`: who signed
+    wrongly is told what should have been signed."""
     if mode is Mode.OPEN:
         return OpenAccess(default_account)
-    verifier = Verifier(credentials, clock, region=region)
+    verifier = Verifier(credentials, clock, region=region, is_verbose=is_verbose)
     if mode is Mode.SIGNED:
         return SignedAccess(verifier, Proxies(proxies))
     return EnforcedAccess(verifier, clock, Proxies(proxies))

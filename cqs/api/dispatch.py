@@ -17,7 +17,7 @@ import structlog
 
 from cqs.api.access import Access
 from cqs.api.context import Context
-from cqs.api.error_table import UNAVAILABLE, WireError, wire_error
+from cqs.api.error_table import UNAVAILABLE, wire_error
 from cqs.api.extensions import EXTENDED
 from cqs.api.operations import BY_TARGET
 from cqs.api.origins import Origins
@@ -99,11 +99,7 @@ class Dispatcher:
                 output = await operation.act(context, given)
                 reply = codec.answer(operation, output, request_id, context.undelivered)
         except Exception as error:
-            entry, text = _told(error, request_id, action)
-            code = entry.query_code
-            reply = codec.refuse(entry, text, request_id)
-            if isinstance(error, RequestThrottled):
-                reply.headers.append((b"Retry-After", b"%d" % error.retry_after_s))
+            code, reply = _refused(codec, error, request_id, action)
         self._record(action, code, perf_counter_ns() - started_ns)
         if self._is_logging_requests:
             _log_request(request, reply, request_id, context)
@@ -113,9 +109,9 @@ class Dispatcher:
         """The reply of a lane that will not even read the request to its end."""
         head = head_of(request.headers)
         request_id = self._request_ids.next()
-        entry, text = _told(error, request_id, "")
-        self._record("", entry.query_code, 0)
-        return self._with_cors(self._codec_of(request, head).refuse(entry, text, request_id), head)
+        code, reply = _refused(self._codec_of(request, head), error, request_id, "")
+        self._record("", code, 0)
+        return self._with_cors(reply, head)
 
     def _codec_of(self, request: Request, head: Head) -> Codec:
         if request.method == b"POST" and (
@@ -129,15 +125,18 @@ class Dispatcher:
         return msgspec.structs.replace(reply, headers=reply.headers + self._origins.cors_headers(head))
 
 
-def _told(error: Exception, request_id: str, action: str) -> tuple[WireError, str]:
-    """What the client is told of it."""
+def _refused(codec: Codec, error: Exception, request_id: str, action: str) -> tuple[str, Reply]:
+    """The error's code, and what the client is told of it."""
     if isinstance(error, SqsError):
         entry, text = wire_error(error), str(error)
     else:
         entry, text = UNAVAILABLE, _UNAVAILABLE_TEXT
     if entry is UNAVAILABLE:
         _log.error("request_failed", request_id=request_id, action=action, exc_info=error)
-    return entry, text
+    reply = codec.refuse(entry, text, request_id)
+    if isinstance(error, RequestThrottled):
+        reply.headers.append((b"Retry-After", b"%d" % error.retry_after_s))
+    return entry.query_code, reply
 
 
 def _log_request(request: Request, reply: Reply, request_id: str, context: Context | None) -> None:

@@ -104,7 +104,7 @@ def endpoint_of(given: str | None, environ: Mapping[str, str] = os.environ) -> s
     from cqs.listen import endpoint_of as listening_at
 
     listening = load({}, environ).config.listening
-    return listening.public_url or listening_at(listening.host, listening.port)
+    return listening.public_url or listening_at(listening)
 
 
 def client_of(given: str | None, environ: Mapping[str, str] = os.environ) -> Client:

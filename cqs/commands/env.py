@@ -21,7 +21,7 @@ def command(**given: object) -> None:
     config = loaded_settings(given).config
     listening = config.listening
     exports = {
-        "AWS_ENDPOINT_URL_SQS": listening.public_url or endpoint_of(listening.host, listening.port),
+        "AWS_ENDPOINT_URL_SQS": listening.public_url or endpoint_of(listening),
         "AWS_ACCESS_KEY_ID": config.behaviour.account,
         "AWS_SECRET_ACCESS_KEY": "any",
         "AWS_REGION": config.behaviour.region,

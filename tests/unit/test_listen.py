@@ -42,6 +42,12 @@ def test_network_is_refused_unless_named(host: str) -> None:
         open_sockets(Listening(host=host, port=0))
 
 
+def test_network_is_served_when_callers_prove_who_they_are() -> None:
+    (only,) = open_sockets(Listening(host="0.0.0.0", port=0), is_checked=True)
+    assert only.getsockname()[0] == "0.0.0.0"
+    only.close()
+
+
 def test_network_is_served_when_named() -> None:
     with opened(Listening(host="0.0.0.0", port=0, is_open_to_network=True)) as (only,):
         assert only.getsockname()[0] == "0.0.0.0"
@@ -65,14 +71,16 @@ def test_address_of_another_machine_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "endpoint"),
+    ("listening", "endpoint"),
     [
-        ("127.0.0.1", "http://127.0.0.1:9324"),
-        ("localhost", "http://localhost:9324"),
-        ("0.0.0.0", "http://127.0.0.1:9324"),
-        ("::", "http://[::1]:9324"),
-        ("::1", "http://[::1]:9324"),
+        (Listening(), "http://127.0.0.1:9324"),
+        (Listening(host="localhost"), "http://localhost:9324"),
+        (Listening(host="0.0.0.0"), "http://127.0.0.1:9324"),
+        (Listening(host="::"), "http://[::1]:9324"),
+        (Listening(host="::1"), "http://[::1]:9324"),
+        (Listening(tls_cert="a.pem", tls_key="b.pem"), "https://127.0.0.1:9324"),
     ],
 )
-def test_endpoint_is_what_a_local_client_can_reach(host: str, endpoint: str) -> None:
-    assert endpoint_of(host, 9324) == endpoint
+def test_endpoint_is_what_a_local_client_can_reach(listening: Listening, endpoint: str) -> None:
+    assert endpoint_of(listening) == endpoint
+    assert endpoint_of(listening, 9325) == endpoint.replace("9324", "9325")

@@ -1,0 +1,71 @@
+"""The certificate that the listener shows, read again on SIGHUP while connections go on.
+
+    new connection ─► hello ─► the callback puts the present context in place ─► handshake with its certificate
+    SIGHUP         ─► a fresh context from the files: it becomes the present one, or (bad files) the old one stays
+
+A context is never changed once it is in use, so a half-written pair of files harms nobody.
+"""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+from cqs.config.settings import Listening
+from cqs.errors import ConfigError
+
+
+class Certificate:
+    """A certificate with its key, in files."""
+
+    def __init__(self, cert: Path, key: Path) -> None:
+        """Raises ConfigError when the files can't be used."""
+        self._cert = cert
+        self._key = key
+        self._present = self._read()
+        self.context = self._read()
+        """For the listener."""
+        self.context.sni_callback = self._choose
+
+    def reload(self) -> None:
+        """Connections that begin from now on are shown what the files hold. Raises ConfigError: then nothing has
+        changed."""
+        self._present = self._read()
+
+    def _choose(self, connection: ssl.SSLSocket | ssl.SSLObject, name: str | None, context: ssl.SSLContext) -> None:
+        """Called at each handshake, whether the client names a host or not."""
+        connection.context = self._present
+
+    def _read(self) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.set_alpn_protocols(["http/1.1"])
+        for name, path in (("tls_cert", self._cert), ("tls_key", self._key)):
+            try:
+                path.read_bytes()
+            except OSError as error:
+                raise ConfigError(f"{name}: file {path} can't be read: {error.strerror}") from error
+        try:
+            context.load_cert_chain(self._cert, self._key, password=_no_password)
+        except ssl.SSLError as error:
+            reason = error.reason.lower().replace("_", " ") if error.reason else "not PEM, or encrypted"
+            raise ConfigError(
+                f"tls_cert: {self._cert} and {self._key} are no certificate and its unencrypted key in PEM ({reason})"
+            ) from error
+        return context
+
+
+def certificate_of(listening: Listening) -> Certificate | None:
+    """The certificate that the settings name; None when HTTP is spoken. Raises ConfigError."""
+    given = {"tls_cert": listening.tls_cert, "tls_key": listening.tls_key}
+    missing = [name for name, path in given.items() if not path]
+    if len(missing) == 2:
+        return None
+    if missing:
+        raise ConfigError(f"{missing[0]}: not given; TLS needs both tls_cert and tls_key")
+    return Certificate(Path(listening.tls_cert).expanduser(), Path(listening.tls_key).expanduser())
+
+
+def _no_password() -> str:
+    """Nobody is there to be asked for one."""
+    raise ssl.SSLError(1, "the key is encrypted")
