@@ -75,8 +75,9 @@ class Lately(NullWitness):
         self, queue: Queue, received: Sequence[Received], *, is_from_store: bool, receiver_id: str = ""
     ) -> None:
         name = EventName.FROM_STORE if is_from_store else EventName.RECEIVED
-        until_ms = received[0].hidden_until_ms if received else 0
-        self._add(name, queue, tuple([one.address for one in received]), receiver_id, until_ms)
+        first = received[0]
+        addresses = tuple([one.address for one in received])
+        self._ring.append(_Call(first.received_ms, name, queue.uid, addresses, receiver_id, first.hidden_until_ms))
         self._count(queue.uid, receiver_id, len(received))
 
     def given_back(self, queue: Queue, received: Sequence[Received]) -> None:

@@ -12,6 +12,12 @@
   };
   const faint = colour => colour.replace(/^rgb\(([^)]*)\)$/, (_, inner) => `rgb(${inner.replaceAll(",", " ")} / .12)`);
 
+  const moments = (drawn, ticks) => {
+    const span = drawn.scales.x.max - drawn.scales.x.min, two = { hour: "2-digit", minute: "2-digit", hour12: false };
+    const shape = span > 90000 ? { month: "short", day: "numeric" } : span < 330 ? { ...two, second: "2-digit" } : two;
+    return ticks.map(tick => new Date(tick * 1000).toLocaleString([], shape));
+  };
+
   const legend = (figure, chart, place) => {
     const caption = figure.querySelector("figcaption");
     let box = caption.querySelector(".legend");
@@ -32,7 +38,7 @@
       width: plot.clientWidth, height: plot.clientHeight, padding: [6, 6, 0, 0],
       legend: { show: false }, cursor: { y: false, points: { size: 6 }, sync: { key: "page" } },
       scales: { x: { time: true }, y: { range: (_, low, high) => [0, Math.max(high * 1.1, 1)] } },
-      axes: [{ ...axis, space: 64, grid: { show: false } }, { ...axis, size: 46, space: 34, values: (_, ticks) => ticks.map(number) }],
+      axes: [{ ...axis, space: 70, grid: { show: false }, values: moments }, { ...axis, size: 46, space: 34, values: (_, ticks) => ticks.map(number) }],
       series: [{}, ...chart.series.map((series, index) => {
         const colour = probe(figure, `series-${series.colour ?? index}`);
         return { label: series.label, stroke: colour, width: 1.6, fill: index === 0 ? faint(colour) : undefined, points: { show: false }, spanGaps: false };

@@ -58,6 +58,11 @@
     setTimeout(() => button.classList.remove("done"), 1200);
   });
 
+  document.addEventListener("click", event => {
+    const button = event.target.closest("[data-remove]");
+    if (button) one(button.dataset.remove)?.remove();
+  });
+
   // Rows: j and k walk, Enter opens, x selects. What is selected survives a refresh.
   let at = -1;
   const rows = () => all("tr[data-row], li[data-row]");

@@ -1,4 +1,4 @@
-// What a browser keeps for its person: saved views. (Templates for sending are on the send page.)
+// What a browser keeps for its person: saved views, and templates of messages.
 "use strict";
 (() => {
   const { recall, remember, say } = window.cqs;
@@ -26,5 +26,40 @@
     show(); say("View saved");
   });
   show();
+
+  // Templates of messages: a form's fields by name, put back as they were.
+  const form = document.querySelector("form[data-templates]"), shelf = document.querySelector("[data-shelf]");
+  const addRow = list => { const row = list.lastElementChild.cloneNode(true); row.querySelectorAll("input").forEach(input => { input.value = input.name === "attribute_type" ? "String" : ""; }); list.append(row); return row; };
+  document.addEventListener("click", event => {
+    const button = event.target.closest("[data-add-row]");
+    if (button) addRow(document.querySelector(button.dataset.addRow)).querySelector("input").focus();
+  });
+  const fields = () => [...new FormData(form)].filter(([name]) => name !== "csrf" && name !== "back");
+  const fill = kept => {
+    const names = kept.filter(([name]) => name === "attribute_name").length, list = form.querySelector("#attributes");
+    while (list.children.length < names) addRow(list);
+    form.reset();
+    const seen = {};
+    kept.forEach(([name, value]) => { const place = seen[name] = (seen[name] ?? -1) + 1, field = form.querySelectorAll(`[name="${CSS.escape(name)}"]`)[place]; if (field && field.type !== "hidden") field.value = value; });
+  };
+  const showShelf = () => {
+    const kept = read("templates").filter(one => typeof one?.name === "string" && Array.isArray(one.fields));
+    shelf.querySelector("ul").replaceChildren(...kept.map(one => {
+      const item = document.createElement("li"), use = document.createElement("button"), away = document.createElement("button");
+      use.type = away.type = "button"; use.className = "quiet small"; use.textContent = one.name; use.addEventListener("click", () => fill(one.fields));
+      away.className = "quiet small"; away.textContent = "×"; away.ariaLabel = `Forget ${one.name}`;
+      away.addEventListener("click", () => { write("templates", read("templates").filter(other => other.name !== one.name)); showShelf(); });
+      item.append(use, away);
+      return item;
+    }));
+  };
+  if (form && shelf) {
+    shelf.hidden = false; showShelf();
+    shelf.querySelector("[data-keep]").addEventListener("click", () => {
+      const name = shelf.querySelector("input").value.trim() || form.body.value.slice(0, 40) || "untitled";
+      write("templates", [{ name, fields: fields() }, ...read("templates").filter(one => one.name !== name)]);
+      showShelf(); say("Template kept");
+    });
+  }
   window.cqs.read = read; window.cqs.write = write;
 })();

@@ -58,12 +58,13 @@ async def show(visit: Visit) -> web.StreamResponse:
 async def row_of(visit: Visit, queue: Queue) -> Row:
     """The queue as it is at this moment."""
     engine = visit.console.engine
+    counts: Counts | None = None
     try:
-        counts: Counts | None = await queues.counts(engine, queue)
+        counts = await queues.counts(engine, queue)
         engine.metrics.depths.put(depth_of(engine, queue, counts))
         residency = (await engine.cache.state(shard_of(queue))).residency
     except CacheUnavailable:
-        counts, residency = None, Residency.ABSENT
+        residency = Residency.ABSENT
     ring = ring_of(engine, queue)
     in_rate, out_rate = rates_of(ring, visit.now_ms)
     sent, deleted = sparks_of(ring, visit.now_ms)

@@ -1,0 +1,39 @@
+"""Changing who else may use a queue: the whole text, or one statement more or less."""
+
+from __future__ import annotations
+
+import json
+
+from admin.forms import Form
+from admin.visit import Done, Visit
+from cqs.service import permissions, policy_reader, queues
+
+
+async def save(visit: Visit, form: Form) -> Done:
+    """The text becomes the policy. Raises InvalidAttributeValue with the reason, and as `queues.change_settings`."""
+    queue = visit.queue("SetQueueAttributes")
+    text = form.text("policy").strip()
+    if text:
+        policy_reader.read(text)
+        text = json.dumps(json.loads(text), ensure_ascii=False)
+    await queues.change_settings(visit.console.engine, queue, {"policy": text})
+    said = "The policy is in force." if text else "The queue has no policy now."
+    return Done(said, visit.links.queue(queue, "policy"), target=queue.arn, detail=text)
+
+
+async def add(visit: Visit, form: Form) -> Done:
+    """A statement that allows accounts some actions. Raises as `permissions.add`."""
+    queue = visit.queue("AddPermission")
+    accounts, actions = form.text("accounts").split(), form.all("actions")
+    label = form.word("label")
+    await permissions.add(visit.console.engine, queue, label, accounts, actions)
+    detail = f"{label}: {', '.join(accounts)} may {', '.join(actions)}"
+    return Done(f"{label} is in force.", visit.links.queue(queue, "policy"), target=queue.arn, detail=detail)
+
+
+async def remove(visit: Visit, form: Form) -> Done:
+    """Takes a statement away by its label. Raises as `permissions.remove`."""
+    queue = visit.queue("RemovePermission")
+    label = form.word("label")
+    await permissions.remove(visit.console.engine, queue, label)
+    return Done(f"{label} is gone.", visit.links.queue(queue, "policy"), target=queue.arn, detail=label)

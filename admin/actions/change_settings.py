@@ -1,0 +1,43 @@
+"""Changing a queue's settings and tags: only what is other than before is written, and told in the log."""
+
+from __future__ import annotations
+
+from admin import queue_form
+from admin.forms import Form
+from admin.visit import Done, Visit
+from admin.wire_attributes import attributes_of
+from cqs.errors import ServiceUnavailable
+from cqs.queue import Queue
+from cqs.service import queues, tags
+
+
+async def act(visit: Visit, form: Form) -> Done:
+    """Raises BadInput, and what `queues.change_settings` and `tags.tag` raise."""
+    queue = visit.queue("SetQueueAttributes")
+    engine = visit.console.engine
+    wanted = queue_form.read(form, queue.key, queue.region, is_fifo=queue.settings.is_fifo)
+    if not form.has("policy"):
+        del wanted["policy"]
+    changes = queue_form.only_changes(queue.settings, wanted)
+    new_tags = queue_form.read_tags(form.text("tags"))
+    tags.check_tags(new_tags)
+    if form.word("version") != str(queue.version):
+        raise ServiceUnavailable("Somebody has changed this queue meanwhile. Look again, and change it once more.")
+    changed = await queues.change_settings(engine, queue, changes) if changes else queue
+    told = [f"{name}={text}" for name, text in attributes_of(changed.settings, frozenset(changes)).items()]
+    told += await _tag(visit, changed, new_tags)
+    text = "Saved." if told else "Nothing was other than before."
+    return Done(text, visit.links.queue(queue, "settings"), target=queue.arn, detail=", ".join(told))
+
+
+async def _tag(visit: Visit, queue: Queue, wanted: dict[str, str]) -> list[str]:
+    engine = visit.console.engine
+    gone = [key for key in queue.tags if key not in wanted]
+    new = {key: value for key, value in wanted.items() if queue.tags.get(key) != value}
+    if gone:
+        visit.queue("UntagQueue")
+        await tags.untag(engine, queue, gone)
+    if new:
+        visit.queue("TagQueue")
+        await tags.tag(engine, queue, new)
+    return [f"-tag {key}" for key in gone] + [f"tag {key}={value}" for key, value in new.items()]

@@ -1,0 +1,84 @@
+"""A message's body, shown: as text, as JSON in lines, as hex, as base64. Hostile always: what comes out is text, which
+the templates escape; a large body is cut, and taken away whole as a file."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+
+import msgspec
+
+from admin.formats import visible
+from cqs.message import Attribute
+
+SHOWN_MAX = 100_000
+PREVIEW_MAX = 140
+HEX_BYTES_MAX = 16_384
+_HEX_ROW = 16
+_JSON_MAX = 1_500_000
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """A body in one of the ways. `cut` = how many characters or bytes are not shown."""
+
+    kind: str
+    text: str
+    cut: int = 0
+    is_json: bool = False
+
+
+KINDS = {"json": "JSON", "text": "Text", "hex": "Hex", "base64": "Base64"}
+
+
+def shown(body: str, wanted: str) -> Shown:
+    """The body as wanted; "" = as JSON when it is some, else as text."""
+    pretty = pretty_json(body)
+    kind = wanted if wanted in KINDS else "json" if pretty is not None else "text"
+    if kind == "json" and pretty is None:
+        kind = "text"
+    if kind == "hex":
+        raw = body.encode("utf-8", "surrogatepass")
+        return Shown(kind, hex_dump(raw[:HEX_BYTES_MAX]), max(0, len(raw) - HEX_BYTES_MAX), pretty is not None)
+    text = pretty if kind == "json" and pretty is not None else body
+    if kind == "base64":
+        text = b64encode(body.encode("utf-8", "surrogatepass")).decode()
+    elif kind == "text":
+        text = visible(body[: SHOWN_MAX + 1])
+    over = len(body) - SHOWN_MAX if kind == "text" else len(text) - SHOWN_MAX
+    return Shown(kind, text[:SHOWN_MAX], max(0, over), pretty is not None)
+
+
+def pretty_json(body: str) -> str | None:
+    """JSON objects and arrays in lines, every control character escaped; None for anything else."""
+    if not body.lstrip(" \t\r\n").startswith(("{", "[")) or len(body) > _JSON_MAX:
+        return None
+    try:
+        value = msgspec.json.decode(body)
+        text = json.dumps(value, indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return None
+    return visible(text)
+
+
+def preview(body: str) -> str:
+    """The beginning, in one line."""
+    head = body[: PREVIEW_MAX * 2]
+    line = visible(" ".join(head.split()))
+    return line if len(body) <= len(head) and len(line) <= PREVIEW_MAX else line[:PREVIEW_MAX] + "\u2026"
+
+
+def hex_dump(raw: bytes) -> str:
+    """Offset, sixteen bytes, and what of them is printable ASCII."""
+    lines = []
+    for start in range(0, len(raw), _HEX_ROW):
+        row = raw[start : start + _HEX_ROW]
+        plain = "".join(chr(one) if 32 <= one < 127 else "." for one in row)
+        lines.append(f"{start:08x}  {row.hex(' '):<{_HEX_ROW * 3}} {plain}")
+    return "\n".join(lines)
+
+
+def attribute_text(attribute: Attribute) -> str:
+    """The value as it can be shown and typed: base64 for binary ones."""
+    if attribute.is_binary:
+        return b64encode(attribute.value).decode()
+    return attribute.value.decode("utf-8", "replace")

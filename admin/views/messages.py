@@ -1,0 +1,121 @@
+"""Messages of a queue, looked at without receiving them: nothing is hidden, counted or moved.
+
+A page of the list is asked for in steps of a few milliseconds of looking, each of which tells how far it has come; the
+page's script asks for the next step by itself until there is enough to show, SCAN_LIMIT messages have been looked at,
+or somebody stops it. Without a script there is a link to go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+from aiohttp import web
+
+from admin.bodies import preview
+from admin.message_filter import FIELDS, is_asking, wanted_of
+from admin.snippets import snippets, url_of
+from admin.visit import Visit
+from cqs.cache.interface import Counts, State
+from cqs.errors import CacheUnavailable
+from cqs.queue import Queue
+from cqs.service import queues
+from cqs.service.peek import Peeked, peek
+
+SHOWN_A_STEP = 50
+SCAN_A_TURN = 250
+STEP_S_MAX = 0.06
+SCAN_LIMIT = 100_000
+_ADDRESS_MAX = 1 << 122
+STATES = {State.READY: "Ready", State.IN_FLIGHT: "In flight", State.DELAYED: "Delayed"}
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """What one step found. `after` "" = all was looked at."""
+
+    found: list[Peeked]
+    scanned: int
+    after: str
+    holders: dict[int, tuple[str, int]]
+    is_going_on: bool
+    """The next step should follow by itself."""
+
+
+async def show(visit: Visit) -> web.StreamResponse:
+    """The page, or (asked by its script) the next step's rows."""
+    queue = visit.queue("PeekMessages")
+    state = _state_of(visit)
+    step = await _step(visit, queue, state)
+    has_groups = queue.settings.is_fifo or visit.query("groups") == "1" or any(one.message.group for one in step.found)
+    is_rows = visit.query("part") == "rows"
+    return visit.page(
+        "message_rows.html" if is_rows else "messages.html",
+        queue=queue,
+        state=state,
+        step=step,
+        preview=preview,
+        limit=SCAN_LIMIT,
+        has_groups=has_groups,
+        tab="messages",
+        states=STATES,
+        counts=None if is_rows else await _counts(visit, queue),
+        asked={name: visit.query(name) for name in FIELDS},
+        is_asking=is_asking(visit),
+        chips=[(f"{name}: {visit.query(name)}", visit.here(**_without(name))) for name in FIELDS if visit.query(name)],
+        snippets=snippets(visit, ("ReceiveMessage", {"QueueUrl": url_of(visit, queue), "MaxNumberOfMessages": 10})),
+    )
+
+
+def _without(name: str) -> dict[str, object]:
+    return {name: "", "after": "", "seen": "", "part": ""}
+
+
+def _state_of(visit: Visit) -> State:
+    text = visit.query("state")
+    return State(text) if text in tuple(State) else State.READY
+
+
+async def _step(visit: Visit, queue: Queue, state: State) -> Step:
+    loop = asyncio.get_running_loop()
+    give_up = loop.time() + STEP_S_MAX
+    seen, after = visit.number("seen", 0, 0, SCAN_LIMIT), _after_of(visit)
+    wanted = wanted_of(visit)
+    is_filtered = is_asking(visit)
+    found: list[Peeked] = []
+    while True:
+        page = await peek(
+            visit.console.engine,
+            queue,
+            state,
+            after=after,
+            count_max=SHOWN_A_STEP - len(found),
+            scan_max=SCAN_A_TURN if is_filtered else SHOWN_A_STEP,
+            wanted=wanted,
+        )
+        found += page.found
+        seen += page.scanned
+        after = page.after
+        is_full = len(found) >= SHOWN_A_STEP or not is_filtered
+        if after is None or is_full or seen >= SCAN_LIMIT or loop.time() >= give_up:
+            break
+    is_going_on = after is not None and not is_full and seen < SCAN_LIMIT
+    addresses = [one.message.address for one in found] if state is State.IN_FLIGHT else []
+    return Step(
+        found=found,
+        scanned=seen,
+        after="" if after is None else str(after),
+        holders=visit.console.lately.holders(queue, addresses) if addresses else {},
+        is_going_on=is_going_on,
+    )
+
+
+def _after_of(visit: Visit) -> int | None:
+    text = visit.query("after")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 40 and int(text) < _ADDRESS_MAX else None
+
+
+async def _counts(visit: Visit, queue: Queue) -> Counts | None:
+    try:
+        return await queues.counts(visit.console.engine, queue)
+    except CacheUnavailable:
+        return None

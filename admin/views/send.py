@@ -1,0 +1,96 @@
+"""The form that sends: one message, or a line each; empty, or with a message to be edited and sent again."""
+
+from __future__ import annotations
+
+import msgspec
+from aiohttp import web
+
+from admin.forms import Form
+from admin.message_form import KINDS, LINES_MAX, typed_attributes, write_attributes
+from admin.snippets import snippets, url_of
+from admin.views.new_queue import NAMES_MAX
+from admin.visit import Visit
+from cqs import limits
+from cqs.errors import CqsError
+from cqs.message import Message
+from cqs.queue import Queue
+from cqs.service.peek import find
+
+
+class Fields(msgspec.Struct, frozen=True, kw_only=True):
+    """What the form holds."""
+
+    body: str = ""
+    attributes: list[tuple[str, str, str]]
+    delay: str = ""
+    group: str = ""
+    dedup_id: str = ""
+    trace_header: str = ""
+    lines: str = ""
+    target: str = ""
+    is_original_deleted: bool = True
+
+
+async def show(visit: Visit) -> web.StreamResponse:
+    """The empty form."""
+    queue = visit.queue("SendMessage")
+    return _page(visit, queue, Fields(attributes=write_attributes(None), target=queue.name))
+
+
+async def edit(visit: Visit) -> web.StreamResponse:
+    """The form with a message that is there."""
+    queue = visit.queue("ResendMessage")
+    message = (await find(visit.console.engine, queue, visit.parts["message"][:200])).message
+    target = visit.query("to") or queue.name
+    fields = Fields(
+        body=message.body,
+        attributes=write_attributes(message),
+        group=message.group or "",
+        target=target,
+        is_original_deleted=target == queue.name,
+    )
+    return _page(visit, queue, fields, message=message)
+
+
+async def retry(visit: Visit, form: Form, error: CqsError) -> web.StreamResponse:
+    """The form again, as it was typed."""
+    queue = visit.queue("SendMessage")
+    fields = Fields(
+        body=form.text("body"),
+        attributes=typed_attributes(form),
+        delay=form.text("delay"),
+        group=form.text("group"),
+        dedup_id=form.text("dedup_id"),
+        trace_header=form.text("trace_header"),
+        lines=form.text("lines"),
+        target=form.text("target", queue.name),
+        is_original_deleted=form.is_on("is_original_deleted"),
+    )
+    message: Message | None = None
+    if "message" in visit.parts:
+        message = (await find(visit.console.engine, queue, visit.parts["message"][:200])).message
+    return _page(visit, queue, fields, message=message, error=str(error), status=422)
+
+
+def _page(
+    visit: Visit, queue: Queue, fields: Fields, *, message: Message | None = None, error: str = "", status: int = 200
+) -> web.StreamResponse:
+    call = {"QueueUrl": url_of(visit, queue), "MessageBody": "\u2026"}
+    if queue.settings.is_fifo:
+        call |= {"MessageGroupId": "\u2026", "MessageDeduplicationId": "\u2026"}
+    names = [one.name for one in visit.console.engine.registry.page(queue.account, "", "", NAMES_MAX)]
+    return visit.page(
+        "send.html",
+        status=status,
+        queue=queue,
+        tab="messages",
+        fields=fields,
+        message=message,
+        kinds=KINDS,
+        names=names,
+        error=error,
+        size_max=queue.settings.message_size_max,
+        delay_max=limits.DELAY_S_MAX,
+        lines_max=LINES_MAX,
+        snippets=snippets(visit, ("SendMessage", call)),
+    )
