@@ -19,7 +19,7 @@ from typing import cast
 from cqs.api.dispatch import Dispatcher
 from cqs.api.http.bounds import Bounds
 from cqs.api.http.connection import FULL, Connections, told
-from cqs.api.http.drive import Drive
+from cqs.api.http.drive import Run, run_at_once
 from cqs.api.http.plain_head import PlainHead, read_plain_head
 from cqs.api.http.plain_reply import ReplyWriter
 from cqs.api.request import Request
@@ -85,6 +85,7 @@ class Lane(asyncio.Protocol):
         "_chunks",
         "_has_served",
         "_head",
+        "_is_busy",
         "_is_full",
         "_lanes",
         "_loop",
@@ -102,7 +103,8 @@ class Lane(asyncio.Protocol):
         self._lanes = lanes
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._run: Drive | None = None
+        self._run: Run | None = None
+        self._is_busy = False
         self._is_full = False
         self._waiting: list[bytes] = []
         self._chunks: list[bytes] = []
@@ -141,7 +143,7 @@ class Lane(asyncio.Protocol):
 
     def sweep(self, now_s: float) -> None:
         """Called about every second: what is slow goes to aiohttp, which has deadlines; what is silent goes."""
-        if self._run is not None or self._transport is None:
+        if self._is_busy or self._transport is None:
             return
         bounds = self._lanes.bounds
         age_s = now_s - self.since_s
@@ -153,17 +155,17 @@ class Lane(asyncio.Protocol):
 
     def stop(self) -> None:
         """The server stops: idle, the connection closes; else after its answer."""
-        if self._run is None and self._transport is not None:
+        if not self._is_busy and self._transport is not None:
             self._transport.close()
 
     def cut(self) -> None:
-        if self._run is not None:
+        if self._is_busy and self._run is not None:
             self._run.cancel()
         if self._transport is not None:
             self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        if self._run is not None or self._is_full:
+        if self._is_busy or self._is_full:
             self._waiting.append(data)
             if self._transport is not None and sum(map(len, self._waiting)) > PIPELINED_MAX:
                 self._transport.pause_reading()
@@ -211,8 +213,8 @@ class Lane(asyncio.Protocol):
         self._head = None
         self._has_served = True
         self._size = self._need = 0
-        self._run = Drive(self._answer(request), self._loop)
-        self._run.step()
+        self._is_busy = True
+        self._run = run_at_once(self._answer(request), self._loop)
 
     async def _answer(self, request: Request) -> None:
         reply = await self._lanes.dispatcher.dispatch(request)
@@ -220,7 +222,7 @@ class Lane(asyncio.Protocol):
             self._transport.write(self._lanes.writer.bytes_of(reply, self._loop.time()))
         if reply.undelivered is not None and not self.is_client_there():
             await told(reply.undelivered)
-        self._run = None
+        self._is_busy = False
         self.since_s = self._loop.time()
         if self._lanes.is_stopping and self._transport is not None:
             self._transport.close()
@@ -229,7 +231,7 @@ class Lane(asyncio.Protocol):
 
     def _go_on(self) -> None:
         """What came while an answer was owed was pipelined: aiohttp goes on with it."""
-        if self._waiting and self._run is None and not self._is_full and self.is_client_there():
+        if self._waiting and not self._is_busy and not self._is_full and self.is_client_there():
             self._chunks, self._waiting = self._waiting, []
             self._hand_over()
 

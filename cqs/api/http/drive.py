@@ -1,21 +1,39 @@
 """Runs a coroutine at once, in the caller's own turn of the loop, and goes on with it when what it waits for is there.
 
     asyncio.Task       make a task ─► wait for the loop's next turn ─► first step … done ─► tell whoever waits
-    Drive              first step … done, or: wait for the future ─► next step
+    here               first step … done, or: wait for the future ─► next step
 
-Most requests need two or three steps and nobody waits for their end, so a task's share of the work is left out. The
-price: there is no current task, so `asyncio.timeout` and `TaskGroup` can't be used below it; futures, sleeps, `gather`
-and `wait_for` can. (Python 3.12 has eager tasks; 3.11 does not.)
+Most requests need two or three steps, so a whole turn of the loop and a task's share of the work are left out. From
+Python 3.12 on, asyncio has eager tasks for that. On 3.11 a `Drive` steps the coroutine itself; the price: there is no
+current task, so `asyncio.timeout` and `TaskGroup` can't be used below it; futures, sleeps, `gather` and `wait_for` can.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Coroutine
+from typing import Protocol
+
+
+class Run(Protocol):
+    """A coroutine that has begun."""
+
+    def cancel(self) -> object:
+        """What it waits for is cancelled, and so is it."""
+
+
+def run_at_once(coroutine: Coroutine[object, None, None], loop: asyncio.AbstractEventLoop) -> Run:
+    """Runs it until it waits or ends. What it raises goes to the loop's exception handler; cancelling is quiet."""
+    if sys.version_info >= (3, 12):
+        return asyncio.Task(coroutine, loop=loop, eager_start=True)
+    driven = Drive(coroutine, loop)
+    driven.step()
+    return driven
 
 
 class Drive:
-    """One run. What the coroutine raises goes to the loop's exception handler; cancelling is quiet."""
+    """One run on Python 3.11."""
 
     __slots__ = ("_awaited", "_coroutine", "_loop")
 
@@ -44,6 +62,5 @@ class Drive:
             self._loop.call_soon(self.step)
 
     def cancel(self) -> None:
-        """What the coroutine waits for is cancelled, and so is it."""
         if self._awaited is not None:
             self._awaited.cancel()
