@@ -19,6 +19,8 @@ _COMMANDS = {
     "serve": "Run the server.",
     "config": "Show every setting, its value and where it came from.",
     "env": "Print the exports that point AWS clients here.",
+    "user": "Make and change users.",
+    "key": "Make and change the access keys of users.",
     "schema": "Make the tables of a Cassandra cluster.",
     "ls": "List queues.",
     "create": "Create a queue.",

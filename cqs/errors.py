@@ -12,9 +12,11 @@ clients match on stand here, once each, as SQS writes them (sqs.md A8).
     │   └── ServiceUnavailable       503: nothing was done, or it is not known; a retry is right
     ├── CacheUnavailable             the cache can't be reached: serve from the store
     ├── StoreUnavailable             nothing was written
+    │   └── DataInUse                another process has the data directory
     ├── OutcomeUnknown               a write may or may not have happened
     ├── CannotStart                  the machine does not let the server start: a taken port, a folder it can't write
     ├── IdentityError                a change of accounts, users or keys that can't be made
+    │   └── NoSuchIdentity           there is no user or key of that name
     └── ConfigError                  a setting is wrong: one line that names it and says what would be right
 """
 
@@ -37,6 +39,18 @@ class StoreUnavailable(CqsError):
     """The store refused or can't be reached; nothing was written."""
 
 
+class DataInUse(StoreUnavailable):
+    """Another process uses the data directory. `owner` is its pid, as a text."""
+
+    def __init__(self, path: str, owner: str) -> None:
+        super().__init__(
+            f"The data directory {path} is in use by another process (pid {owner}): "
+            "stop it, or choose another data directory."
+        )
+        self.path = path
+        self.owner = owner
+
+
 class OutcomeUnknown(CqsError):
     """The write may or may not have happened; repeating it with the same address is safe."""
 
@@ -47,6 +61,10 @@ class CannotStart(CqsError):
 
 class IdentityError(CqsError):
     """A change of accounts, users or access keys that can't be made. The text says why."""
+
+
+class NoSuchIdentity(IdentityError):
+    """No user, or no access key, is called so."""
 
 
 class ConfigError(CqsError):

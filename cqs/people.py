@@ -9,6 +9,8 @@ memory it is as short-lived as what it seals.
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,8 +28,9 @@ from cqs.service.passwords import Passwords
 from cqs.service.seal import KEY_BYTES, Sealer, master_key_of, read_or_make_master_key
 from cqs.store.identity import IdentityStore, MemoryIdentities
 from cqs.store.interface import Store
+from cqs.store.memory import MemoryStore
 from cqs.store.sqlite import SqliteStore
-from cqs.store.sqlite.identity import SqliteIdentities
+from cqs.store.sqlite.identity import IdentityFile, SqliteIdentities
 
 MASTER_KEY_FILE = "master.key"
 _log = structlog.get_logger("cqs.people")
@@ -44,7 +47,7 @@ class People:
 
 async def open_people(config: Config, store: Store, clock: Clock) -> People:
     """Everybody: whom the open store knows, and whom the boot file declares. Raises ConfigError, StoreUnavailable."""
-    people = people_of(config, await _identities_of(store), clock)
+    people = _people_of(config, await _identities_of(config, store), clock)
     await people.credentials.refresh()
     _check_master_key(config, people.credentials)
     declared = _declared(config)
@@ -54,8 +57,22 @@ async def open_people(config: Config, store: Store, clock: Clock) -> People:
     return people
 
 
-def people_of(config: Config, identities: IdentityStore, clock: Clock) -> People:
-    """The parts around an open store of identities. Raises ConfigError when there is no usable master key."""
+@asynccontextmanager
+async def offline_accounts(config: Config, clock: Clock) -> AsyncIterator[Accounts]:
+    """The accounts of a data folder while no server uses it. Raises ConfigError, DataInUse, StoreUnavailable."""
+    if config.storage.is_in_memory:
+        raise ConfigError("in_memory: users of a server in memory are its own; declare them in users_file")
+    file = IdentityFile(folder_of(config.storage))
+    await file.open()
+    try:
+        kept = SqliteIdentities(file)
+        await kept.open()
+        yield _people_of(config, kept, clock).accounts
+    finally:
+        await file.close()
+
+
+def _people_of(config: Config, identities: IdentityStore, clock: Clock) -> People:
     sealer = Sealer(_master_keys(config))
     credentials = Credentials(identities, sealer, clock)
     return People(Accounts(identities, sealer, Passwords(), clock, credentials), credentials)
@@ -66,12 +83,14 @@ def _declared(config: Config) -> Declared:
     return boot_accounts.read_file(Path(path).expanduser()) if path else Declared()
 
 
-async def _identities_of(store: Store) -> IdentityStore:
-    if not isinstance(store, SqliteStore):
-        return MemoryIdentities()
-    kept = SqliteIdentities(store)
-    await kept.open()
-    return kept
+async def _identities_of(config: Config, store: Store) -> IdentityStore:
+    if isinstance(store, SqliteStore):
+        kept = SqliteIdentities(store)
+        await kept.open()
+        return kept
+    if config.security.auth != "open" and not isinstance(store, MemoryStore):
+        raise ConfigError(f"auth: {config.security.auth} can't be used yet with a store that keeps no users")
+    return MemoryIdentities()
 
 
 def _master_keys(config: Config) -> list[bytes]:

@@ -16,14 +16,15 @@ def command(**given: object) -> None:
     """Print the exports that point AWS clients here: `eval $(cqs env)`.
 
     Reads the same settings as `cqs serve`. AWS CLI 2 and all current SDKs follow AWS_ENDPOINT_URL_SQS; AWS CLI 1 has
-    names of its own for SQS and needs `aws --endpoint-url $AWS_ENDPOINT_URL_SQS sqs ...`.
+    names of its own for SQS and needs `aws --endpoint-url $AWS_ENDPOINT_URL_SQS sqs ...`. The access key is left as it
+    is unless any will do (auth = open).
     """
     config = loaded_settings(given).config
     listening = config.listening
+    any_key = {"AWS_ACCESS_KEY_ID": config.behaviour.account, "AWS_SECRET_ACCESS_KEY": "any"}
     exports = {
         "AWS_ENDPOINT_URL_SQS": listening.public_url or endpoint_of(listening),
-        "AWS_ACCESS_KEY_ID": config.behaviour.account,
-        "AWS_SECRET_ACCESS_KEY": "any",
+        **(any_key if config.security.auth == "open" else {}),
         "AWS_REGION": config.behaviour.region,
         "AWS_DEFAULT_REGION": config.behaviour.region,
     }

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import msgspec
 
 from cqs.clock import Clock
-from cqs.errors import IdentityError
+from cqs.errors import IdentityError, NoSuchIdentity
 from cqs.identity import ACCOUNT_ID, KEY_ID, USER_NAME, AccessKey, Account, Identities, Role, User
 from cqs.service.credentials import Credentials
 from cqs.service.passwords import Passwords, check_hash
@@ -100,7 +100,7 @@ class Accounts:
         everybody = await self._store.identities()
         _check_not_last(everybody, _user_of(everybody, name))
         if not await self._store.drop_user(name):
-            raise IdentityError(f"There is no user {name!r}.")
+            raise NoSuchIdentity(f"There is no user {name!r}.")
         await self._credentials.refresh()
 
     async def user_with_password(self, name: str, password: str) -> User | None:
@@ -141,7 +141,7 @@ class Accounts:
     async def drop_key(self, key_id: str) -> None:
         """Removes the key for good."""
         if not await self._store.drop_key(key_id):
-            raise IdentityError(f"There is no access key {key_id!r}.")
+            raise NoSuchIdentity(f"There is no access key {key_id!r}.")
         await self._credentials.refresh()
 
     async def reseal(self) -> int:
@@ -171,7 +171,7 @@ class Accounts:
         for _ in range(_TRIES_MAX):
             known = [key for key in (await self._store.identities()).keys if key.key_id == key_id]
             if not known:
-                raise IdentityError(f"There is no access key {key_id!r}.")
+                raise NoSuchIdentity(f"There is no access key {key_id!r}.")
             changed = change(known[0])
             if await self._store.save_key(msgspec.structs.replace(changed, version=known[0].version + 1)):
                 await self._credentials.refresh()
@@ -183,7 +183,7 @@ def _user_of(everybody: Identities, name: str) -> User:
     for user in everybody.users:
         if user.name == name:
             return user
-    raise IdentityError(f"There is no user {name!r}.")
+    raise NoSuchIdentity(f"There is no user {name!r}.")
 
 
 def _is_administrating(user: User) -> bool:

@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from cqs.errors import StoreUnavailable
+from cqs.errors import DataInUse, StoreUnavailable
 from cqs.store.sqlite.schema import FILE_NAME
 
 LOCK_NAME = "lock"
@@ -29,7 +29,7 @@ class Folder:
 
     def take(self) -> None:
         """Makes the directory and its files where they are missing, readable by their owner only, and locks them.
-        Raises StoreUnavailable."""
+        Raises DataInUse, StoreUnavailable."""
         try:
             self.path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
             lock = os.open(self.path / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
@@ -52,10 +52,7 @@ class Folder:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             owner = os.read(lock, 32).decode(errors="replace").strip() or "unknown"
-            raise StoreUnavailable(
-                f"The data directory {self.path} is in use by another process (pid {owner}): "
-                "stop it, or choose another data directory."
-            ) from error
+            raise DataInUse(str(self.path), owner) from error
         with suppress(OSError):
             os.ftruncate(lock, 0)
             os.pwrite(lock, str(os.getpid()).encode(), 0)

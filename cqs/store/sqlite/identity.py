@@ -7,14 +7,22 @@ Secrets are sealed before they come here. Functions for a `Work` (they write) or
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from functools import partial
+from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
+from cqs.errors import StoreUnavailable
 from cqs.identity import AccessKey, Account, Identities, User
+from cqs.store.group_commit import CLOSED
 from cqs.store.identity import may_replace
-from cqs.store.sqlite.store import SqliteStore
+from cqs.store.sqlite.failures import told
+from cqs.store.sqlite.folder import Folder
+from cqs.store.sqlite.schema import create_or_check
+from cqs.store.sqlite.threads import Threads
 
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS identities"
@@ -29,10 +37,18 @@ _user = msgspec.json.Decoder(User)
 _key = msgspec.json.Decoder(AccessKey)
 
 
-class SqliteIdentities:
-    """An `IdentityStore` in the file and the threads of a `SqliteStore`, which is opened first and closed last."""
+class HasThreads(Protocol):
+    """Who owns the file and its threads."""
 
-    def __init__(self, store: SqliteStore) -> None:
+    @property
+    def threads(self) -> Threads: ...
+
+
+class SqliteIdentities:
+    """An `IdentityStore` in the file and the threads of a `SqliteStore` or an `IdentityFile`, which is opened first and
+    closed last."""
+
+    def __init__(self, store: HasThreads) -> None:
         self._store = store
 
     async def open(self) -> None:
@@ -59,6 +75,42 @@ class SqliteIdentities:
 
     async def drop_key(self, key_id: str) -> bool:
         return await self._store.threads.write(partial(_drop, kind="key", name=key_id))
+
+
+class IdentityFile:
+    """The file of a `SqliteStore` that nobody uses, opened for its users and keys alone: without a look at messages,
+    however many there are. Locked as a store locks it."""
+
+    def __init__(self, path: Path) -> None:
+        self._folder = Folder(path)
+        self._threads: Threads | None = None
+
+    @property
+    def threads(self) -> Threads:
+        """Raises StoreUnavailable when it is not open."""
+        if self._threads is None:
+            raise StoreUnavailable(CLOSED)
+        return self._threads
+
+    async def open(self) -> None:
+        """Makes the folder and the tables where they are missing. Raises DataInUse, StoreUnavailable."""
+        self._folder.take()
+        file = self._folder.file
+        try:
+            self._threads = await asyncio.to_thread(Threads, file, lambda db: create_or_check(db, file))
+        except BaseException as error:
+            self._folder.give_up()
+            if isinstance(error, sqlite3.Error):
+                raise told(error, file) from error
+            raise
+        self._threads.start()
+
+    async def close(self) -> None:
+        """Idempotent."""
+        if self._threads is not None:
+            await self._threads.close()
+            self._threads = None
+        self._folder.give_up()
 
 
 def _version(db: sqlite3.Connection) -> int:

@@ -1,0 +1,89 @@
+"""What `cqs user` and `cqs key` have in common: they work on the data folder itself, while no server uses it.
+
+    settings ─► the folder, locked as a server locks it ─► one change ─► shown as a table or JSON
+                └ in use: said, with where the server's console is
+
+Exit codes: 0 done, 1 refused, 2 wrong usage or setting, 3 no such user or key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import wraps
+from typing import Any
+
+import click
+
+from cqs.clock import SystemClock
+from cqs.commands.options import loaded_settings
+from cqs.commands.server_command import NOT_FOUND, table
+from cqs.config import Config
+from cqs.errors import CannotStart, DataInUse, NoSuchIdentity
+from cqs.listen import endpoint_of
+from cqs.service.accounts import Accounts
+
+Change = Callable[..., Awaitable[None]]
+
+
+class Desk:
+    """Where a change is made, and how it is told."""
+
+    def __init__(self, accounts: Accounts, config: Config, form: str) -> None:
+        self.accounts = accounts
+        self.config = config
+        self.is_json = form == "json"
+
+    def show(self, value: object, titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+        """`value` as JSON, or the rows as a table."""
+        click.echo(json.dumps(value, indent=2) if self.is_json else table(titles, rows))
+
+    def tell(self, value: object, text: str) -> None:
+        """`value` as JSON, or the text."""
+        click.echo(json.dumps(value, indent=2) if self.is_json else text)
+
+
+def identity_command(group: click.Group, name: str, help_text: str) -> Callable[[Change], click.Command]:
+    """A command of the group whose function gets a Desk first. Its options are added above it as usual."""
+
+    def made(function: Change) -> click.Command:
+        @click.option("--data-dir", metavar="FOLDER", help="The server's data folder. [default: as the settings say]")
+        @click.option("--config", "config_path", metavar="FILE", help="TOML file with settings; also CQS_CONFIG.")
+        @click.option("--master-key-file", metavar="FILE", help="The server's master key, if not in the data folder.")
+        @click.option("-o", "--output", "form", type=click.Choice(["table", "json"]), default="table")
+        @wraps(function)
+        def run(
+            data_dir: str | None, config_path: str | None, master_key_file: str | None, form: str, **given: Any
+        ) -> None:
+            flags = {"data_dir": data_dir, "config_path": config_path, "master_key_file": master_key_file}
+            config = loaded_settings(flags).config
+            try:
+                asyncio.run(_run(function, config, form, given))
+            except DataInUse as error:
+                raise CannotStart(
+                    f"a server (pid {error.owner}) uses {error.path}: change users and keys in its console, "
+                    f"{endpoint_of(config.listening)}/ADMIN, or stop it and try again"
+                ) from error
+            except NoSuchIdentity as error:
+                click.echo(f"cqs: {error}", err=True)
+                sys.exit(NOT_FOUND)
+
+        return group.command(name, help=help_text)(run)
+
+    return made
+
+
+def confirmed_password(is_from_input: bool) -> str:
+    """A password from a person at a terminal, typed twice, or the first line of standard input."""
+    if is_from_input:
+        return sys.stdin.readline().rstrip("\r\n")
+    return str(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
+
+
+async def _run(function: Change, config: Config, form: str, given: dict[str, Any]) -> None:
+    from cqs.people import offline_accounts
+
+    async with offline_accounts(config, SystemClock()) as accounts:
+        await function(Desk(accounts, config, form), **given)

@@ -1,0 +1,99 @@
+"""`cqs key`: the access keys that requests are signed with."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+
+import click
+
+from cqs.commands.identity_command import Desk, identity_command
+from cqs.commands.server_command import confirmed
+from cqs.errors import NoSuchIdentity
+from cqs.identity import AccessKey, Identities
+
+_TITLES = ("key id", "user", "account", "enabled", "created")
+
+
+@click.group()
+def command() -> None:
+    """Access keys: what a user's requests are signed with.
+
+    These work on the data folder while no server uses it; a running server's keys are changed in its console.
+    """
+
+
+@identity_command(command, "add", "Make an access key. Its secret is shown this once, and never again.")
+@click.argument("user")
+@click.option("--id", "key_id", default="", help="A key id of your own. [default: drawn at random]")
+@click.option("--secret-stdin", "is_from_input", is_flag=True, help="Read a secret of your own from standard input.")
+async def add(desk: Desk, user: str, key_id: str, is_from_input: bool) -> None:
+    """Standard output holds two lines for an environment file, and nothing else."""
+    secret = sys.stdin.readline().rstrip("\r\n") if is_from_input else ""
+    if is_from_input and not secret:
+        raise click.UsageError("--secret-stdin: there is no secret on standard input")
+    new = await desk.accounts.add_key(user, key_id, secret)
+    owner = next(one for one in (await desk.accounts.identities()).users if one.name == user)
+    value = {"key_id": new.key_id, "secret": new.secret, "user": user, "account": owner.account}
+    desk.tell(value, f"AWS_ACCESS_KEY_ID={new.key_id}\nAWS_SECRET_ACCESS_KEY={new.secret}")
+    if not desk.is_json:
+        click.echo(f"A key of {user}, account {owner.account}. The secret is not shown again.", err=True)
+
+
+@identity_command(command, "list", "List access keys, of all users or of one.")
+@click.argument("user", default="")
+async def list_keys(desk: Desk, user: str) -> None:
+    everybody = await desk.accounts.identities()
+    if user and all(one.name != user for one in everybody.users):
+        raise NoSuchIdentity(f"There is no user {user!r}.")
+    _show(desk, everybody, [key for key in everybody.keys if user in ("", key.user)])
+
+
+@identity_command(command, "disable", "Refuse what is signed with a key; it can be enabled again.")
+@click.argument("key_id")
+async def disable(desk: Desk, key_id: str) -> None:
+    await desk.accounts.set_key_enabled(key_id, False)
+    await _show_one(desk, key_id)
+
+
+@identity_command(command, "enable", "Take what is signed with a disabled key again.")
+@click.argument("key_id")
+async def enable(desk: Desk, key_id: str) -> None:
+    await desk.accounts.set_key_enabled(key_id, True)
+    await _show_one(desk, key_id)
+
+
+@identity_command(command, "delete", "Remove a key for good.")
+@click.argument("key_id")
+@click.option("--yes", is_flag=True, help="Really.")
+async def delete(desk: Desk, key_id: str, yes: bool) -> None:
+    confirmed(yes, f"deleting {key_id}")
+    await desk.accounts.drop_key(key_id)
+    desk.tell({"key_id": key_id, "deleted": True}, f"{key_id} is gone.")
+
+
+@identity_command(command, "reseal", "Seal all secrets with the first master key, so that older ones can go.")
+async def reseal(desk: Desk) -> None:
+    count = await desk.accounts.reseal()
+    desk.tell({"resealed": count}, f"Sealed anew: {count} of {len((await desk.accounts.identities()).keys)} keys.")
+
+
+async def _show_one(desk: Desk, key_id: str) -> None:
+    everybody = await desk.accounts.identities()
+    _show(desk, everybody, [key for key in everybody.keys if key.key_id == key_id])
+
+
+def _show(desk: Desk, everybody: Identities, keys: list[AccessKey]) -> None:
+    account_of = {user.name: user.account for user in everybody.users}
+    shown = [
+        {
+            "key_id": key.key_id,
+            "user": key.user,
+            "account": account_of[key.user],
+            "enabled": key.is_enabled,
+            "created": datetime.fromtimestamp(key.created_ms / 1_000, UTC).isoformat(timespec="seconds"),
+        }
+        for key in keys
+    ]
+    rows = [["yes" if value is True else "no" if value is False else value for value in one.values()] for one in shown]
+    desk.show(shown, _TITLES, rows)

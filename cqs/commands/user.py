@@ -1,0 +1,119 @@
+"""`cqs user`: who there is, and what each may do."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import click
+
+from cqs.commands.identity_command import Desk, confirmed_password, identity_command
+from cqs.commands.server_command import confirmed
+from cqs.errors import NoSuchIdentity
+from cqs.identity import Identities, Role, User
+
+_ROLES = click.Choice(["administrator", "operator", "read-only"])
+
+
+@click.group()
+def command() -> None:
+    """Users: who logs in at the console, and whose access keys sign requests.
+
+    These work on the data folder while no server uses it; a running server's users are changed in its console.
+    """
+
+
+@identity_command(command, "add", "Make a user. Without a password it can't log in at the console.")
+@click.argument("name")
+@click.option("--account", metavar="ID", help="Twelve digits; made when there is none. [default: the server's own]")
+@click.option("--role", type=_ROLES, default="operator", show_default=True)
+@click.option("--password", "is_asked", is_flag=True, help="Ask for a password.")
+@click.option("--password-stdin", "is_from_input", is_flag=True, help="Read a password from standard input.")
+async def add(desk: Desk, name: str, account: str | None, role: str, is_asked: bool, is_from_input: bool) -> None:
+    password = confirmed_password(is_from_input) if is_asked or is_from_input else ""
+    owner = account or desk.config.behaviour.account
+    await desk.accounts.add_user(name, owner, _role_of(role), password)
+    await _show(desk, name)
+
+
+@identity_command(command, "list", "List users.")
+async def list_users(desk: Desk) -> None:
+    everybody = await desk.accounts.identities()
+    shown = [_shown(user, everybody) for user in everybody.users]
+    desk.show(shown, list(shown[0]) if shown else ["user"], [_cells(one) for one in shown])
+
+
+@identity_command(command, "disable", "Lock a user out: no login, and none of its keys works.")
+@click.argument("name")
+async def disable(desk: Desk, name: str) -> None:
+    await desk.accounts.set_user_enabled(name, False)
+    await _show(desk, name)
+
+
+@identity_command(command, "enable", "Let a disabled user in again.")
+@click.argument("name")
+async def enable(desk: Desk, name: str) -> None:
+    await desk.accounts.set_user_enabled(name, True)
+    await _show(desk, name)
+
+
+@identity_command(command, "delete", "Remove a user and its keys. Queues stay: they are the account's.")
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Really.")
+async def delete(desk: Desk, name: str, yes: bool) -> None:
+    confirmed(yes, f"deleting {name} and its keys")
+    await desk.accounts.drop_user(name)
+    desk.tell({"user": name, "deleted": True}, f"{name} is gone, and its keys.")
+
+
+@identity_command(command, "passwd", "Set a user's password for the console; sessions it has there end.")
+@click.argument("name")
+@click.option("--stdin", "is_from_input", is_flag=True, help="Read it from standard input.")
+@click.option("--remove", is_flag=True, help="Take it away: no login, keys go on working.")
+async def passwd(desk: Desk, name: str, is_from_input: bool, remove: bool) -> None:
+    await desk.accounts.set_password(name, "" if remove else confirmed_password(is_from_input))
+    await _show(desk, name)
+
+
+@identity_command(command, "role", "Change what a user may do.")
+@click.argument("name")
+@click.argument("role", type=_ROLES)
+async def change_role(desk: Desk, name: str, role: str) -> None:
+    await desk.accounts.set_role(name, _role_of(role))
+    await _show(desk, name)
+
+
+def _role_of(word: str) -> Role:
+    return Role(word.replace("-", "_"))
+
+
+async def _show(desk: Desk, name: str) -> None:
+    everybody = await desk.accounts.identities()
+    for user in everybody.users:
+        if user.name == name:
+            shown = _shown(user, everybody)
+            desk.show(shown, list(shown), [_cells(shown)])
+            return
+    raise NoSuchIdentity(f"There is no user {name!r}.")
+
+
+def _shown(user: User, everybody: Identities) -> dict[str, object]:
+    return {
+        "user": user.name,
+        "account": user.account,
+        "role": user.role.value.replace("_", "-"),
+        "enabled": user.is_enabled,
+        "password": bool(user.password_hash),
+        "keys": [key.key_id for key in everybody.keys if key.user == user.name],
+        "created": datetime.fromtimestamp(user.created_ms / 1_000, UTC).isoformat(timespec="seconds"),
+        "id": user.user_id,
+    }
+
+
+def _cells(shown: dict[str, object]) -> list[object]:
+    return [_cell(value) for value in shown.values()]
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return (",".join(value) or "-") if isinstance(value, list) else value
