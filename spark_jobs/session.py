@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
 DRIVER_MEMORY = "1g"
 
 
-def session(name: str, master: str = "local[2]", *, memory: str = DRIVER_MEMORY) -> SparkSession:
-    """A session, or the one that runs already. Workers get this interpreter, without which they would miss its
-    packages."""
+def session(
+    name: str, master: str = "local[2]", *, memory: str = DRIVER_MEMORY, settings: Mapping[str, str] | None = None
+) -> SparkSession:
+    """A session, or the one that runs already; `settings` come on top. Workers get this interpreter, without which
+    they would miss its packages."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName(f"cqs-{name}")
@@ -28,6 +31,8 @@ def session(name: str, master: str = "local[2]", *, memory: str = DRIVER_MEMORY)
             .config("spark.sql.shuffle.partitions", "8")
             .config("spark.python.worker.reuse", "true")
         )
+    for key, value in (settings or {}).items():
+        builder = builder.config(key, value)
     started = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     started.sparkContext.setLogLevel("ERROR")
     return started

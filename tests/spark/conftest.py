@@ -18,6 +18,14 @@ _FOLDER = Path(__file__).parent
 _IGNORED = ("ignore:unclosed:ResourceWarning", "ignore:.*unclosed:pytest.PytestUnraisableExceptionWarning")
 """py4j leaves its sockets to the garbage collector."""
 
+_QUICK = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""For many queries over few rows: little compiled, and little to wait for."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
@@ -34,12 +42,6 @@ def spark() -> Iterator[SparkSession]:
         needs.absent("needs pyspark", "pip install 'cqs-server[spark]'")
     from spark_jobs.session import session
 
-    started = session("tests", "local[2]")
-    for name, value in {
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    }.items():
-        started.conf.set(name, value)
+    started = session("tests", "local[2]", settings=_QUICK)
     yield started
     started.stop()

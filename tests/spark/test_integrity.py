@@ -1,0 +1,97 @@
+"""Whether a journal is whole, from summaries of its files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from spark_jobs.integrity import FileSummary, GapKind, Integrity, judge
+
+
+def summary(first: int, last: int, *, closed: bool = True, path: str = "", incarnation: str = "i") -> FileSummary:
+    return FileSummary(
+        path=path or f"{incarnation}-{first}",
+        node="n",
+        incarnation=incarnation,
+        lines=last - first + 1,
+        first=first,
+        last=last,
+        number_sum=sum(range(first, last + 1)),
+        checksum=99,
+        closed_lines=last - first if closed else None,
+        closed_checksum=99 if closed else None,
+        first_ms=first * 10,
+        last_ms=last * 10,
+    )
+
+
+def kinds(integrity: Integrity) -> list[tuple[GapKind, int | None]]:
+    return [(gap.kind, gap.lines) for gap in integrity.gaps]
+
+
+def test_files_that_follow_each_other_are_whole() -> None:
+    integrity = judge([summary(11, 20), summary(1, 10), summary(1, 5, incarnation="other")])
+
+    assert integrity.is_whole
+    assert integrity.lines == 25
+    assert judge([]).is_whole
+
+
+def test_missing_file_is_a_gap_with_its_time() -> None:
+    [gap] = judge([summary(1, 10), summary(16, 20)]).gaps
+
+    assert (gap.kind, gap.lines, gap.from_ms, gap.until_ms) == (GapKind.MISSING, 5, 100, 160)
+
+
+def test_journal_that_begins_later_was_pruned_or_lost() -> None:
+    assert kinds(judge([summary(101, 110)])) == [(GapKind.MISSING, 100)]
+
+
+def test_last_file_without_a_closing_line_is_an_open_gap() -> None:
+    [gap] = judge([summary(1, 10), summary(11, 20, closed=False)]).gaps
+
+    assert (gap.kind, gap.lines, gap.from_ms, gap.until_ms) == (GapKind.NO_END, None, 200, None)
+
+
+def test_file_that_was_given_up_is_no_gap_when_the_next_goes_on() -> None:
+    assert judge([summary(1, 10, closed=False), summary(11, 20)]).is_whole
+
+
+def test_lines_missing_within_a_file_are_a_gap() -> None:
+    assert kinds(judge([replace(summary(1, 10), lines=8, number_sum=40, bad=2)])) == [(GapKind.MISSING, 2)]
+
+
+def test_changed_line_is_seen_by_the_checksum() -> None:
+    assert kinds(judge([replace(summary(1, 10), checksum=98)])) == [(GapKind.DAMAGED, None)]
+
+
+def test_numbers_that_only_add_up_in_count_are_seen() -> None:
+    assert kinds(judge([replace(summary(1, 10), number_sum=54)])) == [(GapKind.DAMAGED, None)]
+
+
+def test_copies_are_passed_over_and_the_better_one_is_kept() -> None:
+    whole, cut = summary(1, 10, path="whole"), summary(1, 8, closed=False, path="cut")
+
+    integrity = judge([cut, whole, replace(whole, path="x-copy")])
+
+    assert integrity.is_whole
+    assert (integrity.kept, sorted(integrity.duplicates)) == (["whole"], ["cut", "x-copy"])
+
+
+def test_files_that_share_some_lines_are_told() -> None:
+    integrity = judge([summary(1, 10, closed=False), summary(8, 20)])
+
+    assert integrity.is_overlapping
+    assert integrity.is_whole
+
+
+def test_dropped_events_and_unreadable_files_are_gaps() -> None:
+    integrity = judge([replace(summary(1, 10), dropped=7), FileSummary("torn", bad=3)])
+
+    assert kinds(integrity) == [(GapKind.UNREADABLE, None), (GapKind.DROPPED, 7)]
+    assert (integrity.bad, integrity.missing_text) == (3, "at least 7")
+
+
+def test_sampling_is_no_gap_but_not_whole() -> None:
+    integrity = judge([replace(summary(1, 10), sampled=100), summary(1, 9, incarnation="all")])
+
+    assert (integrity.sampled, integrity.gaps, integrity.is_whole) == (100, [], False)

@@ -1,0 +1,120 @@
+"""Journals as they are found: damaged, copied, cut off, of another version, empty."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cqs.events import EventName
+from cqs.journal import files_of
+from spark_jobs.errors import NoJournal, UnknownVersion
+from spark_jobs.integrity import GapKind
+from tests.spark.golden import Golden
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from spark_jobs.events import Journal
+
+
+def read(spark: SparkSession, folder: Path) -> Journal:
+    from spark_jobs.events import read_journal
+
+    return read_journal(spark, [str(folder)], str(folder.parent / "stage"))
+
+
+def play(folder: Path, count: int, *, is_killed: bool = False) -> list[Path]:
+    """Two nodes' files of `count` sends."""
+    golden = Golden(folder, seed=count)
+    golden.send(golden.queue("orders"), count)
+    golden.flush()
+    if not is_killed:
+        golden.close()
+    return [file.path for file in files_of(folder)]
+
+
+def rewritten(path: Path, change: tuple[bytes, bytes] | None = None, *, cut: int = 0, tail: bytes = b"") -> None:
+    raw = gzip.decompress(path.read_bytes())
+    if change is not None:
+        assert change[0] in raw
+        raw = raw.replace(*change, 1)
+    path.write_bytes(gzip.compress(raw + tail, mtime=0)[: -cut or None])
+
+
+def test_every_damage_is_seen_and_the_good_lines_are_read(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "journal"
+    torn, changed = play(folder, 40)
+    shutil.copy(changed, folder / f"copy.{changed.name}")
+    rewritten(torn, cut=60)
+    rewritten(changed, (b'"bytes":2', b'"bytes":3'))
+    third, fourth = (Path(shutil.copy(path, folder)) for path in play(tmp_path / "more", 50))
+    rewritten(third, (b'{"v":1', b'{"v"1'), tail=b'not json\n{"v":1,"event":"sent"}\n')
+    rewritten(fourth, (b'"event":"sent"', b'"event":"sung"'))
+    (folder / "n.20260101T000000.0123456789abc.000001.jsonl.gz").write_bytes(b"no gzip at all")
+
+    journal = read(spark, folder)
+
+    found = {(gap.kind, Path(gap.path).name) for gap in journal.integrity.gaps}
+    assert (GapKind.UNREADABLE, "n.20260101T000000.0123456789abc.000001.jsonl.gz") in found
+    assert (GapKind.NO_END, torn.name) in found
+    assert (GapKind.MISSING, third.name) in found
+    assert (GapKind.MISSING, fourth.name) in found
+    assert len(journal.integrity.duplicates) == 1
+    bad = {row["text"][:8] for row in journal.bad.collect()}
+    assert journal.integrity.bad == 4
+    assert {'{"v"1,"n', "not json"} < bad
+    sends = journal.events.where(f"event = '{EventName.SENT.value}'")
+    assert sends.count() == sends.select("address").distinct().count()
+    assert journal.integrity.is_whole is False
+
+
+def test_whole_journals_of_two_nodes_are_whole(spark: SparkSession, tmp_path: Path) -> None:
+    play(tmp_path / "journal", 20)
+
+    journal = read(spark, tmp_path / "journal")
+
+    assert journal.integrity.is_whole
+    assert journal.events.count() == 20
+    assert journal.bad.isEmpty()
+
+
+def test_killed_node_is_seen_by_its_missing_end(spark: SparkSession, tmp_path: Path) -> None:
+    play(tmp_path / "journal", 20, is_killed=True)
+
+    journal = read(spark, tmp_path / "journal")
+
+    assert [gap.kind for gap in journal.integrity.gaps] == [GapKind.NO_END, GapKind.NO_END]
+    assert journal.events.count() == 20
+
+
+def test_another_version_is_refused_by_name(spark: SparkSession, tmp_path: Path) -> None:
+    path, _ = play(tmp_path / "journal", 3)
+    rewritten(path, (b'{"v":1', b'{"v":9'))
+
+    with pytest.raises(UnknownVersion, match=r"version 9 in .*this audit reads version 1"):
+        read(spark, tmp_path / "journal")
+
+
+def test_no_folder_and_no_files_are_told_apart(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(NoJournal, match="is no folder"):
+        read(spark, tmp_path / "missing")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(NoJournal, match="No journal files"):
+        read(spark, tmp_path / "empty")
+
+
+def test_journal_of_an_idle_server_is_audited_to_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    from spark_jobs.audit import Rules, audit
+    from spark_jobs.verdict import State
+
+    Golden(tmp_path / "journal", seed=1).close()
+
+    found = audit(spark, [str(tmp_path / "journal")], str(tmp_path / "audit"), Rules())
+
+    assert found.verdict.state is State.UNPROVEN
+    assert "nothing to audit" in found.verdict.reasons[0]
+    assert found.totals.acknowledged == 0

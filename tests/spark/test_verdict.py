@@ -1,0 +1,97 @@
+"""What the figures prove."""
+
+from __future__ import annotations
+
+import pytest
+
+from spark_jobs.findings import Kind
+from spark_jobs.integrity import Gap, GapKind, Integrity
+from spark_jobs.verdict import State, Totals, judge, last_line
+
+WHOLE = Integrity()
+GAP = Integrity(gaps=[Gap(GapKind.MISSING, "n", "i", "p", 12, 1, 2)])
+
+
+def totals(**found: int) -> Totals:
+    kinds = {name.replace("_", " "): count for name, count in found.items()}
+    return Totals(acknowledged=1_000, received=1_000, deleted=990, holes=10, found=kinds)
+
+
+def test_whole_journal_without_findings_proves_that_nothing_was_lost() -> None:
+    verdict = judge(totals(), WHOLE, is_drained=False)
+
+    assert (verdict.state, verdict.lost, verdict.lost_text) == (State.PROVEN, 0, "0")
+
+
+def test_nothing_lost_is_never_said_over_a_gap() -> None:
+    verdict = judge(totals(), GAP, is_drained=True)
+
+    assert (verdict.state, verdict.lost_text) == (State.UNPROVEN, "unproven")
+    assert "10 messages touched by gaps: 12 lines" in verdict.reasons[0]
+    assert " lost unproven " in last_line(totals(), verdict, "r")
+
+
+def test_sampling_proves_nothing_but_a_violation() -> None:
+    sampled = Integrity(sampled=10)
+
+    assert judge(totals(), sampled, is_drained=True).state is State.UNPROVEN
+    assert "about 9000 messages touched by sampling" in judge(totals(), sampled, is_drained=True).reasons[0]
+    assert judge(totals(corrupted=1), sampled, is_drained=True).state is State.VIOLATED
+
+
+def test_waiting_messages_are_lost_only_when_the_queues_were_drained() -> None:
+    waiting = totals(not_received=3)
+
+    assert judge(waiting, WHOLE, is_drained=False).state is State.UNPROVEN
+    drained = judge(waiting, WHOLE, is_drained=True)
+    assert (drained.state, drained.lost) == (State.VIOLATED, 3)
+
+
+def test_store_tells_waiting_from_lost() -> None:
+    waiting = totals(not_received=3)
+
+    stored = judge(waiting, WHOLE, is_drained=False, lost_in_store=0)
+    lost = judge(waiting, WHOLE, is_drained=False, lost_in_store=2)
+
+    assert (stored.state, stored.lost) == (State.PROVEN, 0)
+    assert (lost.state, lost.lost) == (State.VIOLATED, 2)
+
+
+@pytest.mark.parametrize("kind", [Kind.CORRUPTED, Kind.RESURRECTED])
+def test_what_is_certain_is_a_violation_even_over_a_gap(kind: Kind) -> None:
+    verdict = judge(totals(**{kind.value: 2}), GAP, is_drained=True)
+
+    assert (verdict.state, verdict.lost) == (State.VIOLATED, None)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [Kind.UNEXPECTED, Kind.HIDDEN_TOO_SHORT, Kind.FIFO_ORDER, Kind.FIFO_TWO_CONSUMERS, Kind.NOT_RECEIVED],
+)
+def test_what_a_missing_line_may_explain_is_a_violation_only_without_gaps(kind: Kind) -> None:
+    found = totals(**{kind.value.replace(" ", "_"): 2})
+
+    assert judge(found, WHOLE, is_drained=True).state is State.VIOLATED
+    assert judge(found, GAP, is_drained=True).state is State.UNPROVEN
+
+
+def test_duplicates_are_a_rate_and_no_violation() -> None:
+    found = Totals(acknowledged=1_000_000, duplicates=2, found={"sent again": 4})
+
+    assert found.duplicate_rate == 2e-6
+    assert judge(found, WHOLE, is_drained=True).state is State.PROVEN
+
+
+def test_nothing_sent_is_nothing_proven() -> None:
+    assert judge(Totals(), WHOLE, is_drained=True).state is State.UNPROVEN
+
+
+def test_last_line_has_its_words_in_their_order() -> None:
+    figures = Totals(acknowledged=7, duplicates=1, out_of_order=0.2, displacement=0.4, found={})
+
+    line = last_line(figures, judge(figures, WHOLE, is_drained=True), "build/report.html")
+
+    assert line == (
+        "verdict: acknowledged 7 lost 0 duplicates 1 (λ 0.14) out-of-order 20.000% displacement 0.4 proven "
+        "report build/report.html"
+    )
