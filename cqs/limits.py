@@ -43,6 +43,6 @@ PERMISSION_LABEL = re.compile(r"[A-Za-z0-9_-]{1,80}")
 GROUP_OR_DEDUP_ID = re.compile(r"[!-~]{1,128}")
 """MessageGroupId, MessageDeduplicationId, ReceiveRequestAttemptId: printable ASCII without the space."""
 ATTRIBUTE_NAME = re.compile(r"(?!(?i:aws\.|amazon\.))(?!\.)(?!.*\.\.)[A-Za-z0-9_.-]{1,256}(?<!\.)")
-ATTRIBUTE_TYPE = re.compile(r"(String|Number|Binary)(\..+)?")
+ATTRIBUTE_TYPE = re.compile("(String|Number|Binary)(\\.[\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]+)?")
 BAD_CHARACTER = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What a body and attribute text may not contain (XML 1.0)."""

@@ -45,6 +45,8 @@ def check(draft: Draft, settings: Settings) -> None:
     if not body:
         raise MissingParameter.named("MessageBody")
     _check_text(body)
+    if draft.trace_header is not None:
+        _check_text(draft.trace_header)
     for attribute in draft.attributes:
         _check_attribute(attribute)
     if len(draft.attributes) > limits.ATTRIBUTES_MAX:

@@ -74,6 +74,11 @@ MESSAGES = [
     attribute("a", {"DataType": "String", "BinaryValue": "YQ=="}, INVALID, "must use field 'String'."),
     attribute("a", {"DataType": "Binary", "StringValue": "x"}, INVALID, "must use field 'Binary'."),
     attribute("a", {"DataType": "Nope", "StringValue": "x"}, INVALID),
+    attribute("a", {"DataType": "String.colour é", "StringValue": "x"}),
+    *(
+        attribute("a", {"DataType": f"String.a{character}b", "StringValue": "x"}, INVALID, "type")
+        for character in "\0\x1b\n\ufffe"
+    ),
     attribute("a", {"StringValue": "x"}, MISSING, "DataType"),
     send("ten attributes", MessageAttributes={f"a{i}": TEXT for i in range(10)}),
     send(
@@ -83,6 +88,14 @@ MESSAGES = [
         MessageAttributes={f"a{i}": TEXT for i in range(11)},
     ),
     send("trace header", MessageSystemAttributes={"AWSTraceHeader": TEXT}),
+    *(
+        send(
+            f"trace header with {ord(character):#x}",
+            CONTENTS,
+            MessageSystemAttributes={"AWSTraceHeader": {"DataType": "String", "StringValue": f"a{character}b"}},
+        )
+        for character in "\0\x1b\ufffe"
+    ),
     send("other system attribute", INVALID, MessageSystemAttributes={"SenderId": TEXT}),
     send(
         "trace header that is no string",
