@@ -139,7 +139,11 @@ class App:
         """Answers any request."""
         mount = self._mount_of(request.raw_path) if self._mounts else None
         if mount is not None and mount.server is not None:
-            return await mount.server.request_handler(request)
+            try:
+                return await mount.server.request_handler(request)
+            except web.HTTPException as error:
+                error.headers.setdefault(hdrs.SERVER, SERVER)
+                raise
         if request.raw_path in HEALTH_PATHS:
             return _operator_answer("", self._facts)
         if request.raw_path in READY_PATHS:

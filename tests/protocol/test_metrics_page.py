@@ -210,3 +210,10 @@ async def test_page_is_read_only() -> None:
         below = await node.get("/metrics/x")
 
     assert (answer.status, below.status) == (405, 404)
+
+
+async def test_refusals_name_no_versions() -> None:
+    async with measured() as node:
+        answer = await node.door.exchange(b"POST /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
+
+    assert (answer.status, answer.headers["server"]) == (405, "cqs")
