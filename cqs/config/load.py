@@ -12,9 +12,9 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from cqs.config import values
 from cqs.config.queues import DeclaredQueue, read_queues
 from cqs.config.schema import Schema, Setting, sections
 from cqs.config.settings import Config, settings
@@ -54,7 +54,7 @@ def load_schema(
     """`load` for any schema of sections."""
     known = {setting.name: setting for setting in settings(schema)}
     path = file or environ.get(_FILE_VARIABLE)
-    table = _read_file(Path(path).expanduser()) if path else {}
+    table = _read_file(path) if path else {}
     queues = read_queues(table.pop("queue", []), f"file {path}", frozenset(known))
     given = _from_file(table, known, f"file {path}") | _from_environment(environ, known) | _from_flags(flags, known)
     origins = {name: given[name].origin if name in given else "default" for name in known}
@@ -77,12 +77,15 @@ def _read(setting: Setting, given: Given) -> object:
         ) from None
 
 
-def _read_file(path: Path) -> dict[str, Any]:
+def _read_file(path: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text())
-    except OSError as error:
-        raise ConfigError(f"config: file {path} can't be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        content = values.with_home(path).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"config: file {path} can't be read: {reason}") from error
+    try:
+        return tomllib.loads(content.decode())
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"config: file {path} is not valid TOML: {error}") from error
 
 
@@ -135,8 +138,8 @@ def _given(value: object, origin: str, name: str, is_file: bool) -> Given:
     if not is_file:
         return Given(value, origin)
     try:
-        return Given(Path(str(value)).expanduser().read_text().rstrip("\r\n"), f"{origin}={value}")
-    except (OSError, UnicodeDecodeError) as error:
+        return Given(values.with_home(str(value)).read_text().rstrip("\r\n"), f"{origin}={value}")
+    except (OSError, ValueError) as error:
         raise ConfigError(f"{name}: file {value} ({origin}) can't be read: {error}") from error
 
 

@@ -16,6 +16,7 @@ Here only the form is checked; what the attributes mean is the API's business, w
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -68,7 +69,7 @@ def _read_queue(entry: Mapping[str, object], number: int, origin: str, setting_n
     if "max_receive_count" in entry and "dead_letter" not in entry:
         raise ConfigError(f"queue {name!r}: max_receive_count ({origin}) needs dead_letter, the name of a queue")
     account = entry.get("account", "")
-    if not isinstance(account, str) or (account and not (len(account) == 12 and account.isdigit())):
+    if not isinstance(account, str) or (account and not re.fullmatch(r"[0-9]{12}", account)):
         raise _bad("account", name, account, origin, "twelve digits in quotes")
     dead_letter = entry.get("dead_letter", "")
     if not isinstance(dead_letter, str) or (dead_letter and not QUEUE_NAME.fullmatch(dead_letter)):

@@ -40,11 +40,11 @@ class Listening:
     )
     tls_cert: str = setting(
         "",
-        values.text("file", expects="the path of a PEM file"),
+        values.path("file", "the path of a PEM file"),
         "Certificate, and those that lead to its root: then HTTPS is spoken, and nothing else. SIGHUP reads it again.",
     )
     tls_key: str = setting(
-        "", values.text("file", expects="the path of a PEM file"), "Private key of the certificate, not encrypted."
+        "", values.path("file", "the path of a PEM file"), "Private key of the certificate, not encrypted."
     )
 
 
@@ -54,7 +54,7 @@ class Storage:
 
     data_dir: str = setting(
         "~/.local/share/cqs",
-        values.text("folder", pattern=".+", expects="the path of a folder"),
+        values.path("folder", "the path of a folder", is_needed=True),
         "Folder of the SQLite database; made when missing.",
     )
     is_in_memory: bool = setting(False, values.switch(), "Keep everything in memory: nothing survives a restart.")
@@ -74,7 +74,7 @@ class Behaviour:
     )
     account: str = setting(
         "000000000000",
-        values.text(pattern=r"\d{12}", expects="twelve digits"),
+        values.text(pattern=r"[0-9]{12}", expects="twelve digits"),
         "Account of clients whose access key is not itself twelve digits.",
     )
     is_purge_wait: bool = setting(True, values.switch(), "Refuse a second purge of a queue within 60 s, as AWS does.")
@@ -104,7 +104,7 @@ class Security:
     )  # fmt: skip
     users_file: str = setting(
         "",
-        values.text("file", expects="the path of a TOML file"),
+        values.path("file", "the path of a TOML file"),
         "[[user]] declarations with access keys; who is missing is made at the start. For its owner's eyes only.",
     )
     trusted_proxies: tuple[Network, ...] = setting(
@@ -179,7 +179,7 @@ class Monitoring:
     )
     reports_dir: str = setting(
         "",
-        values.text("folder", expects="the path of a folder"),
+        values.path("folder", "the path of a folder"),
         "Folder of audit reports that the console shows. Empty: reports in data_dir.",
     )
     queue_series: int = setting(
@@ -200,7 +200,7 @@ class Journaling:
         "Write down what happens to messages: of none, of one in journal_sample, or of all.",
     )
     journal_dir: str = setting(
-        "", values.text("folder", expects="the path of a folder"), "Folder of the journal. Empty: journal in data_dir."
+        "", values.path("folder", "the path of a folder"), "Folder of the journal. Empty: journal in data_dir."
     )
     journal_node: str = setting(
         "",

@@ -10,16 +10,17 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
 from urllib.parse import urlsplit
 
 Network = IPv4Network | IPv6Network
-_SIZE = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
+_SIZE = re.compile(r"([0-9]{1,18})\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
 _SIZE_UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|)", re.IGNORECASE)
+_DURATION = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*(ms|s|m|h|)", re.IGNORECASE)
 _DURATION_UNITS = {"ms": 1, "s": 1_000, "": 1_000, "m": 60_000, "h": 3_600_000}
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _NAME_PATTERN = re.compile(r"[A-Za-z0-9_.*?-]{1,80}")
-_ORIGIN = re.compile(r"https?://(\[[0-9a-f:]+\]|[A-Za-z0-9.-]+)(:\d{1,5}|:\*)?|null|\*")
+_ORIGIN = re.compile(r"https?://(\[[0-9a-f:]+\]|[A-Za-z0-9.-]+)(:[0-9]{1,5}|:\*)?|null|\*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,31 @@ def text(name: str = "text", *, pattern: str = ".*", expects: str = "a text", is
     return Kind(name, expects, read, is_secret=is_secret)
 
 
+def path(name: str, expects: str, *, is_needed: bool = False) -> Kind:
+    """The path of a file or folder, on one line, whose `~` is some user's home; "" for none unless it is needed."""
+
+    def read(given: object) -> str:
+        if not isinstance(given, str) or not re.fullmatch(r"[^\n\0]*", given) or (is_needed and not given):
+            raise ValueError
+        with_home(given)
+        return given
+
+    return Kind(name, expects, read)
+
+
+def with_home(given: str) -> Path:
+    """The path with its `~` replaced; ValueError when that is no user's."""
+    try:
+        return Path(given).expanduser()
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
+
+
 def integer(low: int, high: int) -> Kind:
     """A whole number from `low` to `high`."""
 
     def read(given: object) -> int:
-        number = int(given) if isinstance(given, str) and re.fullmatch(r"-?\d{1,18}", given) else given
+        number = int(given) if isinstance(given, str) and re.fullmatch(r"-?[0-9]{1,18}", given) else given
         if not isinstance(number, int) or isinstance(number, bool) or not low <= number <= high:
             raise ValueError
         return number

@@ -87,7 +87,12 @@ def test_file_may_write_hyphens(file: Path) -> None:
         ("port", "65536", None),
         ("port", "-1", None),
         ("port", "9e3", None),
+        ("port", "٣", None),
+        ("body_memory", "٣MB", None),
+        ("body_memory", "9" * 5_000, None),
+        ("header_timeout", "٣s", None),
         ("account", "12345678901", None),
+        ("account", "٣" * 12, None),
         ("log_level", "DEBUG", "debug"),
         ("log_level", "loud", None),
         ("origins", "http://a.example:3000, https://b.example", ("http://a.example:3000", "https://b.example")),
@@ -97,6 +102,11 @@ def test_file_may_write_hyphens(file: Path) -> None:
         ("public_url", "q.example.org", None),
         ("host", "two words", None),
         ("host", "", None),
+        ("data_dir", "", None),
+        ("data_dir", "~nobody-of-that-name/cqs", None),
+        ("data_dir", "a\0b", None),
+        ("journal_dir", "", ""),
+        ("journal_dir", "~nobody-of-that-name/cqs", None),
     ],
 )
 def test_text_becomes_the_value_or_an_error_that_says_what_would_be_right(name: str, text: str, value: object) -> None:
@@ -150,13 +160,27 @@ def test_key_written_twice_in_two_spellings_is_refused(file: Path) -> None:
         load({}, {}, str(file))
 
 
-@pytest.mark.parametrize(("text", "words"), [("port = = 1", "not valid TOML"), (None, "can't be read")])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("port = = 1", "not valid TOML"),
+        ("port = " + "9" * 5_000, "not valid TOML"),
+        ("port = " + "[" * 5_000, "not valid TOML"),
+        (None, "can't be read"),
+    ],
+    ids=["syntax", "5,000 digits", "5,000 deep", "missing"],
+)
 def test_broken_or_missing_file_is_named(file: Path, text: str | None, words: str) -> None:
     if text is not None:
         file.write_text(text)
 
     with pytest.raises(ConfigError, match=rf"^config: file {file} .*{words}"):
         load({}, {}, str(file))
+
+
+def test_file_in_the_home_of_nobody_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"^config: file ~nobody-of-that-name/cqs\.toml can't be read: .*home"):
+        load({}, {}, "~nobody-of-that-name/cqs.toml")
 
 
 def test_secret_may_come_from_a_file_and_is_never_shown(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ def test_dead_letter_queue_may_exist_already_without_being_declared() -> None:
         ('[[queue]]\nname = "a"\ndead_letter = "b"\nmax_receive_count = 0', "max_receive_count = 0 .*from 1 to 1000"),
         ('[[queue]]\nname = "a"\nmax_receive_count = 3', "max_receive_count .*needs dead_letter"),
         ('[[queue]]\nname = "a"\naccount = 1', "account = 1 .*twelve digits"),
+        ('[[queue]]\nname = "a"\naccount = "' + "٣" * 12 + '"', "account = .*twelve digits"),
         ('[[queue]]\nname = "a"\ndead_letter = 1', "dead_letter = 1 .*name of a queue"),
         ('[[queue]]\nname = "a"\ntags = ["x"]', "tags = .*expected a table"),
         ('[[queue]]\nname = "a"\nattributes = { X = 1.5 }', "attributes = .*expected a table"),
