@@ -39,7 +39,7 @@ class Catalog:
         return bytes.fromhex(rows[0][0])
 
     async def queues(self) -> list[Queue]:
-        return [_queue(text) async for page in self._session.pages(cql.ALL_QUEUES) for (text,) in page]
+        return [_queue(text) for (text,) in await self._session.all(cql.ALL_QUEUES)]
 
     async def find(self, key: QueueName) -> Queue | None:
         rows = await self._session.read(cql.FIND_QUEUE, (key.account, key.name))

@@ -5,10 +5,15 @@ one, so that a paused node costs half a second and not a time-out. DECIDE, for c
 within the data centre (LOCAL_SERIAL), because the other one may be gone just when homes are to change hands; `homes`
 carries an epoch for the case that both decide while they can't see each other.
 
+TCP_NODELAY, which the driver leaves off: a batch goes out in pieces of 4 KiB, and the last one would wait 40 ms for the
+server's delayed acknowledgement of the one before.
+
 Protocol version 4: a fifth less of the client's CPU than 5, whose frames have checksums that TCP has already.
 """
 
 from __future__ import annotations
+
+import socket
 
 from cassandra import ConsistencyLevel
 from cassandra.auth import PlainTextAuthProvider
@@ -43,6 +48,7 @@ def make_cluster(options: Options) -> Cluster:
         ssl_context=options.tls,
         connect_timeout=connect_s,
         control_connection_timeout=connect_s,
+        sockopts=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
         reconnection_policy=ExponentialReconnectionPolicy(RECONNECT_S_MIN, RECONNECT_S_MAX, None),
         monitor_reporting_enabled=False,
         execution_profiles={PLAIN: _profile(options), DECIDE: _profile(options, is_decision=True)},

@@ -76,7 +76,7 @@ class Marks:
             return
         marks, late = await asyncio.gather(
             self._session.read(cql.READ_MARKS, (self._session.datacenter, queue.storage_id)),
-            self._session.read(cql.READ_LATE, (queue.storage_id,)),
+            self._session.all(cql.READ_LATE, (queue.storage_id,)),
         )
         for row, at in marks:
             known.saved[row] = max(at, known.saved.get(row, 0))

@@ -20,7 +20,7 @@ class MoveTasks:
 
     async def all(self) -> list[MoveTask]:
         """Newest first."""
-        tasks = [_task(text) async for page in self._session.pages(cql.ALL_MOVE_TASKS) for (text,) in page]
+        tasks = [_task(text) for (text,) in await self._session.all(cql.ALL_MOVE_TASKS)]
         return sorted(tasks, key=lambda task: (task.started_ms, task.handle), reverse=True)
 
     async def save(self, task: MoveTask) -> None:

@@ -88,10 +88,12 @@ class Session:
         self._loop = asyncio.get_running_loop()
         self._cluster = make_cluster(self._options)
         try:
-            self._session = await asyncio.to_thread(self._cluster.connect)
+            session: DriverSession = await asyncio.to_thread(self._cluster.connect)
         except Exception as error:
             await self.close()
             raise told(error, Kind.READ, self._place) from error
+        session.default_fetch_size = None
+        self._session = session
 
     async def ask(self, cql: str, values: Sequence[object] = ()) -> list[Row]:
         """Runs CQL that is not prepared: schema and start-up only."""
@@ -128,7 +130,7 @@ class Session:
                 waiter.set_exception(StoreUnavailable(CLOSED))
 
     async def read(self, statement: Statement, values: Sequence[object]) -> list[Row]:
-        """All rows of a bounded query."""
+        """All rows of a query that says itself how many, or whose rows are few."""
         return (await self._insist(Kind.READ, lambda: self._bound(statement, values))).rows
 
     async def pages(self, statement: Statement, values: Sequence[object] = ()) -> AsyncIterator[list[Row]]:
@@ -142,6 +144,10 @@ class Session:
             paging_state = answer.paging_state
             if paging_state is None:
                 return
+
+    async def all(self, statement: Statement, values: Sequence[object] = ()) -> list[Row]:
+        """All pages of a query."""
+        return [row async for page in self.pages(statement, values) for row in page]
 
     async def write(self, writes: Sequence[Write]) -> None:
         """Durable when it returns. More than one: an unlogged batch, all of one partition key, hence atomic."""

@@ -161,5 +161,36 @@ FORGET_GARBAGE = _write("DELETE FROM garbage WHERE queue_id = ?")
 READ_META = _read("SELECT value FROM meta WHERE name = ?")
 MAKE_META = _decide("INSERT INTO meta (name, value) VALUES (?, ?) IF NOT EXISTS")
 
+BEAT = _write("INSERT INTO nodes (datacenter, node, definition) VALUES (?, ?, ?) USING TTL ?")
+READ_NODES = _read("SELECT definition FROM nodes WHERE datacenter = ?")
+TAKE_LEAD = _decide("INSERT INTO leaderships (name, holder) VALUES (?, ?) IF NOT EXISTS USING TTL ?")
+RENEW_LEAD = _decide("UPDATE leaderships USING TTL ? SET holder = ? WHERE name = ? IF holder = ?")
+RESIGN_LEAD = _decide("DELETE FROM leaderships WHERE name = ? IF holder = ?")
+READ_HOME = _read("SELECT datacenter, epoch FROM homes WHERE queue_uid = ? AND shard = ?")
+FIRST_HOME = _decide("INSERT INTO homes (queue_uid, shard, datacenter, epoch) VALUES (?, ?, ?, ?) IF NOT EXISTS")
+MOVE_HOME = _decide(
+    "UPDATE homes SET datacenter = ?, epoch = ? WHERE queue_uid = ? AND shard = ? IF datacenter = ? AND epoch = ?"
+)
+MARK_DIRTY = _write(
+    "INSERT INTO dirty_marks (datacenter, queue_id, shard, node, since_ms, low_at, low_tail, high_at, high_tail)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+READ_DIRTY = _read(
+    "SELECT queue_id, shard, node, since_ms, low_at, low_tail, high_at, high_tail FROM dirty_marks WHERE datacenter = ?"
+)
+CLEAN = _write(
+    "DELETE FROM dirty_marks WHERE datacenter = ? AND queue_id = ? AND shard = ? AND node = ? AND since_ms = ?"
+)
+ANNOUNCE = _write("INSERT INTO news (minute, stamp, kind, subject) VALUES (?, now(), ?, ?)")
+READ_NEWS = _read("SELECT stamp, kind, subject FROM news WHERE minute = ?")
+
+IDENTITIES_VERSION = _read("SELECT version FROM identities WHERE realm = ? LIMIT 1")
+ALL_IDENTITIES = _read("SELECT kind, definition, version FROM identities WHERE realm = ?")
+FIND_IDENTITY = _read("SELECT definition FROM identities WHERE realm = ? AND kind = ? AND name = ?")
+OWNED_IDENTITIES = _read("SELECT name, owner FROM identities WHERE realm = ? AND kind = ?")
+COUNT_IDENTITIES = _decide("UPDATE identities SET version = ? WHERE realm = ? IF version = ?")
+SAVE_IDENTITY = _decide("INSERT INTO identities (realm, kind, name, owner, definition) VALUES (?, ?, ?, ?, ?)")
+DROP_IDENTITY = _decide("DELETE FROM identities WHERE realm = ? AND kind = ? AND name = ?")
+
 ALL: tuple[Statement, ...] = tuple([value for value in globals().values() if isinstance(value, Statement)])
 """Every statement of this file."""

@@ -43,10 +43,9 @@ class Sweeping:
     async def adopt(self) -> None:
         """Goes on with what others left. Raises StoreUnavailable."""
         oldest_ms = self._clock.now_ms() - ADOPT_AFTER_MS
-        async for page in self._session.pages(cql.ALL_GARBAGE):
-            for storage_id, since_ms in page:
-                if since_ms < oldest_ms:
-                    self._start(storage_id)
+        for storage_id, since_ms in await self._session.all(cql.ALL_GARBAGE):
+            if since_ms < oldest_ms:
+                self._start(storage_id)
 
     async def rest(self) -> None:
         """Returns when nothing is left to do."""

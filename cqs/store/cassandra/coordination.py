@@ -1,0 +1,135 @@
+"""`Coordination` through tables: beats and leases end by TTL, leads and homes change by conditional writes.
+
+News is read a minute at a time, this one and those since the last look; a row has the server's own time stamp, so nodes
+remember which ones they have heard and not until when.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import msgspec
+
+from cqs import ids
+from cqs.clock import Clock
+from cqs.store.cassandra import statements as cql
+from cqs.store.cassandra.decisions import decide
+from cqs.store.cassandra.session import Session, Write
+from cqs.store.coordination import DirtyMark, Home, News, Node
+
+MINUTE_MS = 60_000
+LOOK_BACK_MINUTES = 1
+"""Nodes' clocks differ by less than this."""
+MINUTES_MAX = 60
+_encode = msgspec.json.Encoder().encode
+_node = msgspec.json.Decoder(Node).decode
+
+
+class CassandraCoordination:
+    """A `Coordination` over the session of an open store. Belongs to one event loop."""
+
+    def __init__(self, session: Session, clock: Clock) -> None:
+        self._session = session
+        self._clock = clock
+        self._heard: dict[UUID, int] = {}
+        """Stamp and minute of the news this node has heard."""
+        self._minute = clock.now_ms() // MINUTE_MS
+
+    @property
+    def datacenter(self) -> str:
+        """This node's."""
+        return self._session.datacenter
+
+    async def beat(self, node: Node, ttl_ms: int) -> None:
+        values = (self.datacenter, node.name, _encode(node).decode(), _ttl_s(ttl_ms))
+        await self._session.write([Write(cql.BEAT, values)])
+
+    async def nodes(self) -> list[Node]:
+        return [_node(text) for (text,) in await self._session.read(cql.READ_NODES, (self.datacenter,))]
+
+    async def lead(self, name: str, holder: str, ttl_ms: int) -> bool:
+        ttl_s = _ttl_s(ttl_ms)
+        is_ours = False
+        for write in (
+            Write(cql.RENEW_LEAD, (ttl_s, holder, name, holder)),
+            Write(cql.TAKE_LEAD, (name, holder, ttl_s)),
+        ):
+            is_ours = is_ours or (await self._decide(write))[0]
+        return is_ours
+
+    async def resign(self, name: str, holder: str) -> None:
+        await self._decide(Write(cql.RESIGN_LEAD, (name, holder)))
+
+    async def home(self, queue_uid: int, shard: int) -> Home | None:
+        rows = await self._session.read(cql.READ_HOME, (queue_uid, shard))
+        return Home(queue_uid, shard, *rows[0]) if rows else None
+
+    async def take_home(self, queue_uid: int, shard: int, known: Home | None) -> Home | None:
+        datacenter = self.datacenter
+        if known is None:
+            home = Home(queue_uid, shard, datacenter, 1)
+            write = Write(cql.FIRST_HOME, (queue_uid, shard, datacenter, 1))
+        else:
+            home = Home(queue_uid, shard, datacenter, known.epoch + 1)
+            condition = (queue_uid, shard, known.datacenter, known.epoch)
+            write = Write(cql.MOVE_HOME, (datacenter, home.epoch, *condition))
+
+        async def is_ours() -> bool:
+            return await self.home(queue_uid, shard) == home
+
+        is_taken, _ = await decide(self._session, [write], is_ours)
+        return home if is_taken else None
+
+    async def mark_dirty(self, mark: DirtyMark) -> None:
+        low, high = mark.low_address, mark.high_address
+        addresses = (ids.key_of(low), ids.tail_of(low), ids.key_of(high), ids.tail_of(high))
+        await self._session.write([Write(cql.MARK_DIRTY, (*self._key_of(mark), *addresses))])
+
+    async def dirty_marks(self) -> list[DirtyMark]:
+        return [
+            DirtyMark(
+                storage_id=storage_id,
+                shard=shard,
+                node=node,
+                since_ms=since_ms,
+                low_address=ids.pack(low_at, low_tail),
+                high_address=ids.pack(high_at, high_tail),
+            )
+            for storage_id, shard, node, since_ms, low_at, low_tail, high_at, high_tail in await self._session.all(
+                cql.READ_DIRTY, (self.datacenter,)
+            )
+        ]
+
+    async def repaired(self, mark: DirtyMark) -> None:
+        await self._session.write([Write(cql.CLEAN, self._key_of(mark))])
+
+    def _key_of(self, mark: DirtyMark) -> tuple[object, ...]:
+        return self.datacenter, mark.storage_id, mark.shard, mark.node, mark.since_ms
+
+    async def announce(self, news: News) -> None:
+        minute = self._clock.now_ms() // MINUTE_MS
+        await self._session.write([Write(cql.ANNOUNCE, (minute, news.kind, news.subject))])
+
+    async def news(self) -> list[News] | None:
+        now = self._clock.now_ms() // MINUTE_MS
+        first = self._minute - LOOK_BACK_MINUTES
+        is_too_long = now - first > MINUTES_MAX
+        fresh: list[News] = []
+        for minute in range(now - LOOK_BACK_MINUTES if is_too_long else first, now + LOOK_BACK_MINUTES + 1):
+            for stamp, kind, subject in await self._session.all(cql.READ_NEWS, (minute,)):
+                if stamp not in self._heard:
+                    self._heard[stamp] = minute
+                    fresh.append(News(kind, subject))
+        self._minute = now
+        self._heard = {stamp: minute for stamp, minute in self._heard.items() if minute >= now - 2 * LOOK_BACK_MINUTES}
+        return None if is_too_long else fresh
+
+    async def _decide(self, write: Write) -> tuple[bool, object]:
+        async def maybe() -> bool:
+            return False
+
+        return await decide(self._session, [write], maybe)
+
+
+def _ttl_s(ttl_ms: int) -> int:
+    return max(1, ttl_ms // 1_000)

@@ -1,0 +1,65 @@
+"""Nodes that agree through a real Cassandra, against the contract."""
+
+from __future__ import annotations
+
+import pytest
+
+from cqs.store.cassandra import CassandraStore
+from cqs.store.cassandra.coordination import MINUTES_MAX, CassandraCoordination
+from cqs.store.coordination import News, Node
+from cqs.testing.clock import ManualClock
+from tests.contract.cassandra_home import CassandraHome, OnCassandra, ask
+from tests.contract.coordination_suite import LONG_MS, CoordinationContract
+from tests.needs import needs
+
+pytestmark = [needs("java", "mvn"), pytest.mark.slow]
+
+
+class Abroad(CassandraCoordination):
+    """A node of another data centre, as far as it says so itself."""
+
+    @property
+    def datacenter(self) -> str:
+        return "dc2"
+
+
+class TestCassandraCoordination(CoordinationContract, OnCassandra):
+    @pytest.fixture
+    def here(self, store: CassandraStore, clock: ManualClock) -> CassandraCoordination:
+        return CassandraCoordination(store.session, clock)
+
+    @pytest.fixture
+    async def there(self, home: CassandraHome, store: CassandraStore, clock: ManualClock) -> CassandraCoordination:
+        return CassandraCoordination((await home.open()).session, clock)
+
+    @pytest.fixture
+    def abroad(self, store: CassandraStore, clock: ManualClock) -> CassandraCoordination:
+        return Abroad(store.session, clock)
+
+    async def test_leads_and_beats_end_by_themselves(
+        self, here: CassandraCoordination, home: CassandraHome, name: str
+    ) -> None:
+        await here.lead(name, "a", LONG_MS)
+        await here.lead(name, "a", 2 * LONG_MS)
+        await here.beat(Node(name=name, started_ms=1, beat_ms=1), LONG_MS)
+
+        ((lead_s,),) = await ask(home.options, f"SELECT TTL(holder) FROM leaderships WHERE name = '{name}'")
+        ((beat_s,),) = await ask(
+            home.options, f"SELECT TTL(definition) FROM nodes WHERE datacenter = 'dc1' AND node = '{name}'"
+        )
+
+        assert LONG_MS // 1_000 < lead_s <= 2 * LONG_MS // 1_000
+        assert 0 < beat_s <= LONG_MS // 1_000
+
+    async def test_news_is_heard_over_the_turn_of_a_minute_and_not_after_an_hour(
+        self, here: CassandraCoordination, there: CassandraCoordination, clock: ManualClock, name: str
+    ) -> None:
+        await there.news()
+        await here.announce(News("queue", name))
+        clock.advance_ms(120_000)
+        heard = await there.news()
+        clock.advance_ms((MINUTES_MAX + 5) * 60_000)
+
+        assert News("queue", name) in (heard or [])
+        assert await there.news() is None
+        assert await there.news() == []
