@@ -1,0 +1,80 @@
+"""Servers that check who is calling, as processes, and SDK clients of their users, through either lane.
+
+alice  operator, bob  operator of another account, probe  read only, in alice's
+fast       what boto3 sends by itself: plain POSTs
+reference  the same with `Connection: close`, which the fast lane leaves to aiohttp's
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from tests.integration.process import Served, serving
+
+OURS, THEIRS = "111122223333", "222233334444"
+KEYS = {name: (f"AKIA{name.upper()}", f"secret of {name}") for name in ("alice", "bob", "probe", "mallory")}
+LANES = ["fast", "reference"]
+_USERS = "\n".join(
+    f'[[user]]\nname = "{name}"\naccount = "{account}"\nrole = "{role}"\n'
+    f'keys = [{{ id = "{KEYS[name][0]}", secret = "{KEYS[name][1]}" }}]'
+    for name, account, role in (("alice", OURS, "operator"), ("bob", THEIRS, "operator"), ("probe", OURS, "read_only"))
+)
+
+
+@contextmanager
+def signed_server(folder: Path, auth: str, *flags: str) -> Iterator[Served]:
+    """A server with alice, bob and probe; its data lie in `folder/data`."""
+    users = folder / "users.toml"
+    users.write_text(_USERS)
+    users.chmod(0o600)
+    with serving("--data-dir", str(folder / "data"), "--auth", auth, "--users-file", str(users), *flags) as server:
+        yield server
+
+
+def client(server: Served, user: str = "alice", lane: str = "fast", **changes: Any) -> Any:
+    """A boto3 client that signs with the user's key, unless told otherwise, and gives up at once."""
+    key_id, secret = KEYS[user]
+    config = Config(retries={"max_attempts": 0}, read_timeout=40).merge(changes.pop("config", Config()))
+    given = {"aws_access_key_id": key_id, "aws_secret_access_key": secret, "region_name": "us-east-1"} | changes
+    made = boto3.client("sqs", endpoint_url=server.endpoint, config=config, **given)
+    if lane == "reference":
+        made.meta.events.register("before-send.sqs", _closing)
+    return made
+
+
+def said(call: Any, **members: Any) -> tuple[int, str]:
+    """Status and code of an error, (200, "") of a success."""
+    try:
+        call(**members)
+    except ClientError as error:
+        code = error.response["Error"]["Code"]
+        return error.response["ResponseMetadata"]["HTTPStatusCode"], code.rpartition(".")[2]
+    return 200, ""
+
+
+def headers_of(error: ClientError) -> dict[str, str]:
+    return dict(error.response["ResponseMetadata"]["HTTPHeaders"])
+
+
+def disable_by_another_means(folder: Path, key_id: str) -> None:
+    """As another node would: the record changes, and with it the version of all records."""
+    with closing(sqlite3.connect(folder / "data" / "messages.db", timeout=10)) as db, db:
+        changed = db.execute(
+            "UPDATE identities SET definition = json_set(definition, '$.is_enabled', json('false'),"
+            " '$.version', json_extract(definition, '$.version') + 1) WHERE kind = 'key' AND name = ?",
+            (key_id,),
+        )
+        assert changed.rowcount == 1
+        db.execute("UPDATE meta SET value = value + 1 WHERE name = 'identities_version'")
+
+
+def _closing(request: Any, **_: Any) -> None:
+    request.headers["Connection"] = "close"

@@ -1,0 +1,123 @@
+"""TLS on the listener: SDKs through both lanes, a certificate that is changed while connections live, and clients that
+only pretend to speak it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.certificates import connected, make_certificate, serial_of, tls_flags
+from tests.integration.process import Served, serving
+from tests.integration.signed import LANES, OURS, THEIRS, client, said, signed_server
+
+SEEN_S_MAX = 10.0
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("tls")
+    make_certificate(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[Served]:
+    with signed_server(folder, "enforced", *tls_flags(folder), "--header-timeout", "1s") as running:
+        yield running
+        started_s = time.monotonic()
+        code, rest = running.stop()
+    assert (code, "Traceback" in rest) == (0, False), rest
+    assert time.monotonic() - started_s < 6, "an idle connection held the server up"
+
+
+@pytest.fixture
+def port(server: Served) -> int:
+    return int(server.endpoint.rpartition(":")[2])
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    give_up_s = time.monotonic() + SEEN_S_MAX
+    while not condition():
+        assert time.monotonic() < give_up_s
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("lane", LANES)
+def test_sdk_works_over_tls_and_policies_know_it(server: Served, folder: Path, lane: str) -> None:
+    alice, bob = (client(server, user, lane, verify=str(folder / "cert.pem")) for user in ("alice", "bob"))
+    url = alice.create_queue(QueueName=f"safe-{lane}")["QueueUrl"]
+    allow = {
+        "Effect": "Allow", "Principal": {"AWS": THEIRS}, "Action": "sqs:*",
+        "Resource": f"arn:aws:sqs:us-east-1:{OURS}:safe-{lane}", "Condition": {"Bool": {"aws:SecureTransport": "true"}},
+    }  # fmt: skip
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [allow]})
+    alice.set_queue_attributes(QueueUrl=url, Attributes={"Policy": policy})
+    body = "x" * 300_000
+
+    assert url.startswith(server.endpoint) and url.startswith("https://")
+    assert said(bob.send_message, QueueUrl=url, MessageBody=body) == (200, "")
+    assert bob.receive_message(QueueUrl=url)["Messages"][0]["Body"] == body
+
+
+def test_certificate_is_changed_on_sighup_while_connections_live(server: Served, folder: Path, port: int) -> None:
+    def serial_now() -> int:
+        with connected(port) as connection:
+            return serial_of(connection)
+
+    def is_answered(connection: ssl.SSLSocket) -> bool:
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return connection.recv(1_000).startswith(b"HTTP/1.1 200 ")
+
+    old = serial_now()
+    with connected(port) as living:
+        assert is_answered(living)
+        new = make_certificate(folder)
+        server.process.send_signal(signal.SIGHUP)
+        eventually(lambda: serial_now() == new)
+        assert is_answered(living) and serial_of(living) == old != new
+
+        (folder / "key.pem").write_text("-----BEGIN PRIVATE KEY-----\nnonsense\n-----END PRIVATE KEY-----\n")
+        server.process.send_signal(signal.SIGHUP)
+        assert server.process.stdout is not None
+        lines = [json.loads(server.process.stdout.readline()) for _ in range(2)]
+        assert [line["event"] for line in lines] == ["certificate_reloaded", "certificate_not_reloaded"]
+        assert serial_now() == new and is_answered(living)
+
+
+def test_who_does_not_speak_tls_is_let_go(port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as plain:
+        plain.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert not plain.recv(1_000).startswith(b"HTTP")
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as silent:
+        assert silent.recv(1_000) == b""
+
+
+def wire(server: Served, action: str, members: dict[str, object], more: str = "") -> bytes:
+    body = json.dumps(members).encode()
+    head = f"POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: AmazonSQS.{action}\r\n{more}"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+@pytest.mark.parametrize("more", ["", "TE: trailers\r\n"], ids=LANES)
+def test_message_is_not_given_to_a_poll_that_was_hung_up(tmp_path: Path, more: str) -> None:
+    make_certificate(tmp_path)
+    with serving("--in-memory", *tls_flags(tmp_path)) as server:
+        sqs = client(server, verify=str(tmp_path / "cert.pem"))
+        url = sqs.create_queue(QueueName="q")["QueueUrl"]
+        with connected(int(server.endpoint.rpartition(":")[2])) as poll:
+            account = url.split("/")[3]
+            poll.sendall(wire(server, "ReceiveMessage", {"QueueUrl": f"/{account}/q", "WaitTimeSeconds": 20}, more))
+            time.sleep(0.3)
+        sqs.send_message(QueueUrl=url, MessageBody="tea")
+        (message,) = sqs.receive_message(QueueUrl=url, WaitTimeSeconds=5, AttributeNames=["All"])["Messages"]
+        code, rest = server.stop()
+
+    assert message["Attributes"]["ApproximateReceiveCount"] == "1"
+    assert (code, "Traceback" in rest) == (0, False), rest
