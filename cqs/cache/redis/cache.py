@@ -91,6 +91,10 @@ class RedisCache:
         """What is wrong with each server, in words; servers in order are left out."""
         return await self._servers.health()
 
+    def server_of(self, shard: Shard) -> ScriptRunner:
+        """The server that the shard lives on."""
+        return self._servers.of(shard)
+
     async def state(self, shard: Shard) -> ShardState:
         residency, epoch = cast("list[bytes]", await self._run(_STATE, shard))
         return ShardState(_RESIDENCY[residency], int(epoch))

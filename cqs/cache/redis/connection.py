@@ -83,6 +83,8 @@ class Link:
         self._lost = asyncio.Event()
         self._gained = asyncio.Event()
         self._reason = "not connected yet"
+        self.losses = 0
+        """Connections that were lost or given up."""
 
     @property
     def is_connected(self) -> bool:
@@ -185,6 +187,7 @@ class Link:
         self._is_ready = False
         self._gained.clear()
         self._reason = reason
+        self.losses += 1
         self._out.clear()
         self._reader = hiredis.Reader()
         outstanding, self._pending = self._pending, deque()

@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from typing import Protocol, cast
 
 from cqs.cache.redis.connection import Address, Link, Script, Send
-from cqs.cache.redis.replies import Refused, Reply
+from cqs.cache.redis.replies import ConnectionLost, Refused, Reply
+from cqs.cache.redis.scripts import all_scripts
 from cqs.errors import CacheUnavailable
 
 REGAIN_S = 0.5
@@ -51,6 +52,7 @@ class RedisServer:
         self._run_id = b""
         self._used_bytes = 0
         self._look_ms = 0.0
+        self._losses = 0
         self._warnings: list[str] = []
 
     @property
@@ -71,6 +73,9 @@ class RedisServer:
             reply = await self.link.run(script, keys, arguments)
         except Refused:
             gate.succeeded()
+            raise
+        except ConnectionLost:
+            self._note_loss()
             raise
         except CacheUnavailable:
             gate.failed(_now_ms())
@@ -103,6 +108,12 @@ class RedisServer:
             return [str(error)]
         return [*self._warnings, *_eviction(memory)]
 
+    def _note_loss(self) -> None:
+        """A lost connection is one failure, however many calls were under way."""
+        if self._losses != self.link.losses:
+            self._losses = self.link.losses
+            self._gate.failed(_now_ms())
+
     def _note_memory(self, answer: asyncio.Future[Reply]) -> None:
         if not answer.cancelled() and answer.exception() is None:
             self._used_bytes = int(_fields(answer.result())["used_memory"])
@@ -119,7 +130,17 @@ class RedisServer:
             raise CacheUnavailable(problem)
         self._used_bytes = int(memory["used_memory"])
         self._warnings = await _persistence(send)
+        await _teach(send)
         self._run_id = server["run_id"][:RUN_ID_LENGTH].encode()
+
+
+async def _teach(send: Send) -> None:
+    """Lets the server know the scripts that it does not know yet."""
+    scripts = all_scripts()
+    known = await send(b"SCRIPT", b"EXISTS", *(script.sha for script in scripts))
+    for script, is_known in zip(scripts, cast("list[int]", known), strict=True):
+        if not is_known:
+            await send(b"SCRIPT", b"LOAD", script.text)
 
 
 def _now_ms() -> float:

@@ -4,16 +4,31 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib.resources import files
 
 from cqs.cache.redis.connection import Script
 
+NAMES = (
+    "state", "begin_fill", "fill", "drop",
+    "put", "take", "hide", "fence", "give_back", "remove",
+    "reveal", "redelay", "vesting", "next_vesting",
+    "scan", "lookup", "counts",
+)  # fmt: skip
+"""The actions; other files are parts of them."""
 _INCLUDE = re.compile(r"^ *-- include: (.+)$", re.MULTILINE)
 
 
+@cache
 def load(name: str) -> Script:
     """The script of this name, ready to run."""
+    assert name in NAMES
     return Script(_text(name))
+
+
+def all_scripts() -> list[Script]:
+    """Every script, for a server that is to know them beforehand."""
+    return [load(name) for name in NAMES]
 
 
 def _text(name: str) -> str:

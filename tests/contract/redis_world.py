@@ -1,0 +1,39 @@
+"""A Redis cache on real servers, for tests of what goes wrong between them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from cqs.cache.interface import Shard
+from cqs.cache.redis.cache import RedisCache
+from cqs.cache.redis.server import RedisServer
+from cqs.cluster.ring import Ring
+from cqs.testing.clock import ManualClock
+from tests.contract.cache_bench import CacheBench
+
+
+@asynccontextmanager
+async def cache_on(
+    *servers: RedisServer, clock: ManualClock | None = None, keep_ms: int = 3_600_000
+) -> AsyncIterator[RedisCache]:
+    """Started, and closed at the end; servers are named by where they are. With a clock, time is the clock's."""
+    by_name = {str(server.address): server for server in servers}
+    ring = Ring(dict.fromkeys(by_name, 1))
+    now_ms = None if clock is None else clock.now_ms
+    cache = RedisCache(by_name, ring.owner, random.Random(), keep_ms=keep_ms, now_ms=now_ms)
+    await cache.start()
+    try:
+        yield cache
+    finally:
+        await cache.close()
+
+
+def bench_on(cache: RedisCache, clock: ManualClock, shard: Shard) -> CacheBench:
+    """Short calls about one shard, on the clock's time."""
+
+    async def advance(by_ms: int) -> None:
+        clock.advance_ms(by_ms)
+
+    return CacheBench(cache, shard, clock.now_ms, advance)

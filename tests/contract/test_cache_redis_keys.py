@@ -1,0 +1,175 @@
+"""How long a shard stays in Redis: all its keys have one expiry, which its use puts off."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import cast
+
+import pytest
+import redis
+
+from cqs.cache.interface import Residency, Shard, State
+from cqs.cache.redis.cache import FILL_LEASE_MS
+from cqs.testing.clock import ManualClock
+from tests.contract.cache_bench import CacheBench, of
+from tests.contract.redis_world import bench_on, cache_on
+from tests.needs import needs
+from tests.redis_server import RedisProcess, server_at
+
+pytestmark = needs("redis-server")
+
+KEEP_MS = 1_000_000
+SLACK_MS = 5_000
+"""Between two commands of a test on a busy machine."""
+
+
+@pytest.fixture
+def admin(redis_process: RedisProcess) -> Iterator[redis.Redis]:
+    with redis.Redis(unix_socket_path=redis_process.path, decode_responses=True) as admin:
+        yield admin
+        admin.flushall()
+
+
+@pytest.fixture(params=[Shard(1), Shard(2, is_fifo=True)], ids=["standard", "fifo"])
+async def absent(
+    redis_process: RedisProcess, admin: redis.Redis, request: pytest.FixtureRequest
+) -> AsyncIterator[CacheBench]:
+    clock = ManualClock()
+    async with cache_on(server_at(redis_process), clock=clock, keep_ms=KEEP_MS) as cache:
+        yield bench_on(cache, clock, request.param)
+
+
+@pytest.fixture
+async def bench(absent: CacheBench) -> CacheBench:
+    await absent.open()
+    return absent
+
+
+def keys_of(admin: redis.Redis) -> list[str]:
+    """Those of the shard."""
+    return cast("list[str]", admin.keys("cqs:{*"))
+
+
+def left_ms(admin: redis.Redis) -> dict[str, int]:
+    """How long each key of the shard will live."""
+    return {key: admin.pttl(key) for key in keys_of(admin)}
+
+
+def is_about(actual_ms: int, expected_ms: int) -> bool:
+    return expected_ms - SLACK_MS <= actual_ms <= expected_ms
+
+
+async def use(bench: CacheBench) -> None:
+    """All kinds of things, which make, empty and make again every key but those of tenants."""
+    await bench.put(1, 2, 3)
+    await bench.put(4, delay_ms=1_000)
+    taken = (await bench.take(3)).received
+    await bench.hide(taken[0], 0)
+    await bench.fence(taken[1])
+    await bench.cache.give_back(bench.shard, [taken[2].ticket])
+    await bench.remove(1, 2, 3)
+    await bench.put(5, 6)
+    await bench.take(request_id="attempt")
+
+
+async def test_all_keys_of_a_shard_expire_together(bench: CacheBench, admin: redis.Redis) -> None:
+    await use(bench)
+
+    times = {admin.expiretime(key) for key in keys_of(admin) if ":attempt:" not in key}
+
+    assert len(times) == 1
+    assert admin.pttl("cqs:vesting") > KEEP_MS
+
+
+async def test_keys_of_tenants_expire_with_the_others(bench: CacheBench, admin: redis.Redis) -> None:
+    await bench.put(*range(1, 61), group="loud")
+    await bench.put(101, 102, group="quiet")
+    await bench.take(30)
+    await bench.take(1)
+
+    assert len({admin.expiretime(key) for key in keys_of(admin)}) == 1
+
+
+async def test_use_puts_the_expiry_off_when_less_than_half_is_left(bench: CacheBench, admin: redis.Redis) -> None:
+    await bench.put(1, 2)
+    for key in keys_of(admin):
+        admin.pexpire(key, 60_000)
+
+    await bench.advance(KEEP_MS // 2 - 1_000)
+    await bench.take(1)
+    assert all(left <= 60_000 for left in left_ms(admin).values())
+
+    await bench.advance(2_000)
+    await bench.take(1)
+    assert all(is_about(left, KEEP_MS) for left in left_ms(admin).values())
+
+
+async def test_looking_puts_nothing_off(bench: CacheBench, admin: redis.Redis) -> None:
+    await bench.put(1)
+    for key in keys_of(admin):
+        admin.pexpire(key, 60_000)
+    await bench.advance(KEEP_MS - 1_000)
+
+    await bench.counts()
+    await bench.peek(State.READY)
+    await bench.cache.lookup(bench.shard, [1])
+    await bench.cache.state(bench.shard)
+    await bench.cache.vesting(10)
+    await bench.cache.next_vesting_ms()
+
+    assert all(left <= 60_000 for left in left_ms(admin).values())
+
+
+async def test_shard_lives_from_page_to_page_while_it_is_filled(absent: CacheBench, admin: redis.Redis) -> None:
+    epoch = await absent.cache.begin_fill(absent.shard)
+    assert epoch is not None
+    assert all(is_about(left, FILL_LEASE_MS) for left in left_ms(admin).values())
+    for key in keys_of(admin):
+        admin.pexpire(key, FILL_LEASE_MS // 2)
+
+    await absent.put(1)
+    assert all(left <= FILL_LEASE_MS // 2 for key, left in left_ms(admin).items() if not key.endswith(":late"))
+    await absent.cache.fill(absent.shard, epoch, [absent.entry(2)], is_last=False)
+    assert all(is_about(left, FILL_LEASE_MS) for left in left_ms(admin).values())
+
+    await absent.cache.fill(absent.shard, epoch, [], is_last=True)
+    assert all(is_about(left, KEEP_MS) for left in left_ms(admin).values())
+
+
+async def test_filler_that_was_too_slow_is_refused_and_another_fills(absent: CacheBench, admin: redis.Redis) -> None:
+    slow = await absent.cache.begin_fill(absent.shard)
+    assert slow is not None
+    admin.delete(*keys_of(admin))
+
+    assert not await absent.cache.fill(absent.shard, slow, [absent.entry(1)], is_last=True)
+
+    await absent.open(absent.entry(2))
+    assert of(await absent.take()) == [2]
+
+
+async def test_shard_that_expired_is_absent_and_has_no_work(bench: CacheBench, admin: redis.Redis) -> None:
+    await bench.put(1, delay_ms=1_000)
+    admin.delete(*keys_of(admin))
+    await bench.advance(1_000)
+
+    assert (await bench.cache.state(bench.shard)).residency is Residency.ABSENT
+    assert await bench.cache.vesting(10) == []
+    assert await bench.cache.next_vesting_ms() is None
+    assert admin.exists("cqs:vesting") == 0
+
+
+async def test_dropped_shard_leaves_no_keys(bench: CacheBench, admin: redis.Redis) -> None:
+    await use(bench)
+
+    await bench.cache.drop(bench.shard)
+
+    assert [key for key in admin.keys("*") if ":attempt:" not in key] == ["cqs:number"]
+
+
+async def test_kept_answer_lives_no_longer_than_its_replay(bench: CacheBench, admin: redis.Redis) -> None:
+    await bench.put(1)
+    await bench.take(request_id="attempt", replay_ms=300_000)
+
+    (key,) = admin.keys("cqs:{*}:attempt:*")
+
+    assert is_about(admin.pttl(key), 300_000)

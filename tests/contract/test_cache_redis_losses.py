@@ -1,0 +1,281 @@
+"""What the Redis cache does when a reply is lost, and when a server dies or begins a new life."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+import redis
+
+from cqs.cache.interface import Residency, Shard
+from cqs.cache.redis.cache import RedisCache
+from cqs.cache.redis.connection import Address, Link
+from cqs.cache.redis.replies import ConnectionLost
+from cqs.cache.redis.server import RedisServer
+from cqs.cluster.breaker import FAILURES_MAX, Breaker
+from cqs.errors import CacheUnavailable
+from cqs.testing.clock import ManualClock
+from tests.contract.cache_bench import CacheBench, of
+from tests.contract.redis_world import bench_on, cache_on
+from tests.needs import needs
+from tests.proxy import Proxy
+from tests.redis_server import RedisProcess, server_at
+
+pytestmark = needs("redis-server")
+
+SHARD, FIFO = Shard(1 << 60 | 5), Shard(1 << 60 | 6, is_fifo=True)
+
+
+def admin_of(process: RedisProcess) -> redis.Redis:
+    return redis.Redis(unix_socket_path=process.path)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def own() -> Iterator[RedisProcess]:
+    """A Redis that the test may stop or change."""
+    with RedisProcess() as process:
+        yield process
+
+
+class TestLostReplies:
+    @pytest.fixture
+    async def proxy(self, own: RedisProcess) -> AsyncIterator[Proxy]:
+        async with Proxy(own.path) as proxy:
+            yield proxy
+
+    @pytest.fixture(params=[SHARD, FIFO], ids=["standard", "fifo"])
+    async def bench(
+        self, proxy: Proxy, clock: ManualClock, request: pytest.FixtureRequest
+    ) -> AsyncIterator[CacheBench]:
+        rng = random.Random(1)
+        server = RedisServer(Address(path=proxy.path), Breaker(rng), rng, 1 << 30, 5)
+        async with cache_on(server, clock=clock) as cache:
+            bench = bench_on(cache, clock, request.param)
+            await bench.open()
+            yield bench
+
+    async def test_take_whose_answer_was_lost_hands_out_the_same_messages(
+        self, bench: CacheBench, proxy: Proxy
+    ) -> None:
+        await bench.put(1, 2, 3, 4)
+        proxy.cut_before_answer()
+
+        taken = await bench.take(2)
+
+        assert of(taken) == [1, 2]
+        assert [one.receive_count for one in taken.received] == [1, 1]
+        assert await bench.numbers() == (2, 2, 0)
+        assert of(await bench.take()) == [3, 4]
+
+    async def test_take_that_never_arrived_is_repeated(self, bench: CacheBench, proxy: Proxy) -> None:
+        await bench.put(1, 2)
+        proxy.cut_before_request()
+
+        assert of(await bench.take(1)) == [1]
+        assert await bench.numbers() == (1, 1, 0)
+
+    async def test_takes_at_one_time_that_all_lost_their_answers_share_nothing(
+        self, bench: CacheBench, proxy: Proxy
+    ) -> None:
+        await bench.put(*range(1, 101))
+        proxy.cut_before_answer()
+
+        takes = await asyncio.gather(*(bench.take(5) for _ in range(20)))
+
+        assert sorted(number for taken in takes for number in of(taken)) == list(range(1, 101))
+        assert {one.receive_count for taken in takes for one in taken.received} == {1}
+
+    async def test_put_whose_answer_was_lost_may_be_repeated(self, bench: CacheBench, proxy: Proxy) -> None:
+        proxy.cut_before_answer()
+        with pytest.raises(ConnectionLost):
+            await bench.put(1, 2)
+
+        await until_connected(bench)
+        await bench.put(1, 2)
+
+        assert of(await bench.take()) == [1, 2]
+
+    async def test_remove_whose_answer_was_lost_may_be_repeated(self, bench: CacheBench, proxy: Proxy) -> None:
+        await bench.put(1, 2)
+        proxy.cut_before_answer()
+        with pytest.raises(ConnectionLost):
+            await bench.remove(1)
+
+        await until_connected(bench)
+
+        assert await bench.remove(1) == 0
+        assert of(await bench.take()) == [2]
+
+    async def test_give_back_whose_answer_was_lost_may_be_repeated(self, bench: CacheBench, proxy: Proxy) -> None:
+        await bench.put(1)
+        received = await bench.take_one()
+        proxy.cut_before_answer()
+        with pytest.raises(ConnectionLost):
+            await bench.cache.give_back(bench.shard, [received.ticket])
+
+        await until_connected(bench)
+
+        assert await bench.cache.give_back(bench.shard, [received.ticket]) == 0
+        assert (await bench.take_one()).receive_count == 1
+
+    async def test_cancelled_take_leaves_others_their_answers(self, bench: CacheBench, proxy: Proxy) -> None:
+        await bench.put(1, 2)
+        proxy.hold()
+        lost, kept = asyncio.create_task(bench.take(1)), asyncio.create_task(bench.take(1))
+        await asyncio.sleep(0)
+
+        lost.cancel()
+        proxy.release()
+
+        assert of(await kept) == [2]
+
+
+async def until_connected(bench: CacheBench) -> None:
+    cache = bench.cache
+    assert isinstance(cache, RedisCache)
+    assert await cache.server_of(bench.shard).regained()
+
+
+class TestLives:
+    """A shard belongs to one life of its server."""
+
+    async def test_server_restarted_empty_knows_no_shards(self, own: RedisProcess, clock: ManualClock) -> None:
+        async with cache_on(server_at(own), clock=clock) as cache:
+            bench = bench_on(cache, clock, SHARD)
+            await bench.open(bench.entry(1))
+            old = await bench.take_one()
+
+            await restart(own, cache)
+            clock.advance_ms(1)
+
+            assert (await cache.state(SHARD)).residency is Residency.ABSENT
+            await bench.open(bench.entry(1))
+            assert (await bench.take_one()).receive_number > old.receive_number
+
+    async def test_server_that_kept_its_contents_counts_as_empty(self, own: RedisProcess, clock: ManualClock) -> None:
+        async with cache_on(server_at(own), clock=clock) as cache:
+            bench = bench_on(cache, clock, SHARD)
+            await bench.open(bench.entry(1), bench.entry(2))
+            with admin_of(own) as admin:
+                admin.save()
+
+            await restart(own, cache)
+
+            with admin_of(own) as admin:
+                assert admin.exists(*admin.keys("cqs:{*}:meta"))
+            assert (await cache.state(SHARD)).residency is Residency.ABSENT
+            assert of(await bench.take()) == []
+            assert await cache.put(SHARD, [bench.entry(3)]) is Residency.ABSENT
+            await bench.open(bench.entry(4))
+            assert of(await bench.take()) == [4]
+
+    async def test_flushed_server_knows_no_shards(self, own: RedisProcess, clock: ManualClock) -> None:
+        async with cache_on(server_at(own), clock=clock) as cache:
+            bench = bench_on(cache, clock, SHARD)
+            await bench.open(bench.entry(1))
+
+            with admin_of(own) as admin:
+                admin.flushall()
+
+            assert (await cache.state(SHARD)).residency is Residency.ABSENT
+            assert (await bench.take()).residency is Residency.ABSENT
+
+
+async def restart(process: RedisProcess, cache: RedisCache) -> None:
+    await stop(process, cache)
+    process.start()
+    assert await link_of(cache).connected(10)
+
+
+async def stop(process: RedisProcess, cache: RedisCache) -> None:
+    """And the cache has noticed."""
+    process.stop()
+    with pytest.raises(CacheUnavailable):
+        await cache.state(SHARD)
+
+
+def link_of(cache: RedisCache) -> Link:
+    """To the server of `SHARD`."""
+    server = cache.server_of(SHARD)
+    assert isinstance(server, RedisServer)
+    return server.link
+
+
+class TestDeadServers:
+    @pytest.fixture
+    async def two(self, own: RedisProcess, clock: ManualClock) -> AsyncIterator[tuple[CacheBench, CacheBench]]:
+        """An open shard on a server of its own each; the first one's server is `own`."""
+        with RedisProcess() as other:
+            async with cache_on(server_at(own), server_at(other), clock=clock) as cache:
+                shards = [Shard(number) for number in range(1, 50)]
+                servers = [cache.server_of(shard) for shard in shards]
+                is_own = [isinstance(server, RedisServer) and server.address.path == own.path for server in servers]
+                dying, living = shards[is_own.index(True)], shards[is_own.index(False)]
+                benches = bench_on(cache, clock, dying), bench_on(cache, clock, living)
+                for bench in benches:
+                    await bench.open()
+                    await bench.put(1, delay_ms=1_000)
+                yield benches
+
+    async def test_dead_server_leaves_the_shards_of_others_alone(
+        self, two: tuple[CacheBench, CacheBench], own: RedisProcess
+    ) -> None:
+        dying, living = two
+        own.stop()
+        for _ in range(FAILURES_MAX + 1):
+            with pytest.raises(CacheUnavailable):
+                await dying.put(2)
+
+        await living.put(2)
+
+        assert of(await living.take()) == [2]
+        await living.advance(1_000)
+        assert await living.cache.vesting(10) == [living.shard]
+        assert await living.cache.next_vesting_ms() is not None
+
+    async def test_work_is_unknown_only_when_no_server_answers(self, own: RedisProcess, clock: ManualClock) -> None:
+        async with cache_on(server_at(own), clock=clock) as cache:
+            own.stop()
+            with pytest.raises(CacheUnavailable):
+                await cache.counts(SHARD)
+
+            with pytest.raises(CacheUnavailable):
+                await cache.vesting(10)
+            with pytest.raises(CacheUnavailable):
+                await cache.next_vesting_ms()
+
+    async def test_open_breaker_refuses_at_once_and_closes_after_a_good_probe(self, own: RedisProcess) -> None:
+        breaker = Breaker(random.Random(1))
+        async with cache_on(server_at(own, gate=breaker)) as cache:
+            own.stop()
+            while not breaker.is_open:
+                with pytest.raises(CacheUnavailable):
+                    await cache.state(SHARD)
+
+            with pytest.raises(CacheUnavailable, match="is left alone"):
+                await cache.state(SHARD)
+
+            own.start()
+            assert await link_of(cache).connected(10)
+            breaker.failed(-1e9)
+            assert (await cache.state(SHARD)).residency is Residency.ABSENT
+            assert not breaker.is_open
+
+    async def test_cancelled_probe_lets_the_next_one_try(self, own: RedisProcess) -> None:
+        breaker = Breaker(random.Random(1))
+        async with cache_on(server_at(own, gate=breaker)) as cache:
+            for _ in range(FAILURES_MAX):
+                breaker.failed(-1e9)
+            probe = asyncio.create_task(cache.state(SHARD))
+            await asyncio.sleep(0)
+            probe.cancel()
+            await asyncio.gather(probe, return_exceptions=True)
+
+            assert (await cache.state(SHARD)).residency is Residency.ABSENT
