@@ -13,9 +13,9 @@ from admin.lately import Lately
 from admin.links import PREFIX
 from cqs import __version__
 from cqs.api.metrics_page import metrics_mounts
+from cqs.backends import folder_of
 from cqs.clock import Clock
 from cqs.config import Config
-from cqs.parts import folder_of
 from cqs.service.accounts import Accounts
 from cqs.service.engine import Engine
 from cqs.store.interface import Store

@@ -8,6 +8,7 @@ import socket
 from pathlib import Path
 
 from cqs import __version__
+from cqs.backends import folder_of, store_name
 from cqs.clock import Clock
 from cqs.config import Config
 from cqs.journal import Journal, JournalRules
@@ -34,8 +35,8 @@ def journal_of(config: Config, clock: Clock) -> Journal | None:
     return Journal(rules, clock, random.Random())
 
 
-def metrics_of(config: Config, clock: Clock, store: Store, folder: Path) -> NodeMetrics:
-    """The node's numbers, all zero; of an open durable store in `folder` also its commits and its size."""
+def metrics_of(config: Config, clock: Clock, store: Store) -> NodeMetrics:
+    """The node's numbers, all zero; of an open SQLite store also its commits and its size."""
     wanted = config.monitoring
     metrics = NodeMetrics(
         places=wanted.queue_series,
@@ -43,13 +44,14 @@ def metrics_of(config: Config, clock: Clock, store: Store, folder: Path) -> Node
         build=Build(
             version=__version__,
             python=platform.python_version(),
-            store="sqlite" if isinstance(store, SqliteStore) else "memory",
-            cache="memory",
+            store=store_name(config),
+            cache="redis" if config.backends.redis else "memory",
         ),
         started_ms=clock.now_ms(),
     )
     if isinstance(store, SqliteStore):
         store.threads.commits.observers.append(metrics.commit_done)
+        folder = folder_of(config.storage)
         metrics.watch(STORE_SIZE, lambda: _size_of(folder))
     return metrics
 

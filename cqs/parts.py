@@ -1,10 +1,9 @@
-"""The parts of a server, each built from the settings. The only place that names concrete backends."""
+"""The parts of a server, each built from the settings. Backends are chosen in `cqs.backends`."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from pathlib import Path
 
 from cqs import observers
 from cqs.api.authenticator import Mode, access_of
@@ -15,10 +14,8 @@ from cqs.api.rates import Rates
 from cqs.api.request_ids import RequestIds
 from cqs.api.urls import BaseUrls
 from cqs.cache.interface import QueueCache
-from cqs.cache.memory import MemoryCache
 from cqs.clock import Clock
 from cqs.config import Config
-from cqs.config.settings import Storage
 from cqs.events import Witness
 from cqs.ids import Addresses
 from cqs.journal import Journal
@@ -29,34 +26,27 @@ from cqs.service.engine import Engine, Tuning
 from cqs.service.long_poll import Waiters
 from cqs.service.registry import Registry
 from cqs.store.interface import Store
-from cqs.store.memory import MemoryStore
-from cqs.store.sqlite import SqliteStore
 from cqs.witnesses import Witnesses
 
 
-def store_of(storage: Storage, clock: Clock) -> Store:
-    """The store that was chosen, not opened yet."""
-    return MemoryStore(clock) if storage.is_in_memory else SqliteStore(folder_of(storage), clock)
-
-
-def folder_of(storage: Storage) -> Path:
-    """Where the data lies."""
-    return Path(storage.data_dir).expanduser().absolute()
-
-
 async def engine_of(
-    config: Config, store: Store, clock: Clock, journal: Journal | None, witnesses: Sequence[Witness] = ()
+    config: Config,
+    store: Store,
+    cache: QueueCache,
+    clock: Clock,
+    rng: random.Random,
+    journal: Journal | None,
+    witnesses: Sequence[Witness] = (),
 ) -> Engine:
-    """The parts around an open store; calls of store and cache are timed. `witnesses` hear beside those of metrics and
+    """The parts around an open store and cache; calls of both are timed. `witnesses` hear beside those of metrics and
     journal."""
-    metrics = observers.metrics_of(config, clock, store, folder_of(config.storage))
-    rng = random.Random()
+    metrics = observers.metrics_of(config, clock, store)
     behaviour = config.behaviour
     return Engine(
         clock=clock,
         rng=rng,
         addresses=Addresses(clock, rng),
-        cache=timed(MemoryCache(clock, rng, config.storage.body_memory), QueueCache, metrics.cache),
+        cache=timed(cache, QueueCache, metrics.cache),
         store=timed(store, Store, metrics.store),
         registry=Registry(),
         waiters=Waiters(config.bounds.polls_max),

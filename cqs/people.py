@@ -16,10 +16,10 @@ from pathlib import Path
 
 import structlog
 
+from cqs.backends import folder_of
 from cqs.clock import Clock
 from cqs.config import Config
 from cqs.errors import ConfigError
-from cqs.parts import folder_of
 from cqs.service import boot_accounts
 from cqs.service.accounts import Accounts
 from cqs.service.boot_accounts import Declared

@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import gc
 import os
+import random
 import resource
 import signal
 import socket
@@ -24,7 +25,7 @@ from dataclasses import dataclass
 import structlog
 import uvloop
 
-from cqs import boot, doors, logs, observers, parts
+from cqs import backends, boot, doors, logs, observers, parts
 from cqs.api.app import App
 from cqs.banner import Start
 from cqs.clock import SystemClock
@@ -114,15 +115,18 @@ async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket], certi
     stop = _Stop()
     clock = SystemClock()
     config = loaded.config
-    store = parts.store_of(config.storage, clock)
+    rng = random.Random()
+    store = backends.store_of(config, clock)
+    cache = backends.CacheServers(config, clock, rng)
     journal = observers.journal_of(config, clock)
-    await store.open()
     try:
+        await store.open()
+        await cache.start()
         if journal is not None:
             journal.open()
         people = await open_people(config, store, clock)
         lately = doors.lately_of(config, clock)
-        engine = await parts.engine_of(config, store, clock, journal, lately)
+        engine = await parts.engine_of(config, store, cache.cache, clock, rng, journal, lately)
         is_cut = await stop.cuts(_fill(engine, loaded))
         mounts = await doors.mounts_of(engine, store, people.accounts, config, lately)
         code = 0 if is_cut else await _run(_Built(loaded, sockets, certificate, engine, people, mounts), stop)
@@ -131,6 +135,7 @@ async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket], certi
         if journal is not None:
             journal.close()
         await store.close()
+        await cache.close()
     _log.info("stopped")
     return code
 
@@ -202,10 +207,9 @@ def _raise_file_limit() -> None:
 def _tell(engine: Engine, loaded: Loaded[Config], port: int) -> None:
     """Log line for machines, banner on standard error for people; with `--log-format json` the line alone."""
     config = loaded.config
-    storage = config.storage
     start = Start(
         endpoint=endpoint_of(config.listening, port),
-        data="" if storage.is_in_memory else str(parts.folder_of(storage)),
+        data=backends.place_of(config),
         auth=config.security.auth,
         region=config.behaviour.region,
         account=config.behaviour.account,

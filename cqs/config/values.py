@@ -158,6 +158,11 @@ def networks() -> Kind:
     return replace(texts, read=read)
 
 
+def listed(pattern: str, expects: str, *, is_secret: bool = False) -> Kind:
+    """Texts that each match `pattern` as a whole, as a TOML list or separated by commas."""
+    return replace(_list(re.compile(pattern), expects), is_secret=is_secret)
+
+
 def _list(pattern: re.Pattern[str], expects: str) -> Kind:
     def read(given: object) -> tuple[str, ...]:
         parts = [part.strip() for part in given.split(",")] if isinstance(given, str) else given

@@ -13,20 +13,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from time import perf_counter_ns
 
+import structlog
+
 from cqs.cache.interface import Entry, State
+from cqs.errors import CacheUnavailable
 from cqs.queue import Queue
 from cqs.service.engine import Engine, shard_of
 from cqs.store.interface import Lease, Stored
 
+_log = structlog.get_logger("cqs.residency")
+
 
 async def open_all(engine: Engine) -> None:
-    """At start: loads the queues, makes new addresses higher than every stored one, and fills every queue. Raises
-    StoreUnavailable."""
+    """At start: loads the queues, makes new addresses higher than every stored one, and fills every queue anew: what
+    another process left in the cache may be older than the store. A queue whose cache can't be reached is filled when
+    it can. Raises StoreUnavailable."""
     engine.addresses.raise_above(await engine.store.highest_address())
     for queue in await engine.store.queues():
         engine.registry.put(queue)
     for queue in engine.registry:
-        await fill(engine, queue)
+        try:
+            await engine.cache.drop(shard_of(queue))
+            await fill(engine, queue)
+        except CacheUnavailable as error:
+            _log.warning("cache_unreachable_at_start", reason=str(error), served="from the store until it is reached")
+            return
 
 
 def ensure(engine: Engine, queue: Queue) -> None:

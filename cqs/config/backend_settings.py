@@ -1,0 +1,35 @@
+"""Settings of the backends that are servers of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cqs.config import values
+from cqs.config.schema import setting
+
+_REDIS = values.listed(
+    r"spawn|(redis|rediss|unix)://\S+", 'addresses such as "redis://127.0.0.1:6379", or "spawn"', is_secret=True
+)
+_HOSTS = values.listed(r"[A-Za-z0-9.:_-]{1,253}", "host names or addresses")
+_KEYSPACE = values.text("keyspace", pattern=r"[a-z][a-z0-9_]{0,47}", expects="a name such as cqs")
+
+
+@dataclass(frozen=True, slots=True)
+class Backends:
+    """Redis and Cassandra"""
+
+    redis: tuple[str, ...] = setting(
+        (), _REDIS, 'Redis servers that keep the hot state; "spawn" starts a private one. Empty: this process keeps it.'
+    )
+    redis_ca: str = setting("", values.path("file", "the path of a file"), "Authorities of Redis' TLS certificates.")
+    redis_memory: int = setting(
+        512_000_000, values.size(0, 1_000_000_000_000), "Above this, a Redis server is given no more message bodies."
+    )
+    cassandra: tuple[str, ...] = setting(
+        (), _HOSTS, "Cassandra nodes that keep the messages. Empty: SQLite in data_dir keeps them."
+    )
+    cassandra_port: int = setting(9042, values.integer(1, 65_535), "Port of the Cassandra nodes.")
+    cassandra_keyspace: str = setting("cqs", _KEYSPACE, "Keyspace; `cqs schema apply` makes it.")
+    cassandra_datacenter: str = setting("", values.text("name"), "Data centre that answers. Empty: the first one met.")
+    cassandra_user: str = setting("", values.text("name"), "User at Cassandra.")
+    cassandra_password: str = setting("", values.text(is_secret=True), "That user's password.")
