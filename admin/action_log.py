@@ -36,6 +36,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     at_ms: int
     who: str
     role: str = ""
+    account: str = ""
+    """Of who did it."""
     address: str = ""
     action: str
     target: str = ""

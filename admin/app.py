@@ -32,6 +32,7 @@ def make_application(console: Console) -> web.Application:
     """All of the console; it wants paths that start with /ADMIN."""
     application = web.Application(middlewares=[_frame], client_max_size=1)
     application[CONSOLE] = console
+    application.on_shutdown.append(_end_jobs)
     application.router.add_get(PREFIX, _to_root)
     application.router.add_get(PREFIX + "/static/{name:.+}", answers.static)
     for route in ROUTES:
@@ -40,6 +41,10 @@ def make_application(console: Console) -> web.Application:
         else:
             application.router.add_post(PREFIX + route.path, _action_handler(route))
     return application
+
+
+async def _end_jobs(application: web.Application) -> None:
+    await application[CONSOLE].jobs.end()
 
 
 async def _to_root(request: web.Request) -> web.StreamResponse:

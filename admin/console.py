@@ -9,6 +9,8 @@ from aiohttp import web
 
 from admin.action_log import ActionLog
 from admin.assets import Assets
+from admin.health import Health
+from admin.jobs import Jobs
 from admin.lately import Lately
 from admin.rendering import Templates
 from admin.session import Sessions
@@ -48,6 +50,8 @@ class Console:
     throttle: Throttle
     actions: ActionLog
     lately: Lately
+    jobs: Jobs
+    health: Health
     assets: Assets = field(default_factory=Assets)
     templates: Templates = field(default_factory=Templates)
 
@@ -69,4 +73,6 @@ def make_console(
         throttle=Throttle(engine.clock),
         actions=ActionLog(folder),
         lately=lately or Lately(engine.clock),
+        jobs=Jobs(engine.clock),
+        health=Health(engine),
     )

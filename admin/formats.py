@@ -60,6 +60,16 @@ def duration(ms: float | None) -> str:
     return " ".join(parts)
 
 
+def seconds(value: float | None) -> str:
+    """A short time: 250 µs, 2.5 ms, 1.2 s."""
+    if value is None or not isfinite(value):
+        return NOTHING
+    for unit, step in (("s", 1.0), ("ms", 1e-3), ("\u00b5s", 1e-6)):
+        if value >= step:
+            return f"{value / step:.3g} {unit}"
+    return "0 s"
+
+
 def size(count: float | None) -> str:
     """Bytes, in steps of 1,024."""
     if count is None:
@@ -125,6 +135,7 @@ FILTERS = {
     "rate": rate,
     "duration": duration,
     "size": size,
+    "seconds": seconds,
     "iso": iso,
     "clock": clock,
     "ago": ago,

@@ -11,12 +11,13 @@ POLICY = "; ".join(
         "style-src 'self'",
         "img-src 'self' data:",
         "connect-src 'self'",
+        "frame-src 'self'",
         "form-action 'self'",
         "frame-ancestors 'none'",
         "base-uri 'none'",
     )
 )
-REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
+REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; sandbox"
 """For audit reports: pages that somebody's job wrote. They may style themselves and show pictures they carry, and are
 otherwise locked up: no script, no form, no origin."""
 
@@ -27,7 +28,6 @@ _ALWAYS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-    "Server": "cqs",
 }
 
 
@@ -36,6 +36,7 @@ def secure(response: web.StreamResponse) -> None:
     if response.prepared:
         return
     for name, value in _ALWAYS.items():
-        response.headers[name] = value
+        response.headers.setdefault(name, value)
+    response.headers["Server"] = "cqs"
     response.headers.setdefault("Content-Security-Policy", POLICY)
     response.headers.setdefault("Cache-Control", "no-store")

@@ -9,29 +9,40 @@ from admin.actions import (
     create_queue,
     log_in,
     log_out,
+    manage_keys,
+    manage_users,
+    redrive,
     remove_queues,
     resend_message,
     send_messages,
+    stop_move,
 )
 from admin.message_form import FORM_BYTES_MAX
 from admin.route import Action, Page
-from admin.viewer import LOOK
+from admin.viewer import LOOK, MANAGE
 from admin.views import (
+    changes,
     chart,
+    dead_letters,
     login,
     message,
     messages,
+    moves,
     new_queue,
+    nodes,
     overview,
     policy,
     queue,
     queues,
+    reports,
     send,
     settings,
     sure,
+    users,
 )
 
 _QUEUE = "/q/{account}/{queue}"
+_USER = "/users/{user}"
 
 ROUTES: tuple[Page | Action, ...] = (
     Page("/login", login.show, permission=None),
@@ -73,4 +84,29 @@ ROUTES: tuple[Page | Action, ...] = (
     ),
     Page(_QUEUE + "/send", send.show, "SendMessage"),
     Action(_QUEUE + "/send", send_messages.act, "SendMessage", send.retry, bytes_max=FORM_BYTES_MAX),
+    Page(_QUEUE + "/dead-letters", dead_letters.show),
+    Action(_QUEUE + "/redrive", redrive.act, "StartMessageMoveTask"),
+    Page("/dead-letters", dead_letters.show_all),
+    Page("/moves", moves.show_all),
+    Page("/moves/task", moves.show_task),
+    Action("/moves/task/stop", stop_move.task, "CancelMessageMoveTask"),
+    Page("/moves/job/{job}", moves.show_job),
+    Action("/moves/job/{job}/stop", stop_move.job, "StopJob", permission="CancelMessageMoveTask"),
+    Page("/nodes", nodes.show),
+    Page("/users", users.show_all, MANAGE),
+    Action("/users/add", manage_users.add, "AddUser", users.retry_add, MANAGE),
+    Page(_USER, users.show, MANAGE),
+    Action(_USER + "/password", manage_users.set_password, "SetPassword", users.retry, MANAGE),
+    Action(_USER + "/role", manage_users.set_role, "SetRole", users.retry, MANAGE),
+    Action(_USER + "/enabled", manage_users.set_enabled, "SetUserEnabled", users.retry, MANAGE),
+    Action(_USER + "/drop", manage_users.drop, "DropUser", users.retry, MANAGE),
+    Action(_USER + "/keys/add", manage_keys.add, "AddKey", users.retry, MANAGE),
+    Action(_USER + "/keys/enabled", manage_keys.set_enabled, "SetKeyEnabled", users.retry, MANAGE),
+    Action(_USER + "/keys/drop", manage_keys.drop, "DropKey", users.retry, MANAGE),
+    Page("/changes", changes.show, MANAGE),
+    Page("/changes.csv", changes.as_table, MANAGE),
+    Page("/changes.jsonl", changes.as_lines, MANAGE),
+    Page("/reports", reports.show_all),
+    Page("/reports/raw/{name:.+}", reports.raw),
+    Page("/reports/{name:.+}", reports.show),
 )

@@ -36,7 +36,7 @@ async def act(visit: Visit, form: Form) -> web.StreamResponse:
     response = redirect(goal)
     session = console.sessions.begin(present)
     set_cookie(visit, response, COOKIE, console.sessions.write(session), AGE_MS_MAX // 1_000)
-    await _log(visit, user.name, "", present.role.value)
+    await _log(visit, user.name, "", present.role.value, present.account)
     return response
 
 
@@ -44,8 +44,15 @@ def _locked(wait_ms: int) -> str:
     return f"Too many tries. Please wait {duration(-(-wait_ms // 1_000) * 1_000)}."
 
 
-async def _log(visit: Visit, name: str, error: str, role: str = "") -> None:
-    address = visit.request.remote or ""
+async def _log(visit: Visit, name: str, error: str, role: str = "", account: str = "") -> None:
     await visit.console.actions.add(
-        Line(at_ms=visit.now_ms, who=name or "?", role=role, address=address, action="LogIn", error=error)
+        Line(
+            at_ms=visit.now_ms,
+            who=name or "?",
+            role=role,
+            account=account,
+            address=visit.request.remote or "",
+            action="LogIn",
+            error=error,
+        )
     )

@@ -35,10 +35,10 @@
     const muted = probe(figure, "muted"), line = style(figure, "borderTopColor");
     const axis = { stroke: muted, font: "11px system-ui, sans-serif", grid: { stroke: line, width: 1 }, ticks: { show: false } };
     return {
-      width: plot.clientWidth, height: plot.clientHeight, padding: [6, 6, 0, 0],
+      width: plot.clientWidth, height: plot.clientHeight, padding: [6, 16, 0, 0],
       legend: { show: false }, cursor: { y: false, points: { size: 6 }, sync: { key: "page" } },
       scales: { x: { time: true }, y: { range: (_, low, high) => [0, Math.max(high * 1.1, 1)] } },
-      axes: [{ ...axis, space: 70, grid: { show: false }, values: moments }, { ...axis, size: 46, space: 34, values: (_, ticks) => ticks.map(number) }],
+      axes: [{ ...axis, size: 26, space: 70, grid: { show: false }, values: moments }, { ...axis, size: 46, space: 34, values: (_, ticks) => ticks.map(number) }],
       series: [{}, ...chart.series.map((series, index) => {
         const colour = probe(figure, `series-${series.colour ?? index}`);
         return { label: series.label, stroke: colour, width: 1.6, fill: index === 0 ? faint(colour) : undefined, points: { show: false }, spanGaps: false };

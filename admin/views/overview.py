@@ -1,11 +1,76 @@
-"""The whole system at a glance."""
+"""The whole system at a glance: what is wrong in words, then figures, charts, and the queues that hold most."""
 
 from __future__ import annotations
 
+import msgspec
 from aiohttp import web
 
+from admin.alarms import SHOWN_MAX, alarms_of
+from admin.charts import RANGE_NAMES, range_of
+from admin.queue_list import Choice, find
+from admin.views.queues import accounts_of, row_of
 from admin.visit import Visit
+from cqs.cache.interface import Counts
+from cqs.metrics.rings import Ring
+
+TOP_MAX = 8
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """Of all queues of all accounts, over the last minute where it is a rate."""
+
+    depth: Counts
+    sent: float
+    received: float
+    deleted: float
+    calls: float
+    errors: float
+    hit_ratio: float
+    queues: int
+    waiting: int
+    connections: float | None
 
 
 async def show(visit: Visit) -> web.StreamResponse:
-    return visit.page("overview.html")
+    problem = await visit.console.health.problem()
+    alarms = alarms_of(visit, problem)
+    top = find(visit.console.engine, visit.account, Choice(is_full_only=True))[:TOP_MAX]
+    return visit.page(
+        "overview.html",
+        figures=figures_of(visit),
+        alarms=alarms[:SHOWN_MAX],
+        more_alarms=len(alarms) - SHOWN_MAX,
+        rows=[await row_of(visit, queue) for queue in top],
+        range=range_of(visit.query("range")),
+        ranges=RANGE_NAMES,
+        accounts=accounts_of(visit),
+        problem=problem,
+    )
+
+
+def figures_of(visit: Visit) -> Figures:
+    """As last sampled; nothing is counted for it."""
+    engine = visit.console.engine
+    metrics = engine.metrics
+    now_s = visit.now_ms // 1_000
+    rates = _rates(metrics.ring, now_s)
+    watched = {metric.name: value for metric, value in metrics.watched().items()}
+    return Figures(
+        depth=metrics.depths.totals(),
+        sent=rates["sent"],
+        received=rates["received"],
+        deleted=rates["deleted"],
+        calls=rates["calls"],
+        errors=rates["errors"],
+        hit_ratio=metrics.hit_ratio(now_s),
+        queues=len(engine.registry),
+        waiting=len(engine.waiters),
+        connections=watched.get("cqs_connections"),
+    )
+
+
+def _rates(ring: Ring, now_s: int) -> dict[str, float]:
+    chart = ring.chart(60, now_s)
+    rows = [row for row in chart.rows if row[0] is not None]
+    seconds = max(len(rows), 1) * chart.period_s
+    return {name: sum(row[place] or 0 for row in rows) / seconds for place, name in enumerate(chart.fields)}

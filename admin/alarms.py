@@ -1,0 +1,119 @@
+"""What is wrong, in words, worst first: the top of the overview. Rules over what is known anyway, so that asking costs
+some milliseconds for 10,000 queues; each alarm leads to where one can do something about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from admin.formats import duration, number, percent
+from admin.queue_list import ring_of
+from admin.visit import Visit
+from cqs.cache.interface import Counts
+from cqs.metrics.depths import Depth
+from cqs.metrics.rings import Ring
+from cqs.queue import Queue
+from cqs.store.interface import MoveStatus
+
+SHOWN_MAX = 12
+ERROR_SHARE_MAX = 0.05
+ERRORS_MIN = 5
+RETENTION_SHARE_MAX = 0.75
+UNREAD_MS_MAX = 300_000
+IN_FLIGHT_SHARE_MAX = 0.8
+DANGER, WARNING = 0, 1
+
+
+class Alarm(msgspec.Struct, frozen=True, order=True):
+    """`weight` orders alarms of one level, largest first as it is negative."""
+
+    level: int
+    weight: float
+    text: str
+    path: str = ""
+    where: str = ""
+
+    @property
+    def kind(self) -> str:
+        return "danger" if self.level == DANGER else "flight"
+
+
+def alarms_of(visit: Visit, problem: str) -> list[Alarm]:
+    """Of the account that is looked at, and of the server. `problem`: what the health check said, "" = all is well."""
+    found = list(_of_server(visit, problem))
+    for depth in visit.console.engine.metrics.depths.held():
+        if depth.name.account == visit.account:
+            found += _of_queue(visit, depth)
+    return sorted(found)
+
+
+def _of_server(visit: Visit, problem: str) -> Iterator[Alarm]:
+    if problem:
+        yield Alarm(DANGER, -1e18, problem)
+    failed, calls = _failures(visit.console.engine.metrics.ring, visit.now_ms)
+    if failed >= ERRORS_MIN and failed > ERROR_SHARE_MAX * calls:
+        text = f"{percent(failed / calls)} of the calls of the last minute failed ({number(failed)})."
+        yield Alarm(WARNING, -1e17, text, visit.links.to("/nodes"), "See which")
+    for queue in visit.console.engine.registry:
+        if queue.account == visit.account and queue.settings.redrive is not None:
+            target = visit.console.engine.registry.of_arn(queue.settings.redrive.target_arn)
+            if target is None:
+                text = f"{queue.name}: its dead-letter queue is gone, so what always fails is tried until it expires."
+                yield Alarm(WARNING, -1.0, text, visit.links.queue(queue, "settings"), "Choose another")
+
+
+def _of_queue(visit: Visit, depth: Depth) -> Iterator[Alarm]:
+    counts = depth.counts
+    if not (counts.ready or counts.in_flight):
+        return
+    queue = visit.console.engine.registry.get(depth.name)
+    if queue is None or queue.uid != depth.uid:
+        return
+    age_ms = visit.now_ms - counts.oldest_ms if counts.oldest_ms else 0
+    if depth.is_dead_letter and counts.ready:
+        yield _dead_letters(visit, queue, counts, age_ms)
+    if age_ms > RETENTION_SHARE_MAX * depth.retention_ms:
+        left = duration(max(0, depth.retention_ms - age_ms))
+        text = f"{queue.name}: its oldest message is lost in {left}, when its retention ends."
+        yield Alarm(DANGER, -float(age_ms), text, visit.links.queue(queue, "messages"), "Look")
+    if not depth.is_dead_letter and counts.ready and age_ms > UNREAD_MS_MAX and not _is_read(visit, queue):
+        text = f"{queue.name}: nobody has received from it in the last ten minutes, and {number(counts.ready)} wait."
+        yield Alarm(WARNING, -float(age_ms) / 1e3, text, visit.links.queue(queue), "Look")
+    if counts.in_flight > IN_FLIGHT_SHARE_MAX * visit.console.engine.tuning.in_flight_max:
+        text = f"{queue.name}: {number(counts.in_flight)} messages are in flight, near the limit."
+        yield Alarm(
+            DANGER, -float(counts.in_flight), text, visit.links.queue(queue, "messages", state="in_flight"), "Look"
+        )
+    for task in visit.console.engine.moves.of_source(queue.key, 1):
+        if task.status is MoveStatus.FAILED:
+            path = visit.links.to("/moves/task", handle=task.handle)
+            yield Alarm(WARNING, -2.0, f"{queue.name}: the last move of its messages failed.", path, "See why")
+
+
+def _dead_letters(visit: Visit, queue: Queue, counts: Counts, age_ms: int) -> Alarm:
+    what = "dead letter" if counts.ready == 1 else "dead letters"
+    since = f", the oldest {duration(age_ms)} old" if age_ms else ""
+    path = visit.links.queue(queue, "dead-letters")
+    return Alarm(
+        WARNING, -float(counts.ready), f"{queue.name}: {number(counts.ready)} {what}{since}.", path, "Work on them"
+    )
+
+
+def _is_read(visit: Visit, queue: Queue) -> bool:
+    """Whether somebody received from it lately, or waits to. Unknown counts as read."""
+    if visit.console.engine.waiters.count(queue.uid):
+        return True
+    ring = ring_of(visit.console.engine, queue)
+    if ring is None:
+        return visit.console.engine.metrics.queues.get(queue.key) is None
+    recent = ring.recent(visit.now_ms // 1_000)
+    return bool(recent["received"] or recent["empty_receives"])
+
+
+def _failures(ring: Ring, now_ms: int) -> tuple[float, float]:
+    """Failed calls and all calls of the last minute."""
+    chart = ring.chart(60, now_ms // 1_000)
+    calls, errors = (chart.fields.index(name) for name in ("calls", "errors"))
+    total = sum(row[calls] or 0 for row in chart.rows)
+    return sum(row[errors] or 0 for row in chart.rows), total

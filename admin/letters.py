@@ -1,0 +1,98 @@
+"""Why a message is a dead letter, and what it looks like: for grouping what belongs together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from admin.bodies import attribute_text
+from admin.formats import cut, visible
+from cqs import ids
+from cqs.message import Message
+from cqs.queue import name_of_arn
+from cqs.service.registry import Registry
+
+KEYS_SHOWN_MAX = 6
+_REASON_NAMES = ("error", "errormessage", "error_message", "exception", "reason", "failure", "cause")
+_REASON_MAX = 160
+
+
+class Kind(msgspec.Struct, frozen=True, order=True):
+    """What makes letters alike: where they came from, and the shape of their bodies."""
+
+    source: str
+    shape: str
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Letters that are alike, among those that were looked at."""
+
+    kind: Kind
+    count: int
+
+
+def kind_of(message: Message) -> Kind:
+    name = name_of_arn(message.source_arn) if message.source_arn else None
+    return Kind(name.name if name is not None else "", shape_of(message.body))
+
+
+def shape_of(body: str) -> str:
+    """The members of a JSON object; else what kind of text it is."""
+    head = body.lstrip()[:1]
+    if head in ("{", "["):
+        try:
+            value: object = msgspec.json.decode(body)
+        except (ValueError, RecursionError):
+            return "broken JSON"
+        if isinstance(value, dict):
+            names = sorted(str(name) for name in value)
+            more = f" +{len(names) - KEYS_SHOWN_MAX}" if len(names) > KEYS_SHOWN_MAX else ""
+            shown = ", ".join(cut(visible(name), 24) for name in names[:KEYS_SHOWN_MAX])
+            return f"{{{shown}{more}}}"
+        return "JSON list"
+    return "XML" if head == "<" else "text"
+
+
+def grouped(messages: Sequence[Message]) -> list[Group]:
+    """Largest first."""
+    counted = Counter(kind_of(message) for message in messages)
+    return [Group(kind, count) for kind, count in counted.most_common()]
+
+
+def reason_of(message: Message, registry: Registry) -> str:
+    """Why it is here, as far as it can be told: what the message itself says of an error, else the rule that moved
+    it."""
+    said = _said(message)
+    if said:
+        return cut(visible(said), _REASON_MAX)
+    if not message.source_arn:
+        return "It was sent here."
+    source = registry.of_arn(message.source_arn)
+    redrive = source.settings.redrive if source is not None else None
+    name = message.source_arn.rpartition(":")[2]
+    if redrive is None:
+        return f"Received too often in {name}."
+    count = redrive.receive_count_max
+    return f"Received more than {'once' if count == 1 else f'{count} times'} in {name}."
+
+
+def arrived_ms(message: Message) -> int:
+    """When it came into this queue: its address was made then."""
+    return ids.ms_of(message.address)
+
+
+def _said(message: Message) -> str:
+    for attribute in message.attributes:
+        if attribute.name.lower().replace("-", "_") in _REASON_NAMES and not attribute.is_binary:
+            return attribute_text(attribute)
+    if message.body.lstrip()[:1] == "{":
+        try:
+            value: object = msgspec.json.decode(message.body)
+        except (ValueError, RecursionError):
+            return ""
+        if isinstance(value, dict):
+            found = [value[name] for name in value if str(name).lower() in _REASON_NAMES]
+            return next((one for one in found if isinstance(one, str)), "")
+    return ""

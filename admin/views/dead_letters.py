@@ -1,0 +1,137 @@
+"""Dead letters: all queues that hold some, and the workshop of one of them, where they are looked at, grouped, edited
+and sent back."""
+
+from __future__ import annotations
+
+import msgspec
+from aiohttp import web
+
+from admin.bodies import preview
+from admin.letters import Group, arrived_ms, grouped, kind_of, reason_of
+from admin.queue_list import Choice, find
+from admin.snippets import snippets, url_of
+from admin.views.new_queue import NAMES_MAX
+from admin.views.queues import Row, row_of
+from admin.visit import Visit
+from cqs.cache.interface import State
+from cqs.errors import CacheUnavailable
+from cqs.limits import MOVE_RATE_MAX
+from cqs.message import Message
+from cqs.queue import Queue, name_of_arn
+from cqs.service import move_tasks
+from cqs.service.peek import Filter, Peeked, peek
+from cqs.store.interface import MoveTask
+
+LOOKED_AT_MAX = 2_000
+SHOWN_MAX = 100
+TASKS_SHOWN = 5
+QUEUES_MAX = 200
+
+
+class Letter(msgspec.Struct, frozen=True):
+    """A dead letter, for the list."""
+
+    found: Peeked
+    source: str
+    shape: str
+    why: str
+    arrived_ms: int
+
+
+async def show_all(visit: Visit) -> web.StreamResponse:
+    """Every dead-letter queue of the account, fullest first."""
+    choice = Choice(kind="dead_letter")
+    queues = find(visit.console.engine, visit.account, choice)
+    rows = [await row_of(visit, queue) for queue in queues[:QUEUES_MAX]]
+    registry = visit.console.engine.registry
+    sources = {row.queue.uid: registry.sources(row.queue, "", 4) for row in rows}
+    running = {task.source: task for task in visit.console.engine.moves.active()}
+    return visit.page(
+        "dead_letters.html", rows=rows, sources=sources, running=running, left_out=len(queues) - len(rows)
+    )
+
+
+async def show(visit: Visit) -> web.StreamResponse:
+    """The workshop of a dead-letter queue; for another queue, where its dead letters go."""
+    queue = visit.queue("PeekMessages")
+    engine = visit.console.engine
+    sources = engine.registry.sources(queue, "", 50)
+    if not sources:
+        redrive = queue.settings.redrive
+        target = engine.registry.of_arn(redrive.target_arn) if redrive is not None else None
+        row: Row | None = await row_of(visit, target) if target is not None else None
+        return visit.page("no_dead_letters.html", queue=queue, tab="dead", target=target, row=row)
+    looked_at, is_more = await _look(visit, queue)
+    chosen = [one for one in looked_at if _is_asked_for(visit, one.message)]
+    url = url_of(visit, queue)
+    return visit.page(
+        "workshop.html",
+        queue=queue,
+        tab="dead",
+        sources=sources,
+        groups=_groups(visit, looked_at),
+        letters=[_letter(visit, one) for one in chosen[:SHOWN_MAX]],
+        matched=len(chosen),
+        looked_at=len(looked_at),
+        is_more=is_more,
+        shown_max=SHOWN_MAX,
+        asked={name: visit.query(name) for name in ("text", "from", "shape")},
+        names=[one.name for one in engine.registry.page(queue.account, "", "", NAMES_MAX)],
+        tasks=_tasks(visit, queue),
+        rate_max=MOVE_RATE_MAX,
+        preview=preview,
+        snippets=snippets(visit, ("StartMessageMoveTask", {"SourceArn": queue.arn})),
+        url=url,
+    )
+
+
+def asked_filter(text: str) -> Filter:
+    return Filter(text=text or None)
+
+
+def is_alike(message: Message, source: str, shape: str) -> bool:
+    """Whether the letter belongs to the group that was chosen; "" = any."""
+    kind = kind_of(message)
+    return (not source or kind.source == source) and (not shape or kind.shape == shape)
+
+
+def _is_asked_for(visit: Visit, message: Message) -> bool:
+    is_fitting = asked_filter(visit.query("text")).matches(message)
+    return is_fitting and is_alike(message, visit.query("from"), visit.query("shape"))
+
+
+async def _look(visit: Visit, queue: Queue) -> tuple[list[Peeked], bool]:
+    found: list[Peeked] = []
+    after: int | None = None
+    try:
+        while len(found) < LOOKED_AT_MAX:
+            page = await peek(visit.console.engine, queue, State.READY, after=after, count_max=100)
+            found += page.found
+            after = page.after
+            if after is None:
+                return found, False
+    except CacheUnavailable:
+        return found, True
+    return found, True
+
+
+def _groups(visit: Visit, looked_at: list[Peeked]) -> list[tuple[Group, str]]:
+    """Each group with the address that shows it alone."""
+    groups = grouped([one.message for one in looked_at])[:12]
+    return [(one, visit.here(**{"from": one.kind.source, "shape": one.kind.shape})) for one in groups]
+
+
+def _letter(visit: Visit, found: Peeked) -> Letter:
+    kind = kind_of(found.message)
+    why = reason_of(found.message, visit.console.engine.registry)
+    return Letter(found, kind.source, kind.shape, why, arrived_ms(found.message))
+
+
+def _tasks(visit: Visit, queue: Queue) -> list[MoveTask]:
+    return move_tasks.tasks_of(visit.console.engine, queue.arn, TASKS_SHOWN)
+
+
+def target_name(task: MoveTask) -> str:
+    """Where a move goes, for people."""
+    name = name_of_arn(task.target_arn) if task.target_arn else None
+    return name.name if name is not None else "where each came from"

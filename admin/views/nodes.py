@@ -1,0 +1,100 @@
+"""The nodes: what runs here and since when, which calls it answers, how fast and with which failures, and how cache and
+store do."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import sys
+
+import msgspec
+from aiohttp import web
+
+from admin.visit import Visit
+from cqs.metrics.calls import CallStats
+from cqs.metrics.histogram import Histogram
+from cqs.metrics.timed import LayerTimes
+
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_MAX_RSS_UNIT = 1 if sys.platform == "darwin" else 1_024
+
+
+class Timing(msgspec.Struct, frozen=True, kw_only=True):
+    """One action, or one call of a layer. Times in seconds; the upper ends of histogram buckets."""
+
+    name: str
+    count: int
+    failed: int
+    half_s: float
+    most_s: float
+    mean_s: float
+    failures: tuple[tuple[str, int], ...] = ()
+
+
+async def show(visit: Visit) -> web.StreamResponse:
+    metrics = visit.console.engine.metrics
+    actions = sorted((_action(name, stats) for name, stats in metrics.calls.by_action.items()), key=_by_count)
+    layers = [
+        ("Cache", metrics.build.cache, _layer(metrics.cache)),
+        ("Store", metrics.build.store, _layer(metrics.store)),
+    ]
+    watched = sorted((metric.help, value) for metric, value in metrics.watched().items())
+    return visit.page(
+        "nodes.html",
+        build=metrics.build,
+        host=platform.node(),
+        process=os.getpid(),
+        started_ms=metrics.started_ms,
+        is_leader=metrics.is_leader(),
+        memory=_memory(),
+        lag=_timing("", metrics.loop_lag),
+        commit=_timing("", metrics.commit_duration),
+        jobs=metrics.commit_jobs.total / metrics.commit_jobs.count if metrics.commit_jobs.count else 0,
+        actions=actions,
+        layers=layers,
+        watched=watched,
+        problem=await visit.console.health.problem(),
+        waiting=len(visit.console.engine.waiters),
+    )
+
+
+def _action(name: str, stats: CallStats) -> Timing:
+    timing = _timing(name, stats.duration)
+    failures = tuple(stats.failures.most_common())
+    failed = sum(count for _, count in failures)
+    return msgspec.structs.replace(timing, count=stats.ok + failed, failed=failed, failures=failures)
+
+
+def _layer(times: LayerTimes) -> list[Timing]:
+    found = []
+    for name, call in times.by_call.items():
+        if call.duration.count or call.errors:
+            timing = _timing(name.replace("_", " "), call.duration)
+            found.append(msgspec.structs.replace(timing, count=timing.count + call.errors, failed=call.errors))
+    return sorted(found, key=_by_count)
+
+
+def _timing(name: str, histogram: Histogram) -> Timing:
+    count = histogram.count
+    return Timing(
+        name=name,
+        count=count,
+        failed=0,
+        half_s=histogram.quantile(0.5),
+        most_s=histogram.quantile(0.99),
+        mean_s=histogram.total / histogram.unit / count if count else 0.0,
+    )
+
+
+def _by_count(timing: Timing) -> int:
+    return -timing.count
+
+
+def _memory() -> int:
+    """Bytes that the process holds; where the system does not tell, the most it ever held."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * PAGE_BYTES
+    except (OSError, ValueError, IndexError):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _MAX_RSS_UNIT

@@ -1,0 +1,95 @@
+"""Users, their roles and their access keys. A new key's secret is shown on the page that made it, and never again."""
+
+from __future__ import annotations
+
+import msgspec
+from aiohttp import web
+
+from admin.forms import Form
+from admin.viewer import MANAGE
+from admin.visit import Visit
+from cqs.errors import CqsError, IdentityError
+from cqs.identity import AccessKey, Role, User
+from cqs.service.accounts import NewKey
+from cqs.service.passwords import PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN
+
+ROLES = (
+    (Role.READ_ONLY.value, "Read only: looks, changes nothing"),
+    (Role.OPERATOR.value, "Operator: everything with queues and messages"),
+    (Role.ADMINISTRATOR.value, "Administrator: users and keys, too"),
+)
+
+
+class Person(msgspec.Struct, frozen=True):
+    """A user with its keys."""
+
+    user: User
+    keys: tuple[AccessKey, ...]
+
+
+async def show_all(visit: Visit) -> web.StreamResponse:
+    return await _list(visit)
+
+
+async def retry_add(visit: Visit, form: Form, error: CqsError) -> web.StreamResponse:
+    """The list again, with what was typed but for the password."""
+    return await _list(visit, form, str(error), 422)
+
+
+async def show(visit: Visit) -> web.StreamResponse:
+    """One user. Raises IdentityError."""
+    return await page_of(visit, visit.parts["user"])
+
+
+async def retry(visit: Visit, form: Form, error: CqsError) -> web.StreamResponse:
+    """The user's page again, with why nothing was done."""
+    return await page_of(visit, visit.parts["user"], error=str(error), status=422)
+
+
+async def page_of(
+    visit: Visit, name: str, *, new_key: NewKey | None = None, error: str = "", status: int = 200
+) -> web.StreamResponse:
+    """One user; with a new key, its secret. Raises IdentityError when the viewer may not see such a user."""
+    person = await person_of(visit, name)
+    return visit.page(
+        "user.html",
+        status=status,
+        person=person,
+        roles=ROLES,
+        new_key=new_key,
+        error=error,
+        length_min=PASSWORD_LENGTH_MIN,
+        length_max=PASSWORD_LENGTH_MAX,
+        region=visit.console.engine.tuning.region,
+    )
+
+
+async def person_of(visit: Visit, name: str) -> Person:
+    """A user whom the viewer may manage: of the own account, or of any for administrators of the home account. Raises
+    IdentityError, with the same words for one that does not exist."""
+    visit.viewer.check(MANAGE)
+    found = [one for one in await _people(visit) if one.user.name == name]
+    if not found:
+        raise IdentityError(f"There is no user {name[:64]!r}.")
+    return found[0]
+
+
+async def _people(visit: Visit) -> list[Person]:
+    everybody = await visit.console.accounts.identities()
+    return [
+        Person(user, tuple(key for key in everybody.keys if key.user == user.name))
+        for user in everybody.users
+        if visit.viewer.sees(user.account)
+    ]
+
+
+async def _list(visit: Visit, form: Form | None = None, error: str = "", status: int = 200) -> web.StreamResponse:
+    return visit.page(
+        "users.html",
+        status=status,
+        people=await _people(visit),
+        roles=ROLES,
+        form=form or Form([]),
+        error=error,
+        length_min=PASSWORD_LENGTH_MIN,
+    )
