@@ -15,7 +15,7 @@ from cqs.store.sqlite.jobs import Checkpoint
 from cqs.store.sqlite.schema import PAGE_BYTES
 from cqs.testing.clock import ManualClock
 from tests.contract.sqlite_home import SqliteHome
-from tests.contract.store_home import Maker, addresses_of
+from tests.contract.store_home import Maker, addresses_of, held
 
 
 @pytest.fixture
@@ -161,3 +161,21 @@ async def test_a_store_with_a_damaged_page_does_not_open_and_says_what_to_do(
 
     with pytest.raises(StoreUnavailable, match=rf"{home.file} is damaged .*restore a copy, or .*\.recover"):
         await home.open()
+
+
+async def test_a_file_that_was_deleted_or_replaced_takes_nothing_until_it_is_back(
+    home: SqliteHome, store: SqliteStore, queue: Queue, make: Maker
+) -> None:
+    before, refused, after = make.messages(3)
+    await store.append(queue, [before])
+    aside = home.file.rename(home.file.with_name("aside"))
+
+    with pytest.raises(StoreUnavailable, match="was deleted or replaced"):
+        await store.append(queue, [refused])
+    home.file.write_bytes(aside.read_bytes())
+    with pytest.raises(StoreUnavailable, match="was deleted or replaced"):
+        await store.delete(queue, [before.address])
+    aside.rename(home.file)
+    await store.append(queue, [after])
+
+    assert await held(store, queue) == addresses_of([before, after])

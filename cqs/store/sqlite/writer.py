@@ -6,11 +6,13 @@
 
 Nothing is ever answered as done that did not commit. A failed statement means rolled back, nothing written
 (StoreUnavailable); a failed COMMIT may have reached the disk (OutcomeUnknown). After any failure the next commit starts
-afresh, so the store works again as soon as the disk does.
+afresh, so the store works again as soon as the disk does. A file that was deleted or replaced would take commits on
+until it is closed, and then be gone: nothing is written while the file at the path is another than the opened one.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
@@ -50,11 +52,15 @@ class Writer:
         self._leased = LeasedIds(connection)
         self._gone: list[int] = []
         self._is_at_commit = False
+        self._opened = _identity(file)
         self.wal_pages = 0
         """About how many pages were written to the WAL since it last started over."""
 
     def run(self, jobs: Sequence[Job]) -> list[Result | Exception]:
         """The body of the group commit."""
+        if _identity(self._file) != self._opened:
+            gone = StoreUnavailable(f"{self._file} was deleted or replaced: put it back. Nothing was written.")
+            return [gone] * len(jobs)
         results = self._attempt(jobs)
         if any(isinstance(result, _DiskFull) for result in results):
             results = self._attempt_apart(jobs)
@@ -203,6 +209,15 @@ class Writer:
         with suppress(sqlite3.Error):
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    """Which file stands at the path, if any."""
+    try:
+        status = os.stat(file)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def existing(connection: sqlite3.Connection, storage_id: int, addresses: Sequence[int]) -> set[int]:
