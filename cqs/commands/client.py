@@ -40,16 +40,21 @@ class Client:
 
     def __init__(self, endpoint: str, *, region: str = "us-east-1", keys: Keys | None = None) -> None:
         """Raises ConfigError for an endpoint that is no URL."""
-        parts = urlsplit(endpoint)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ConfigError(f"endpoint: {endpoint!r} can't be used; expected a URL such as http://127.0.0.1:9324")
+        wrong = ConfigError(f"endpoint: {endpoint!r} can't be used; expected a URL such as http://127.0.0.1:9324")
+        try:
+            parts = urlsplit(endpoint)
+            host, port = parts.hostname, parts.port
+        except ValueError as error:
+            raise wrong from error
+        if parts.scheme not in ("http", "https") or not host:
+            raise wrong
         self.endpoint = endpoint.rstrip("/")
         self._host = parts.netloc.rpartition("@")[2]
         self._path = parts.path.rstrip("/") + "/"
         self._region = region
         self._keys = keys
         make = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        self._connection = make(parts.hostname, parts.port, timeout=TIMEOUT_S)
+        self._connection = make(host, port, timeout=TIMEOUT_S)
 
     def call(self, action: str, *, wait_s: float = 0, **members: object) -> dict[str, Any]:
         """The answer; members that are None are not sent. Raises CallFailed."""

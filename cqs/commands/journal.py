@@ -28,7 +28,10 @@ def command(ctx: click.Context, folder: str | None, config_path: str | None) -> 
     if folder is None:
         config = loaded_settings({"config_path": config_path}).config
         folder = config.journaling.journal_dir or str(Path(config.storage.data_dir) / "journal")
-    ctx.obj = Path(folder).expanduser()
+    try:
+        ctx.obj = values.with_home(folder)
+    except ValueError as error:
+        raise click.UsageError(f"{folder}: {error}") from error
 
 
 @command.command("list")

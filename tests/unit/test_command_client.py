@@ -61,7 +61,9 @@ def test_endpoint_comes_from_flag_environment_and_settings(
     assert endpoint_of(given, environ) == endpoint
 
 
-@pytest.mark.parametrize("endpoint", ["localhost:9324", "ftp://a", "http://", "nonsense"])
+@pytest.mark.parametrize(
+    "endpoint", ["localhost:9324", "ftp://a", "http://", "nonsense", "http://[::1", "http://a:99999", "http://a:x"]
+)
 def test_endpoint_that_is_no_url_is_refused(endpoint: str) -> None:
     with pytest.raises(ConfigError, match="endpoint"):
         Client(endpoint)

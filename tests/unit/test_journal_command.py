@@ -61,6 +61,12 @@ def test_size_that_is_none_is_refused(folder: Path) -> None:
     assert "'much' is no size" in result.output
 
 
+def test_folder_in_the_home_of_nobody_is_refused() -> None:
+    result = CliRunner().invoke(cli, ["journal", "--dir", "~nobody-of-that-name/journal", "list"])
+
+    assert (result.exit_code, "home directory" in result.output) == (2, True)
+
+
 def test_folder_comes_from_the_settings(folder: Path, tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["journal", "list"], env={"CQS_JOURNAL_DIR": str(folder)})
 
