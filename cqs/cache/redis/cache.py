@@ -32,8 +32,7 @@ from cqs.cache.interface import (
     TakeRequest,
     Ticket,
 )
-from cqs.cache.redis import keys
-from cqs.cache.redis.codec import address_of, address_word, content_word, entry_of, entry_words, received_of
+from cqs.cache.redis import codec, keys
 from cqs.cache.redis.peek import page_of
 from cqs.cache.redis.replies import ConnectionLost, Reply
 from cqs.cache.redis.runner import ScriptRunner
@@ -46,8 +45,9 @@ RETRY_REPLAY_MS = 5_000
 """How long the answer of a take without a request id is kept: for our own repetition."""
 SLOTS = 256
 """Takes of this node whose answers are kept at a time, in each shard."""
-ENTRIES_MAX = 500
-"""Entries a script; more are put or filled by several."""
+ENTRIES_MAX, FIFO_MAX = 500, 100
+"""Messages a script deals with; more are put, filled, looked at and (FIFO) revealed by several, so that nobody waits
+long for one of them."""
 LOOKS_MAX = 100
 _RESIDENCY = {b"a": Residency.ABSENT, b"i": Residency.INITIALIZING, b"r": Residency.READY}
 _OUTCOME = {b"done": Outcome.DONE, b"gone": Outcome.GONE, b"stale": Outcome.STALE}
@@ -105,7 +105,7 @@ class RedisCache:
         return epoch if is_ours else None
 
     async def fill(self, shard: Shard, epoch: int, entries: Sequence[Entry], *, is_last: bool) -> bool:
-        pages = _pages(entries)
+        pages = _pages(entries, FIFO_MAX if shard.is_fifo else ENTRIES_MAX)
         for number, page in enumerate(pages, 1):
             is_end = int(is_last and number == len(pages))
             words = self._entry_words(shard, page)
@@ -145,35 +145,41 @@ class RedisCache:
             if not is_unfinished:
                 break
         return Taken(
-            received=received_of(cast("list[bytes | None]", received), received_ms),
-            dead=received_of(cast("list[bytes | None]", dead), received_ms) if dead else [],
-            expired=[address_of(word) for word in cast("list[bytes]", expired)],
+            received=codec.received_of(cast("list[bytes | None]", received), received_ms),
+            dead=codec.received_of(cast("list[bytes | None]", dead), received_ms) if dead else [],
+            expired=[codec.address_of(word) for word in cast("list[bytes]", expired)],
             residency=_RESIDENCY[cast(bytes, residency)],
             is_over_limit=bool(is_over),
         )
 
     async def hide(self, shard: Shard, ticket: Ticket, until_ms: int) -> Outcome:
-        return _OUTCOME[cast(bytes, await self._run(_HIDE, shard, *_ticket_words([ticket]), max(0, until_ms)))]
+        return _OUTCOME[cast(bytes, await self._run(_HIDE, shard, *codec.ticket_words([ticket]), max(0, until_ms)))]
 
     async def fence(self, shard: Shard, tickets: Sequence[Ticket], hold_ms: int) -> list[Outcome]:
-        outcomes = await self._run(_FENCE, shard, hold_ms, *_ticket_words(tickets))
+        outcomes = await self._run(_FENCE, shard, hold_ms, *codec.ticket_words(tickets))
         found = [_OUTCOME[word] for word in cast("list[bytes]", outcomes)]
         return found or [Outcome.GONE] * len(tickets)
 
     async def give_back(self, shard: Shard, tickets: Sequence[Ticket]) -> int:
-        return cast(int, await self._run(_GIVE_BACK, shard, *_ticket_words(tickets)))
+        return cast(int, await self._run(_GIVE_BACK, shard, *codec.ticket_words(tickets)))
 
     async def remove(self, shard: Shard, addresses: Sequence[int]) -> int:
         known = 0
         for page in _pages(addresses):
             if page:
-                known += cast(int, await self._run(_REMOVE, shard, *map(address_word, page)))
+                known += cast(int, await self._run(_REMOVE, shard, *map(codec.address_word, page)))
         return known
 
     async def reveal(self, shard: Shard, retention_ms: int, limit: int) -> Revealed:
-        reply = await self._run(_REVEAL, shard, retention_ms, limit, keys.vesting_name(shard))
-        visible, next_ms, expired = cast("tuple[int, bytes, list[bytes]]", reply)
-        return Revealed(visible, [address_of(word) for word in expired], int(next_ms) if next_ms else None)
+        visible, expired = 0, list[int]()
+        while True:
+            page = min(limit - visible - len(expired), FIFO_MAX) if shard.is_fifo else limit
+            reply = await self._run(_REVEAL, shard, retention_ms, page, keys.vesting_name(shard))
+            count, next_ms, words = cast("tuple[int, bytes, list[bytes]]", reply)
+            visible += count
+            expired += map(codec.address_of, words)
+            if count + len(words) < page or visible + len(expired) >= limit:
+                return Revealed(visible, expired, int(next_ms) if next_ms else None)
 
     async def redelay(self, shard: Shard, delay_ms: int) -> None:
         cursor: Reply = b"0"
@@ -195,9 +201,9 @@ class RedisCache:
     async def lookup(self, shard: Shard, addresses: Sequence[int]) -> list[Entry | None]:
         known: list[Entry | None] = []
         for page in _pages(addresses):
-            reply = await self._run(_LOOKUP, shard, *map(address_word, page)) if page else []
+            reply = await self._run(_LOOKUP, shard, *map(codec.address_word, page)) if page else []
             found = cast("list[list[bytes | None]]", reply) or [[]] * len(page)
-            known += map(entry_of, page, found)
+            known += map(codec.entry_of, page, found)
         return known
 
     async def counts(self, shard: Shard) -> Counts:
@@ -230,19 +236,13 @@ class RedisCache:
         server = self._servers.of(shard)
         words: list[bytes] = []
         for entry in entries:
-            content = b"" if entry.message is None else content_word(entry.message)
+            content = b"" if entry.message is None else codec.content_word(entry.message)
             if content and not server.has_room(len(content)):
                 content = b""
-            words += entry_words(entry, is_fifo=shard.is_fifo, content=content)
+            words += codec.entry_words(entry, is_fifo=shard.is_fifo, content=content)
         return words
 
 
-def _pages(items: Sequence[T]) -> list[Sequence[T]]:
+def _pages(items: Sequence[T], size: int = ENTRIES_MAX) -> list[Sequence[T]]:
     """At least one, which may be empty."""
-    if len(items) <= ENTRIES_MAX:
-        return [items]
-    return [items[start : start + ENTRIES_MAX] for start in range(0, len(items), ENTRIES_MAX)]
-
-
-def _ticket_words(tickets: Sequence[Ticket]) -> list[bytes | int]:
-    return [word for one in tickets for word in (address_word(one.address), one.receive_number)]
+    return [items[start : start + size] for start in range(0, len(items) or 1, size)]

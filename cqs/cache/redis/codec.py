@@ -16,7 +16,7 @@ from typing import cast
 
 import msgspec
 
-from cqs.cache.interface import Entry, Received, State
+from cqs.cache.interface import Entry, Received, State, Ticket
 from cqs.errors import CacheUnavailable
 from cqs.message import Attribute, Message
 
@@ -105,6 +105,11 @@ def entry_words(entry: Entry, *, is_fifo: bool, content: bytes) -> tuple[bytes, 
             entry.first_receive_ms,
         )
     return entry.address.to_bytes(ADDRESS_BYTES, "big"), standing, meta, content
+
+
+def ticket_words(tickets: Sequence[Ticket]) -> list[bytes | int]:
+    """Address and receive number of each."""
+    return [word for one in tickets for word in (address_word(one.address), one.receive_number)]
 
 
 def entry_of(address: int, found: Sequence[bytes | None]) -> Entry | None:

@@ -107,12 +107,12 @@ local function fair_line(plain)
   -- Puts the message in front of its tenant's parked line, if there is one.
   local function return_parked(m)
     local name = tenants.group_of(m)
-    local first = name ~= '' and first_member(name)
+    local first = name ~= '' and parked_heads()[name] and first_member(name)
     if not first then
       return false
     end
     stand(name, position_of(name, first) - 1, item_of(m))
-    heads = nil
+    heads[name] = head_of(name)
     return true
   end
 
@@ -132,12 +132,17 @@ local function fair_line(plain)
   end
 
   function line.rejoin(messages)
+    local is_parked, others = {}, {}
     for i = #messages, 1, -1 do
       tenants.arrived(messages[i])
-      if not return_parked(messages[i]) then
-        plain.rejoin({ messages[i] })
+      is_parked[i] = return_parked(messages[i])
+    end
+    for i, m in ipairs(messages) do
+      if not is_parked[i] then
+        others[#others + 1] = m
       end
     end
+    plain.rejoin(others)
   end
 
   function line.undo(m)
