@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Iterator
 
@@ -153,3 +154,17 @@ class TestUnfitServers:
         absent = RedisServer(Address(path=f"{tmp_path}/nobody.sock"), Breaker(rng), rng, 0)
         async with cache_on(absent) as cache:
             assert "can't be reached" in (await cache.health())[f"{tmp_path}/nobody.sock"][0]
+
+    async def test_what_is_no_redis_is_told(self, tmp_path: object) -> None:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            while await reader.read(1_000):
+                writer.write(b"$9\r\nsomething\r\n")
+            writer.close()
+
+        path = f"{tmp_path}/other.sock"
+        other = await asyncio.start_unix_server(answer, path)
+        rng = random.Random(1)
+        async with cache_on(RedisServer(Address(path=path), Breaker(rng), rng, 0)) as cache:
+            assert "it is no Redis" in (await cache.health())[path][0]
+        other.close()
+        await other.wait_closed()

@@ -104,9 +104,9 @@ class RedisServer:
             return [f"can't be reached: {self.link.reason}"]
         try:
             memory = _fields(await self.link.call(b"INFO", b"memory"))
+            return [*self._warnings, *_eviction(memory)]
         except CacheUnavailable as error:
             return [str(error)]
-        return [*self._warnings, *_eviction(memory)]
 
     def _note_loss(self) -> None:
         """A lost connection is one failure, however many calls were under way."""
@@ -116,22 +116,22 @@ class RedisServer:
 
     def _note_memory(self, answer: asyncio.Future[Reply]) -> None:
         if not answer.cancelled() and answer.exception() is None:
-            self._used_bytes = int(_fields(answer.result())["used_memory"])
+            self._used_bytes = int(_fields(answer.result()).get("used_memory", self._used_bytes))
 
     async def _greet(self, send: Send) -> None:
         """Raises CacheUnavailable, which keeps the link from being used, when the server is not fit."""
         server, role, memory = [_fields(await send(b"INFO", part)) for part in (b"server", b"replication", b"memory")]
-        version = server["redis_version"]
-        if tuple(map(int, version.split(".")[:2])) < VERSION_MIN:
+        version = _told(server, "redis_version")
+        if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < VERSION_MIN:
             raise CacheUnavailable(f"it is Redis {version}; 6.2 or newer is needed")
-        if role["role"] != "master":
+        if _told(role, "role") != "master":
             raise CacheUnavailable("it is a replica; what a replica misses would be lost silently")
         for problem in _eviction(memory):
             raise CacheUnavailable(problem)
-        self._used_bytes = int(memory["used_memory"])
+        self._used_bytes = int(_told(memory, "used_memory"))
         self._warnings = await _persistence(send)
         await _teach(send)
-        self._run_id = server["run_id"][:RUN_ID_LENGTH].encode()
+        self._run_id = _told(server, "run_id")[:RUN_ID_LENGTH].encode()
 
 
 async def _teach(send: Send) -> None:
@@ -153,9 +153,15 @@ def _fields(info: Reply) -> dict[str, str]:
     return dict(line.split(":", 1) for line in lines if ":" in line)
 
 
+def _told(fields: dict[str, str], name: str) -> str:
+    if name not in fields:
+        raise CacheUnavailable(f"its INFO does not tell {name}; it is no Redis")
+    return fields[name]
+
+
 def _eviction(memory: dict[str, str]) -> list[str]:
-    policy = memory["maxmemory_policy"]
-    if memory["maxmemory"] == "0" or policy == "noeviction":
+    policy = _told(memory, "maxmemory_policy")
+    if _told(memory, "maxmemory") == "0" or policy == "noeviction":
         return []
     return [f"maxmemory-policy is {policy}, so it may throw messages away; set it to noeviction"]
 
