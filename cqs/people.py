@@ -3,7 +3,7 @@
     open ─► master key ─► keys read, each of them opened ─► users of the boot file ─► serving, a look each second
 
 The master key that seals secrets comes from the configuration, or lies in the data folder, made at the first start; in
-memory it is as short-lived as what it seals.
+memory it is as short-lived as what it seals. The nodes of a cluster must be given the same one.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import structlog
 
-from cqs.backends import folder_of
+from cqs.backends import folder_of, store_of
 from cqs.clock import Clock
 from cqs.config import Config
+from cqs.config.values import with_home
 from cqs.errors import ConfigError
 from cqs.service import boot_accounts
 from cqs.service.accounts import Accounts
@@ -47,7 +47,7 @@ class People:
 
 async def open_people(config: Config, store: Store, clock: Clock) -> People:
     """Everybody: whom the open store knows, and whom the boot file declares. Raises ConfigError, StoreUnavailable."""
-    people = _people_of(config, await _identities_of(config, store), clock)
+    people = _people_of(config, await _identities_of(store), clock)
     await people.credentials.refresh()
     _check_master_key(config, people.credentials)
     declared = _declared(config)
@@ -58,10 +58,19 @@ async def open_people(config: Config, store: Store, clock: Clock) -> People:
 
 
 @asynccontextmanager
-async def offline_accounts(config: Config, clock: Clock) -> AsyncIterator[Accounts]:
-    """The accounts of a data folder while no server uses it. Raises ConfigError, DataInUse, StoreUnavailable."""
+async def accounts_for_command(config: Config, clock: Clock) -> AsyncIterator[Accounts]:
+    """The accounts for a command: of a data folder while no server uses it, of a cluster at any time. Raises
+    ConfigError, CannotStart, DataInUse, StoreUnavailable."""
     if config.storage.is_in_memory:
         raise ConfigError("in_memory: users of a server in memory are its own; declare them in users_file")
+    if config.backends.cassandra:
+        store = store_of(config, clock)
+        await store.open()
+        try:
+            yield _people_of(config, await _identities_of(store), clock).accounts
+        finally:
+            await store.close()
+        return
     file = IdentityFile(folder_of(config.storage))
     await file.open()
     try:
@@ -80,17 +89,21 @@ def _people_of(config: Config, identities: IdentityStore, clock: Clock) -> Peopl
 
 def _declared(config: Config) -> Declared:
     path = config.security.users_file
-    return boot_accounts.read_file(Path(path).expanduser()) if path else Declared()
+    return boot_accounts.read_file(with_home(path)) if path else Declared()
 
 
-async def _identities_of(config: Config, store: Store) -> IdentityStore:
+async def _identities_of(store: Store) -> IdentityStore:
     if isinstance(store, SqliteStore):
         kept = SqliteIdentities(store)
         await kept.open()
         return kept
-    if config.security.auth != "open" and not isinstance(store, MemoryStore):
-        raise ConfigError(f"auth: {config.security.auth} can't be used yet with a store that keeps no users")
-    return MemoryIdentities()
+    if isinstance(store, MemoryStore):
+        return MemoryIdentities()
+    from cqs.store.cassandra import CassandraStore
+    from cqs.store.cassandra.identity import CassandraIdentities
+
+    assert isinstance(store, CassandraStore)
+    return CassandraIdentities(store.session)
 
 
 def _master_keys(config: Config) -> list[bytes]:
@@ -98,7 +111,14 @@ def _master_keys(config: Config) -> list[bytes]:
         return [master_key_of(text) for text in config.security.master_key.split(",")]
     if config.storage.is_in_memory:
         return [os.urandom(KEY_BYTES)]
-    return [read_or_make_master_key(folder_of(config.storage) / MASTER_KEY_FILE)]
+    folder = folder_of(config.storage)
+    if config.backends.cassandra:
+        if config.security.auth != "open":
+            raise ConfigError(
+                "master_key: not given; with Cassandra every node needs the same one, made by `openssl rand -base64 32`"
+            )
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return [read_or_make_master_key(folder / MASTER_KEY_FILE)]
 
 
 def _check_master_key(config: Config, credentials: Credentials) -> None:

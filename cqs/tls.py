@@ -12,6 +12,7 @@ import ssl
 from pathlib import Path
 
 from cqs.config.settings import Listening
+from cqs.config.values import with_home
 from cqs.errors import ConfigError
 
 
@@ -63,7 +64,7 @@ def certificate_of(listening: Listening) -> Certificate | None:
         return None
     if missing:
         raise ConfigError(f"{missing[0]}: not given; TLS needs both tls_cert and tls_key")
-    return Certificate(Path(listening.tls_cert).expanduser(), Path(listening.tls_key).expanduser())
+    return Certificate(with_home(listening.tls_cert), with_home(listening.tls_key))
 
 
 def _no_password() -> str:

@@ -16,7 +16,6 @@ import contextlib
 import socket
 import ssl
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 import msgspec
 from aiohttp import StreamReader, hdrs, web
@@ -30,6 +29,7 @@ from cqs.api.http.bounds import DEFAULT_BOUNDS, Bounds
 from cqs.api.http.connection import Answer, Connection, Connections
 from cqs.api.http.plain_reply import SERVER
 from cqs.api.http.rules import refusal
+from cqs.api.http.tls_door import TlsDoor
 from cqs.api.lane import Lanes
 from cqs.api.request import Headers, Reply, Request
 from cqs.api.wire_errors import HttpError
@@ -37,8 +37,6 @@ from cqs.errors import CannotStart
 
 HEALTH_PATHS = frozenset({"/health", "/healthz"})
 READY_PATHS = frozenset({"/ready", "/readyz"})
-GOODBYE_S = 1.0
-"""How long a closing connection waits for the other side to end TLS, too."""
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _HTTP_11 = (1, 1)
 
@@ -69,7 +67,7 @@ class App:
         self._facts = dict(facts or {})
         self._is_fast = is_fast
         self._lanes: Lanes | None = None
-        self._listening: list[asyncio.Server] = []
+        self._listening: list[asyncio.Server | TlsDoor] = []
         self._stop_s_max = 0.0
         self.connections = Connections(bounds)
 
@@ -88,12 +86,11 @@ class App:
         self._lanes = Lanes(self._dispatcher, self.connections, self._bounds, server)
         loop = asyncio.get_running_loop()
         factory: Callable[[], asyncio.BaseProtocol] = self._lanes if self._is_fast else server
-        hello_s, goodbye_s = (None, None) if tls is None else (self._bounds.header_s_max, GOODBYE_S)
-        serve = partial(
-            loop.create_server, backlog=1_024, ssl_handshake_timeout=hello_s, ssl_shutdown_timeout=goodbye_s
-        )
         for listening in sockets:
-            self._listening.append(await serve(factory, sock=listening, ssl=tls))
+            if tls is not None:
+                self._listening.append(TlsDoor(listening, factory, tls, self.connections, self._bounds))
+            else:
+                self._listening.append(await loop.create_server(factory, sock=listening, backlog=1_024))
         self._sweeping = asyncio.create_task(self.connections.run(), name="connections")
 
     async def stop(self) -> None:

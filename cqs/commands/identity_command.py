@@ -1,7 +1,8 @@
-"""What `cqs user` and `cqs key` have in common: they work on the data folder itself, while no server uses it.
+"""What `cqs user` and `cqs key` have in common: they work on the store itself.
 
-    settings ─► the folder, locked as a server locks it ─► one change ─► shown as a table or JSON
+    settings ─► data folder, locked as a server locks it ─► one change ─► shown as a table or JSON
                 └ in use: said, with where the server's console is
+             ─► Cassandra, beside its servers, which see the change within seconds
 
 Exit codes: 0 done, 1 refused, 2 wrong usage or setting, 3 no such user or key.
 """
@@ -83,7 +84,7 @@ def confirmed_password(is_from_input: bool) -> str:
 
 
 async def _run(function: Change, config: Config, form: str, given: dict[str, Any]) -> None:
-    from cqs.people import offline_accounts
+    from cqs.people import accounts_for_command
 
-    async with offline_accounts(config, SystemClock()) as accounts:
+    async with accounts_for_command(config, SystemClock()) as accounts:
         await function(Desk(accounts, config, form), **given)

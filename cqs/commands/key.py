@@ -19,7 +19,8 @@ _TITLES = ("key id", "user", "account", "enabled", "created")
 def command() -> None:
     """Access keys: what a user's requests are signed with.
 
-    These work on the data folder while no server uses it; a running server's keys are changed in its console.
+    These work on the data folder while no server uses it; a running server's keys are changed in its console. With
+    Cassandra they work at any time.
     """
 
 

@@ -18,7 +18,8 @@ _ROLES = click.Choice(["administrator", "operator", "read-only"])
 def command() -> None:
     """Users: who logs in at the console, and whose access keys sign requests.
 
-    These work on the data folder while no server uses it; a running server's users are changed in its console.
+    These work on the data folder while no server uses it; a running server's users are changed in its console. With
+    Cassandra they work at any time.
     """
 
 

@@ -99,6 +99,23 @@ def test_who_does_not_speak_tls_is_let_go(port: int) -> None:
         assert silent.recv(1_000) == b""
 
 
+def test_connections_count_before_they_say_hello(tmp_path: Path) -> None:
+    make_certificate(tmp_path)
+    flags = "--in-memory", "--connections-per-address-max", "3", "--header-timeout", "2s"
+    with serving(*flags, *tls_flags(tmp_path)) as server:
+        port = int(server.endpoint.rpartition(":")[2])
+        silent = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(3)]
+        with socket.create_connection(("127.0.0.1", port), timeout=1) as one_too_many:
+            assert one_too_many.recv(100) == b""
+        assert [one.recv(100) for one in silent] == [b""] * 3
+        with connected(port) as connection:
+            connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert connection.recv(1_000).startswith(b"HTTP/1.1 200 ")
+        for one in silent:
+            one.close()
+        assert server.stop()[0] == 0
+
+
 def wire(server: Served, action: str, members: dict[str, object], more: str = "") -> bytes:
     body = json.dumps(members).encode()
     head = f"POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: AmazonSQS.{action}\r\n{more}"

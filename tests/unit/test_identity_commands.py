@@ -16,7 +16,7 @@ from cqs.cli import cli
 from cqs.clock import SystemClock
 from cqs.config import load
 from cqs.errors import CannotStart, ConfigError, IdentityError
-from cqs.people import offline_accounts, open_people
+from cqs.people import accounts_for_command, open_people
 from cqs.store.sqlite import SqliteStore
 
 PASSWORD = "correct horse battery"
@@ -87,7 +87,7 @@ def test_key_of_ones_own_is_taken_from_standard_input(told: Callable[..., Any], 
 
 async def _accounts(folder: Path, name: str, password: str) -> bool:
     config = load({"data_dir": str(folder)}, {}).config
-    async with offline_accounts(config, SystemClock()) as accounts:
+    async with accounts_for_command(config, SystemClock()) as accounts:
         return await accounts.user_with_password(name, password) is not None
 
 

@@ -61,13 +61,18 @@ class Connections:
     def __iter__(self) -> Iterator[Guest]:
         return iter(list(self._open))
 
+    def has_room(self, address: str, coming: int = 0, coming_from_there: int = 0) -> bool:
+        """Whether one more fits in, beside others that are coming and not counted yet."""
+        bounds = self._bounds
+        return (
+            len(self._open) + coming < bounds.connections_max
+            and self._by_address[address] + coming_from_there < bounds.connections_per_address_max
+        )
+
     def admit(self, connection: Guest) -> bool:
         """Counts the connection, unless there are too many."""
-        bounds = self._bounds
         address = connection.address
-        if len(self._open) >= bounds.connections_max:
-            return False
-        if self._by_address[address] >= bounds.connections_per_address_max:
+        if not self.has_room(address):
             return False
         self._open.add(connection)
         self._by_address[address] += 1
