@@ -19,6 +19,7 @@ from typing import Protocol
 import msgspec
 
 from cqs.cache.interface import Received
+from cqs.ids import pack, text_of
 from cqs.message import Message
 from cqs.queue import Queue
 
@@ -104,6 +105,11 @@ class Line(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=Tr
     """closed: sum of the CRC-32 of each line before, without its end."""
     counts: dict[str, int] = {}
     """closed: lines by event, `opened` included."""
+
+
+def address_text(key: int, tail: int) -> str:
+    """The address that a store keeps as these two numbers, as lines have it."""
+    return text_of(pack(key, tail))
 
 
 class Witness(Protocol):

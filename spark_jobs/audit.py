@@ -31,6 +31,7 @@ from spark_jobs.integrity import Integrity
 from spark_jobs.latency import HOUR_MS, latencies
 from spark_jobs.loss import corrupted, not_received, unexpected
 from spark_jobs.order import order_of
+from spark_jobs.reconcile import Reconciled, counts_of, reconcile
 from spark_jobs.redelivery import redeliveries
 from spark_jobs.resurrected import resurrected
 from spark_jobs.tables import QUEUE, lives_of, steps_of
@@ -61,6 +62,7 @@ class Audit:
     verdict: Verdict
     integrity: Integrity
     tables: dict[str, list[dict[str, Any]]]
+    store: Reconciled | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -68,31 +70,34 @@ class Audit:
 
 
 def audit(
-    spark: SparkSession, folders: Sequence[str], output: str, rules: Rules, *, lost_in_store: int | None = None
+    spark: SparkSession, folders: Sequence[str], output: str, rules: Rules, stored: DataFrame | None = None
 ) -> Audit:
-    """Reads the journals, writes Parquet to `output`, and judges. Raises NoJournal, UnknownVersion."""
+    """Reads the journals, reconciles them with what is `stored` if that is given, writes Parquet to `output`, and
+    judges. Raises NoJournal, UnknownVersion."""
     try:
-        return _audited(read_journal(spark, folders, f"{output}/stage/lines"), output, rules, lost_in_store)
+        return _audited(read_journal(spark, folders, f"{output}/stage/lines"), output, rules, stored)
     finally:
         shutil.rmtree(Path(output) / "stage", ignore_errors=True)
 
 
-def _audited(journal: Journal, output: str, rules: Rules, lost_in_store: int | None) -> Audit:
+def _audited(journal: Journal, output: str, rules: Rules, stored: DataFrame | None) -> Audit:
     steps = steps_of(journal.events).persist(StorageLevel.DISK_ONLY)
     try:
-        lives = _kept(lives_of(steps, journal.events), f"{output}/stage/lives")
-        found = _kept(_findings(steps, lives, rules), f"{output}/findings")
+        lives = _kept(lives_of(steps, journal.events), f"{output}/lives")
+        there = _kept(stored, f"{output}/stage/stored") if stored is not None else None
+        found = _kept(_findings(steps, lives, there, rules), f"{output}/findings")
         order = order_of(*_received_in(lives), f"{output}/stage/order")
         tables = _tables(journal.events, steps, lives, found, order, output, rules)
     finally:
         steps.unpersist()
     _kept(journal.bad, f"{output}/bad_lines")
     totals = _totals(lives, found, steps.sparkSession.read.parquet(f"{output}/queues"))
-    verdict = judge(totals, journal.integrity, is_drained=rules.is_drained, lost_in_store=lost_in_store)
-    return Audit(totals, verdict, journal.integrity, tables)
+    store = counts_of(found, there) if there is not None else None
+    verdict = judge(totals, journal.integrity, is_drained=rules.is_drained, store=store)
+    return Audit(totals, verdict, journal.integrity, tables, store)
 
 
-def _findings(steps: DataFrame, lives: DataFrame, rules: Rules) -> DataFrame:
+def _findings(steps: DataFrame, lives: DataFrame, stored: DataFrame | None, rules: Rules) -> DataFrame:
     parts = [
         duplicates(lives),
         sent_again(lives),
@@ -103,6 +108,8 @@ def _findings(steps: DataFrame, lives: DataFrame, rules: Rules) -> DataFrame:
         hidden_too_short(steps, rules.skew_ms),
         fifo_violations(steps, lives, rules.skew_ms),
     ]
+    if stored is not None:
+        parts.append(reconcile(lives, stored))
     return reduce(DataFrame.unionByName, parts)
 
 

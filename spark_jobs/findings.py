@@ -21,6 +21,12 @@ class Kind(StrEnum):
     FIFO_ORDER = "fifo order"
     FIFO_TWO_CONSUMERS = "fifo two consumers"
     SENT_AGAIN = "sent again"
+    LOST = "lost"
+    """Acknowledged, not ended, and not in the store."""
+    ORPHAN = "orphan"
+    """In the store, and unknown to the journal."""
+    STILL_STORED = "ended but still stored"
+    STORED_CORRUPTED = "stored with another checksum"
 
 
 COLUMNS = ["kind", "account", "queue", "uid", "tenant", "run", "address", "at_ms", "amount", "detail"]

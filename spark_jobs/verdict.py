@@ -15,6 +15,7 @@ from enum import StrEnum
 
 from spark_jobs.findings import Kind
 from spark_jobs.integrity import Integrity
+from spark_jobs.reconcile import Reconciled
 
 
 class State(StrEnum):
@@ -72,22 +73,26 @@ class Verdict:
 _CERTAIN = {
     Kind.CORRUPTED: "arrived with another checksum than they were sent with",
     Kind.RESURRECTED: "deliveries came after the delete was acknowledged",
+    Kind.STORED_CORRUPTED: "messages lie in the store with another checksum than they were sent with",
 }
 _CERTAIN_WHEN_WHOLE = {
     Kind.UNEXPECTED: "messages were received that nobody sent",
     Kind.HIDDEN_TOO_SHORT: "deliveries came while another receive held the message",
     Kind.FIFO_ORDER: "FIFO deliveries overtook an earlier message of their group",
     Kind.FIFO_TWO_CONSUMERS: "FIFO deliveries came while another call held their group",
+    Kind.ORPHAN: "messages lie in the store that nobody sent",
+    Kind.STILL_STORED: "messages lie in the store although they ended",
 }
 
 
-def judge(totals: Totals, integrity: Integrity, *, is_drained: bool, lost_in_store: int | None = None) -> Verdict:
-    """`is_drained`: receivers went on until nothing came, so what was not received is lost. `lost_in_store`: what
-    reconciling with the store found to be acknowledged, not deleted and not stored; None = not reconciled."""
+def judge(totals: Totals, integrity: Integrity, *, is_drained: bool, store: Reconciled | None = None) -> Verdict:
+    """`is_drained`: receivers went on until nothing came, so what was not received is lost. `store`: what reconciling
+    with the store found; None = not reconciled."""
     has_gaps = bool(integrity.gaps)
     waiting = totals.of(Kind.NOT_RECEIVED)
-    is_accounted = is_drained or lost_in_store is not None or waiting == 0
-    lost = lost_in_store if lost_in_store is not None else waiting if is_drained else 0
+    is_accounted = is_drained or store is not None or waiting == 0
+    lost = store.lost if store is not None else 0
+    lost = max(lost, waiting) if is_drained else lost
     lost += totals.of(Kind.CORRUPTED)
     wrong = [f"{totals.of(kind)} {text}" for kind, text in _CERTAIN.items() if totals.of(kind)]
     if not has_gaps:

@@ -6,6 +6,7 @@ import pytest
 
 from spark_jobs.findings import Kind
 from spark_jobs.integrity import Gap, GapKind, Integrity
+from spark_jobs.reconcile import Reconciled
 from spark_jobs.verdict import State, Totals, judge, last_line
 
 WHOLE = Integrity()
@@ -50,8 +51,8 @@ def test_waiting_messages_are_lost_only_when_the_queues_were_drained() -> None:
 def test_store_tells_waiting_from_lost() -> None:
     waiting = totals(not_received=3)
 
-    stored = judge(waiting, WHOLE, is_drained=False, lost_in_store=0)
-    lost = judge(waiting, WHOLE, is_drained=False, lost_in_store=2)
+    stored = judge(waiting, WHOLE, is_drained=False, store=Reconciled(stored=3))
+    lost = judge(waiting, WHOLE, is_drained=False, store=Reconciled(stored=1, lost=2))
 
     assert (stored.state, stored.lost) == (State.PROVEN, 0)
     assert (lost.state, lost.lost) == (State.VIOLATED, 2)

@@ -43,7 +43,7 @@ _HOMES = {
     "hiredis": ("cqs.cache.redis",),
     "cassandra": ("cqs.store.cassandra",),
     "acsylla": ("cqs.store.cassandra",),
-    "sqlite3": ("cqs.store",),
+    "sqlite3": ("cqs.store", "spark_jobs.stored"),
     "pyspark": ("spark_jobs",),
     "click": ("cqs.cli", "cqs.commands"),
     "uvloop": ("cqs.server",),

@@ -1,0 +1,214 @@
+"""Senders and receivers: what one task of a replay runs, each client in a thread with a connection of its own. Every
+call is observed, whatever became of it.
+
+A send whose outcome is unknown is tried again with the same index (and on a FIFO queue the same deduplication id), as
+clients do; the audit tells such repeats from the queue's duplicates.
+"""
+
+from __future__ import annotations
+
+import queue
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from spark_jobs.client import CallFailed, Client, Content, OutcomeUnknown, body_of, content_of
+from spark_jobs.workload import QUICK_ALPHA, Workload
+
+TRIES_MAX = 50
+RETRY_S = 0.2
+HELD_MAX = 10_000
+"""Observations that wait to be written."""
+OBSERVATION = (
+    "run string, client string, queue string, event string, outcome string, sender string, index long, "
+    "is_intact boolean, message_id string, receive_count long, at_ms long, took_ms double"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One call as its client saw it. `outcome`: ok, failed (it was not done), unknown, quit."""
+
+    run: str
+    client: str
+    queue: str
+    event: str
+    outcome: str
+    sender: str = ""
+    index: int = -1
+    is_intact: bool = True
+    message_id: str = ""
+    receive_count: int = 0
+    at_ms: int = 0
+    took_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One client of a run."""
+
+    run: str
+    name: str
+    is_sender: bool
+    queue: str
+    url: str
+    number: int
+    """Among the senders, or receivers, of its queue."""
+    seed: int
+
+
+Observe = Callable[[Observation], None]
+
+
+def play(parts: list[Part], workload: Workload, endpoint: str) -> Iterator[list[Observation]]:
+    """Runs all the clients, and yields what they see as they see it, until the last one ends. A client that breaks
+    raises here."""
+    seen: queue.Queue[Observation | BaseException | None] = queue.Queue(HELD_MAX)
+
+    def run(part: Part) -> None:
+        try:
+            Player(part, workload, endpoint, seen.put).run()
+            seen.put(None)
+        except BaseException as error:
+            seen.put(error)
+
+    for part in parts:
+        threading.Thread(target=run, args=(part,), name=part.name, daemon=True).start()
+    left = len(parts)
+    while left:
+        batch: list[Observation] = []
+        item = seen.get()
+        while True:
+            if isinstance(item, BaseException):
+                raise item
+            if item is None:
+                left -= 1
+            else:
+                batch.append(item)
+            if len(batch) >= 1_000 or seen.empty():
+                break
+            item = seen.get()
+        if batch:
+            yield batch
+
+
+class Player:
+    """One client's life."""
+
+    def __init__(self, part: Part, workload: Workload, endpoint: str, observe: Observe) -> None:
+        self._part = part
+        self._workload = workload
+        self._rng = random.Random(part.seed)
+        self._client = Client(endpoint, part.name, self._rng, workload.drop_probability)
+        self._observe = observe
+
+    def run(self) -> None:
+        if self._part.is_sender:
+            self._send_all()
+        else:
+            self._receive_all()
+        self._client.close()
+
+    def _send_all(self) -> None:
+        load, part = self._workload, self._part
+        start_s = time.monotonic() + load.ramp_ms * part.number / 1_000
+        gap_s = load.senders / load.send_rate if load.send_rate else 0.0
+        start_s += gap_s * part.number / max(1, load.senders)
+        for index in range(load.messages):
+            time.sleep(max(0.0, start_s + index * gap_s - time.monotonic()))
+            group = f"t{self._tenant()}" if load.tenants else "g" if load.is_fifo else ""
+            self.send(index, load.bytes, group)
+
+    def _tenant(self) -> int:
+        return min(self._workload.tenants - 1, int(self._rng.paretovariate(QUICK_ALPHA)) - 1)
+
+    def send(self, index: int, size: int, group: str) -> None:
+        """Until it is acknowledged; gives up after TRIES_MAX."""
+        part = self._part
+        body = body_of(part.run, part.name, index, size, self._rng)
+        content = Content(part.run, part.name, index, True)
+        dedup_id = f"{part.run}-{part.name}-{index}" if self._workload.is_fifo else ""
+        for _ in range(TRIES_MAX):
+            outcome, message_id, began = "ok", "", _Began()
+            try:
+                message_id = self._client.send(part.url, body, content, group, dedup_id)
+            except OutcomeUnknown:
+                outcome = "unknown"
+            except CallFailed:
+                outcome = "failed"
+            self._see("send", outcome, began, sender=part.name, index=index, message_id=message_id)
+            if outcome == "ok":
+                return
+            time.sleep(RETRY_S)
+
+    def _receive_all(self) -> None:
+        """Until nothing came for as long as something could still come."""
+        load = self._workload
+        is_faulty = load.quit_probability or load.drop_probability
+        idle_s = load.wait_s + 2.0 + (load.visibility_s if is_faulty else 0.0)
+        sending_s = load.ramp_ms * load.senders / 1_000
+        sending_s += load.senders * load.messages / load.send_rate if load.send_rate else 0.0
+        until_s = time.monotonic() + idle_s + (0.0 if load.is_two_phase else sending_s)
+        while time.monotonic() < until_s:
+            if self._receive():
+                until_s = max(until_s, time.monotonic() + idle_s)
+
+    def _receive(self) -> bool:
+        load, part, began = self._workload, self._part, _Began()
+        try:
+            messages = self._client.receive(part.url, load.receive_max, load.wait_s)
+        except (OutcomeUnknown, CallFailed) as error:
+            self._see("receive", "unknown" if isinstance(error, OutcomeUnknown) else "failed", began)
+            time.sleep(RETRY_S)
+            return False
+        if not messages:
+            self._see("receive", "empty", began)
+        for message in messages:
+            content = content_of(message["Body"]) or Content("", "", -1, False)
+            known: dict[str, Any] = {
+                "sender": content.sender,
+                "index": content.index,
+                "message_id": str(message["MessageId"]),
+            }
+            self._see("receive", "ok", began, **known, is_intact=content.is_intact)
+            time.sleep(load.process_ms / 1_000)
+            if self._rng.random() < load.quit_probability:
+                self._see("delete", "quit", _Began(), **known)
+                self._client.close()
+                return True
+            self._delete(message["ReceiptHandle"], known)
+        return bool(messages)
+
+    def _delete(self, receipt: str, known: dict[str, Any]) -> None:
+        for _ in range(TRIES_MAX):
+            outcome, began = "ok", _Began()
+            try:
+                self._client.delete(self._part.url, receipt)
+            except OutcomeUnknown:
+                outcome = "unknown"
+            except CallFailed:
+                outcome = "failed"
+            self._see("delete", outcome, began, **known)
+            if outcome != "unknown":
+                return
+            time.sleep(RETRY_S)
+
+    def _see(self, event: str, outcome: str, began: _Began, **known: Any) -> None:
+        part, took_ms = self._part, began.took_ms()
+        self._observe(
+            Observation(part.run, part.name, part.queue, event, outcome, at_ms=began.at_ms, took_ms=took_ms, **known)
+        )
+
+
+class _Began:
+    """When a call began."""
+
+    def __init__(self) -> None:
+        self.at_ms = time.time_ns() // 1_000_000
+        self._start_s = time.perf_counter()
+
+    def took_ms(self) -> float:
+        return round((time.perf_counter() - self._start_s) * 1_000, 3)

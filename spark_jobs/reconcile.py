@@ -1,0 +1,60 @@
+"""The store against the journal: what should be there and what is.
+
+                          in the store              not in the store
+    sent, not ended       fine                      lost
+    ended                 ended but still stored    fine
+    unknown to journal    orphan
+
+A message that was never received and is stored still only waits; that is what tells waiting from lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.findings import Kind, findings
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """Counts of messages."""
+
+    stored: int = 0
+    lost: int = 0
+    orphans: int = 0
+    still_stored: int = 0
+    corrupted: int = 0
+
+
+def reconcile(lives: DataFrame, stored: DataFrame) -> DataFrame:
+    """Findings LOST, ORPHAN, STILL_STORED, STORED_CORRUPTED. `stored`: see `spark_jobs.stored`."""
+    there = stored.select("address", F.col("md5").alias("stored_md5"), F.col("uid").alias("stored_uid"))
+    both = lives.join(there, "address", "full_outer")
+    is_stored, ended = F.col("stored_md5").isNotNull(), F.coalesce(F.col("fate") != "", F.lit(False))
+    is_known = F.coalesce(F.col("is_known"), F.lit(False))
+    rows = [
+        (Kind.LOST, is_known & ~ended & ~is_stored),
+        (Kind.ORPHAN, is_stored & F.col("is_known").isNull()),
+        (Kind.STILL_STORED, is_stored & ended),
+        (Kind.STORED_CORRUPTED, is_stored & (F.col("stored_md5") != F.col("md5"))),
+    ]
+    named = both.withColumn("uid", F.coalesce("uid", "stored_uid"))
+    detail = F.coalesce("fate", F.lit(""))
+    parts = [findings(named.where(wrong), kind, at_ms=F.col("sent_ms"), detail=detail) for kind, wrong in rows]
+    return reduce(DataFrame.unionByName, parts)
+
+
+def counts_of(found: DataFrame, stored: DataFrame) -> Reconciled:
+    """The counts, from findings."""
+    kinds = {row["kind"]: row["count"] for row in found.groupBy("kind").count().collect()}
+    return Reconciled(
+        stored=stored.count(),
+        lost=kinds.get(Kind.LOST.value, 0),
+        orphans=kinds.get(Kind.ORPHAN.value, 0),
+        still_stored=kinds.get(Kind.STILL_STORED.value, 0),
+        corrupted=kinds.get(Kind.STORED_CORRUPTED.value, 0),
+    )

@@ -1,0 +1,89 @@
+"""Plays a workload against an endpoint, by Spark tasks.
+
+    driver: create queues ─► parts (one a client) ─► tasks, each a few clients in threads ─► observations (Parquet)
+                                                                                             partitioned by run
+Tasks that play together must run together, so there are never more of them than the session has cores.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.client import Client
+from spark_jobs.players import OBSERVATION, Observation, Part, play
+from spark_jobs.progress import Reporter, shown
+from spark_jobs.workload import Workload
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Tell = Callable[[str], None]
+_COLUMNS = [field.name for field in fields(Observation)]
+
+
+def replay(
+    spark: SparkSession, workload: Workload, endpoint: str, run: str, output: str, *, tell: Tell, seed: int = 1
+) -> DataFrame:
+    """Plays it once and returns the observations, which are added to `output`. The queues are named after the run."""
+    parts = _parts(workload, endpoint, run, seed)
+    senders = [part for part in parts if part.is_sender]
+    receivers = [part for part in parts if not part.is_sender]
+    phases = [senders, receivers] if workload.is_two_phase else [parts]
+    with shown(tell) as address:
+        for phase in phases:
+            if phase:
+                _played(spark, phase, workload, endpoint, address).write.mode("append").partitionBy("run").parquet(
+                    output
+                )
+    return spark.read.parquet(output).where(f"run = '{run}'")
+
+
+def _parts(workload: Workload, endpoint: str, run: str, seed: int) -> list[Part]:
+    rng = random.Random(seed)
+    client = Client(endpoint, "driver", rng)
+    parts: list[Part] = []
+    for number in range(workload.queues):
+        name = f"{run}-{number}" + (".fifo" if workload.is_fifo else "")
+        url = client.create_queue(name, workload.visibility_s)
+        for role, count in (("s", workload.senders), ("r", workload.receivers)):
+            parts += [
+                Part(run, f"{role}{number}-{place}", role == "s", name, url, place, rng.getrandbits(60))
+                for place in range(count)
+            ]
+    client.close()
+    return parts
+
+
+def _played(
+    spark: SparkSession, parts: Sequence[Part], workload: Workload, endpoint: str, address: tuple[str, int]
+) -> DataFrame:
+    tasks = min(spark.sparkContext.defaultParallelism, len(parts))
+    rows = [(place % tasks, json.dumps(asdict(part))) for place, part in enumerate(parts)]
+    spread = spark.sparkContext.parallelize(sorted(rows), tasks).toDF("task long, part string")
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        mine = [Part(**json.loads(text)) for batch in batches for text in batch.to_pydict()["part"]]
+        return _observed(mine, workload, endpoint, address)
+
+    return spread.mapInArrow(run, OBSERVATION)
+
+
+def _observed(
+    parts: list[Part], workload: Workload, endpoint: str, address: tuple[str, int]
+) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    reporter = Reporter(address)
+    try:
+        for batch in play(parts, workload, endpoint):
+            reporter.add(Counter(f"{seen.event} {seen.outcome}" for seen in batch))
+            yield pa.RecordBatch.from_pydict({name: [getattr(seen, name) for seen in batch] for name in _COLUMNS})
+    finally:
+        reporter.close()

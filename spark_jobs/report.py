@@ -1,0 +1,206 @@
+"""One page a run, for people: verdict first, then what it rests on, then tables and plots. Self-contained HTML without
+scripts; the figures beside it as JSON, and every row as Parquet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from spark_jobs.audit import Audit
+from spark_jobs.findings import Kind
+from spark_jobs.page import STYLE, facts, section, table, tiles
+from spark_jobs.svg import Series, bars, lines, number
+from spark_jobs.verdict import State, Totals
+
+PAGE, FIGURES = "report.html", "report.json"
+_QUEUES_SHOWN = 20
+_MEANING = {
+    State.PROVEN: "Nothing was lost, and the journal proves it.",
+    State.VIOLATED: "Something happened that must not.",
+    State.UNPROVEN: "Nothing wrong was seen, but not everything could be seen.",
+}
+_QUEUE_COLUMNS = {
+    "queue": "queue",
+    "acknowledged": "acknowledged",
+    "received": "received",
+    "duplicates": "duplicates",
+    "not_received": "not received",
+    "corrupted": "corrupted",
+    "out_of_order": "out of order",
+    "displacement": "displacement",
+    "p50": "p50 ms",
+    "p99": "p99 ms",
+    "max": "max ms",
+    "receives": "receives",
+    "empty": "empty",
+}
+
+
+def write_report(
+    found: Audit,
+    output: str,
+    *,
+    title: str,
+    command: str,
+    jepsen: Mapping[str, int] | None = None,
+    faults: Sequence[str] = (),
+    before: Mapping[str, Any] | None = None,
+) -> str:
+    """Writes page and figures to `output`, and returns the page's path. `before`: the figures of an earlier run to
+    compare with; `faults`: what was done on purpose, in words."""
+    figures = found.as_dict() | {
+        "title": title,
+        "command": command,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "jepsen": dict(jepsen or {}),
+        "faults": list(faults),
+    }
+    folder = Path(output)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / FIGURES).write_text(json.dumps(figures, indent=1, default=str))
+    page = folder / PAGE
+    page.write_text(_page(found, figures, before))
+    return str(page)
+
+
+def read_figures(path: str) -> dict[str, Any]:
+    """The figures of an earlier run: of its folder, or of the JSON file itself."""
+    file = Path(path) / FIGURES if Path(path).is_dir() else Path(path)
+    figures: dict[str, Any] = json.loads(file.read_text())
+    return figures
+
+
+def _page(found: Audit, figures: Mapping[str, Any], before: Mapping[str, Any] | None) -> str:
+    verdict = found.verdict
+    reasons = "".join(f"<li>{escape(reason)}</li>" for reason in verdict.reasons)
+    body = [
+        f'<header class="{verdict.state.value}"><p class="run">{escape(str(figures["title"]))}</p>'
+        f"<h1>{verdict.state.value}</h1><p>{_MEANING[verdict.state]}</p><ul>{reasons}</ul></header>",
+        tiles(_tiles(found.totals, verdict.lost_text)),
+        _compared(found.totals, before) if before else "",
+        _clients(figures),
+        _faults(figures),
+        _time(found),
+        _queues(found),
+        _findings(found),
+        _journal(found, figures),
+    ]
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(str(figures["title"]))}: '
+        f'{verdict.state.value}</title><meta name="viewport" content="width=device-width">'
+        f"<style>{STYLE}</style><main>{''.join(body)}</main></html>"
+    )
+
+
+def _tiles(totals: Totals, lost: str) -> list[tuple[str, str, str]]:
+    return [
+        ("acknowledged", number(totals.acknowledged), "messages sent or moved in"),
+        ("lost", lost, "acknowledged, and gone"),
+        ("duplicates", number(totals.duplicates), f"λ = {totals.duplicate_rate:.2g}"),
+        ("out of order", f"{totals.out_of_order:.2%}", "would have to move to be in order"),
+        ("displacement", number(totals.displacement), "places, on average"),
+        ("deleted", number(totals.deleted), "acknowledged deletes"),
+    ]
+
+
+def _compared(totals: Totals, before: Mapping[str, Any]) -> str:
+    earlier = before["totals"]
+    names = ["acknowledged", "duplicates", "deleted", "out_of_order", "displacement"]
+    rows = [{"figure": name.replace("_", " "), "then": earlier[name], "now": getattr(totals, name)} for name in names]
+    for row in rows:
+        row["change"] = row["now"] - row["then"]
+    head = {"figure": "figure", "then": str(before.get("title", "then")), "now": "now", "change": "change"}
+    return section("Against an earlier run", table(head, rows))
+
+
+def _clients(figures: Mapping[str, Any]) -> str:
+    if not figures["jepsen"]:
+        return ""
+    head = {name: name for name in figures["jepsen"]}
+    return section("As the clients saw it", table(head, [figures["jepsen"]]))
+
+
+def _faults(figures: Mapping[str, Any]) -> str:
+    if not figures["faults"]:
+        return ""
+    items = "".join(f"<li>{escape(fault)}</li>" for fault in figures["faults"])
+    return section("Faults made on purpose", f"<ul>{items}</ul>")
+
+
+def _time(found: Audit) -> str:
+    spans = found.tables["latency"]
+    if not spans:
+        return ""
+    labels = [datetime.fromtimestamp(span["from_ms"] / 1_000, UTC).strftime("%H:%M:%S") for span in spans]
+    latency = [
+        Series(name, [span[name] for span in spans], css)
+        for name, css in zip(("p50", "p95", "p99"), "abc", strict=True)
+    ]
+    count = Series("messages", [span["messages"] for span in spans])
+    return section(
+        "Over time",
+        "<h3>Send to receive, ms</h3>" + lines(labels, latency) + "<h3>Messages received</h3>" + lines(labels, [count]),
+    )
+
+
+def _queues(found: Audit) -> str:
+    queues = found.tables["queues"]
+    shown = queues[:_QUEUES_SHOWN]
+    if not shown:
+        return ""
+    names = [str(row["queue"]) for row in shown]
+    plots = [
+        ("Displacement, places", "displacement", "b"),
+        ("Duplicates", "duplicates", "c"),
+        ("Send to receive, p99 ms", "p99", "a"),
+    ]
+    drawn = "".join(
+        f"<h3>{heading}</h3>{bars(names, Series(heading, [float(row[column]) for row in shown], css))}"
+        for heading, column, css in plots
+    )
+    tenants = table(
+        {"account": "account", "tenant": "tenant", "acknowledged": "acknowledged", "duplicates": "duplicates",
+         "not_received": "not received", "p50": "p50 ms", "p99": "p99 ms"},
+        found.tables["tenants"][:_QUEUES_SHOWN],
+    )  # fmt: skip
+    more = f"<p>The {len(shown)} largest of {len(queues)}; all are in queues/ beside this page.</p>"
+    return section("Queues", drawn + more + table(_QUEUE_COLUMNS, shown)) + section("Tenants", tenants)
+
+
+def _findings(found: Audit) -> str:
+    kinds = [{"kind": kind.value, "count": found.totals.of(kind)} for kind in Kind if found.totals.of(kind)]
+    reasons = table({"reason": "delivered again because", "count": "times"}, found.tables["redeliveries"])
+    shown = [row for row in found.tables["findings"] if row["kind"] != Kind.DUPLICATE.value][:_QUEUES_SHOWN]
+    rows = table({"kind": "what", "queue": "queue", "address": "message", "detail": "detail"}, shown)
+    counts = table({"kind": "what", "count": "how often"}, kinds) if kinds else "<p>Nothing.</p>"
+    return section("Found", counts + (f"<h3>Examples</h3>{rows}" if shown else "")) + section(
+        "Deliveries again", reasons
+    )
+
+
+def _journal(found: Audit, figures: Mapping[str, Any]) -> str:
+    whole = found.integrity
+    rows = [
+        {
+            "why": gap.kind.value,
+            "node": gap.node,
+            "lines": "unknown" if gap.lines is None else gap.lines,
+            "file": gap.path,
+        }
+        for gap in whole.gaps
+    ]
+    gaps = table({"why": "why", "node": "node", "lines": "lines", "file": "file"}, rows) if rows else "<p>No gap.</p>"
+    told = {
+        "lines": number(whole.lines),
+        "bad lines": number(whole.bad),
+        "files": str(len(whole.kept)),
+        "copies passed over": str(len(whole.duplicates)),
+        "sampled": f"one message in {whole.sampled}" if whole.sampled > 1 else "every message",
+        "command": str(figures["command"]),
+        "made": str(figures["made"]),
+    }
+    return section("The journal it rests on", facts(told) + gaps)

@@ -1,0 +1,79 @@
+"""What lies in a store, as rows `address`, `uid`, `generation`, `md5`, read by Spark tasks.
+
+SQLite: each task opens the file read-only and reads its own range of ids. The server should be stopped, or what is sent
+meanwhile looks like an orphan.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, SparkSession
+
+from cqs.events import address_text
+from spark_jobs.errors import JobError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FILE_NAME = "messages.db"
+_SCHEMA = "address string, uid long, generation long, md5 string"
+_GENERATION_BITS = 15
+_ROWS = "SELECT id, queue, tail, body FROM messages WHERE id >= ? AND id < ?"
+_BATCH_ROWS = 1_000
+
+
+class NoStore(JobError):
+    """There is no store of ours at that place."""
+
+
+def in_sqlite(spark: SparkSession, data_dir: str, tasks: int = 8) -> DataFrame:
+    """All messages of the database in the server's data folder; those of purged or deleted queues, which only wait to
+    be swept, are left out. Raises NoStore."""
+    path = Path(data_dir) / FILE_NAME
+    if not path.is_file():
+        raise NoStore(f"There is no {FILE_NAME} in {data_dir}: name the server's data_dir.")
+    with closing(_opened(str(path))) as connection:
+        low, high = connection.execute("SELECT min(id), max(id) FROM messages").fetchone()
+        living = connection.execute("SELECT uid, generation FROM queues").fetchall()
+    queues = spark.createDataFrame(living, "uid long, generation long")
+    low, high = low or 0, (high or 0) + 1
+    edges = [low + (high - low) * part // tasks for part in range(tasks + 1)]
+    ranges = spark.createDataFrame(list(pairwise(edges)), "first long, end long").repartition(tasks)
+    name = str(path)
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.to_pylist():
+                yield from _read(name, row["first"], row["end"])
+
+    return ranges.mapInArrow(run, _SCHEMA).join(queues, ["uid", "generation"], "left_semi")
+
+
+def _opened(path: str) -> sqlite3.Connection:
+    return sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+
+
+def _read(path: str, first: int, end: int) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    with closing(_opened(path)) as connection:
+        cursor = connection.execute(_ROWS, (first, end))
+        while rows := cursor.fetchmany(_BATCH_ROWS):
+            yield pa.RecordBatch.from_pylist(
+                [
+                    {
+                        "address": address_text(key, tail),
+                        "uid": queue >> _GENERATION_BITS,
+                        "generation": queue & ((1 << _GENERATION_BITS) - 1),
+                        "md5": hashlib.md5(body, usedforsecurity=False).hexdigest(),
+                    }
+                    for key, queue, tail, body in rows
+                ]
+            )

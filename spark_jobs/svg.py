@@ -1,0 +1,87 @@
+"""Plots as inline SVG: bars and lines with few marks, readable in light and dark, each value also a tooltip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+WIDTH, HEIGHT = 640, 200
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 12, 28
+_TICKS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A line or a set of bars. `css` names its colour."""
+
+    name: str
+    values: Sequence[float]
+    css: str = "a"
+
+
+def bars(labels: Sequence[str], series: Series, unit: str = "") -> str:
+    """One bar a label, lying, the longest label in full."""
+    row, left = 22, 190
+    height = row * len(labels) + 4
+    top = max([*series.values, 0.0]) or 1.0
+    parts = [f'<svg class="plot" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(series.name)}">']
+    for place, (label, value) in enumerate(zip(labels, series.values, strict=True)):
+        y, length = place * row + 4, max(1.0, (WIDTH - left - 90) * value / top)
+        text = escape(label if len(label) <= 26 else label[:25] + "…")
+        parts.append(
+            f'<text x="{left - 8}" y="{y + 12}" class="label end">{text}</text>'
+            f'<rect x="{left}" y="{y}" width="{length:.1f}" height="14" rx="2" class="fill-{series.css}">'
+            f"<title>{escape(label)}: {number(value)}{unit}</title></rect>"
+            f'<text x="{left + length + 6:.1f}" y="{y + 12}" class="label">{number(value)}{unit}</text>'
+        )
+    return "".join([*parts, "</svg>"])
+
+
+def lines(labels: Sequence[str], every: Sequence[Series], unit: str = "") -> str:
+    """Values over time, one line a series; a single moment shows as a dot."""
+    top = max([value for series in every for value in series.values] or [0.0]) or 1.0
+    name = ", ".join(series.name for series in every)
+    parts = [
+        f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(name)}">',
+        _grid(top, unit),
+    ]
+    for series in every:
+        points = [_point(place, value, len(labels), top) for place, value in enumerate(series.values)]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        parts.append(f'<polyline points="{path}" class="line-{series.css}"/>')
+        for (x, y), value, label in zip(points, series.values, labels, strict=True):
+            parts.append(
+                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" class="fill-{series.css}">'
+                f"<title>{escape(label)} {escape(series.name)}: {number(value)}{unit}</title></circle>"
+            )
+    if labels:
+        parts.append(f'<text x="{_LEFT}" y="{HEIGHT - 8}" class="label">{escape(labels[0])}</text>')
+    if len(labels) > 1:
+        parts.append(f'<text x="{WIDTH - _RIGHT}" y="{HEIGHT - 8}" class="label end">{escape(labels[-1])}</text>')
+    legend = "".join(f'<span class="key key-{series.css}">{escape(series.name)}</span>' for series in every)
+    return "".join([*parts, "</svg>", f'<p class="legend">{legend}</p>'])
+
+
+def number(value: float) -> str:
+    """Short, and exact where it is whole."""
+    if value == int(value):
+        return f"{int(value):,}"
+    return f"{value:.3g}" if abs(value) < 1_000 else f"{value:,.0f}"
+
+
+def _point(place: int, value: float, count: int, top: float) -> tuple[float, float]:
+    step = (WIDTH - _LEFT - _RIGHT) / max(1, count - 1)
+    x = _LEFT + place * step if count > 1 else (WIDTH + _LEFT - _RIGHT) / 2
+    return x, HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * value / top
+
+
+def _grid(top: float, unit: str) -> str:
+    parts: list[str] = []
+    for tick in range(_TICKS + 1):
+        y = HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * tick / _TICKS
+        parts.append(
+            f'<line x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>'
+            f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" class="label end">{number(top * tick / _TICKS)}{unit}</text>'
+        )
+    return "".join(parts)

@@ -1,0 +1,176 @@
+"""What is played against a server: from a TOML file, from a published table, or (`spark_jobs.recorded`) from a journal.
+
+    name = "nightly"
+    queues = 10
+    senders = 2            # a queue
+    receivers = 2          # a queue
+    messages = 500         # a sender
+    send_rate = 50.0       # messages a second and queue; 0 = as fast as it goes
+    bytes = 1000
+    process_ms = 45
+
+A published workload is scaled down with `scaled`, which keeps its shape: fewer messages, and where they are many, fewer
+queues, but the same clients a queue, rates, sizes and pauses.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from spark_jobs.errors import BadWorkload
+
+CQS_GOALS = (10, 50, 75, 100, 250, 500, 1_000)
+"""Messages a second and queue that the CQS paper's table asks for."""
+BDQS_FAILURES = (0.0001, 0.001, 0.01, 0.1)
+ZDMQ_THREADS = (1, 2, 4, 8, 16, 32, 64, 96)
+ZDMQ_BYTES = (1_000, 10_000, 100_000, 1_000_000)
+QUICK_ALPHA = math.log(5, 4)
+"""Of the Pareto law by which QuiCK skews its tenants: four of five messages come from one in five."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Clients and what each does. Rates are per second, probabilities from 0 to 1."""
+
+    name: str
+    queues: int = 1
+    senders: int = 1
+    """A queue."""
+    receivers: int = 1
+    """A queue."""
+    messages: int = 100
+    """A sender."""
+    send_rate: float = 0.0
+    """Messages a second and queue, shared by its senders; 0 = as fast as it goes."""
+    bytes: int = 1_000
+    process_ms: int = 0
+    """A receiver's work between receive and delete."""
+    visibility_s: int = 30
+    receive_max: int = 10
+    """Messages a receive may bring."""
+    wait_s: int = 1
+    """Long poll."""
+    is_fifo: bool = False
+    tenants: int = 0
+    """Message groups, chosen by a Pareto law; 0 = none."""
+    is_two_phase: bool = False
+    """Receivers start when all is sent."""
+    ramp_ms: int = 0
+    """A sender starts this long after the one before it."""
+    quit_probability: float = 0.0
+    """A receiver stops before it deletes, and starts again."""
+    drop_probability: float = 0.0
+    """A request or an answer of a call is lost, half and half; the client tries again."""
+
+    def __post_init__(self) -> None:
+        for name in ("queues", "messages", "receive_max", "bytes", "visibility_s"):
+            if getattr(self, name) < 1:
+                raise BadWorkload(f"{name} = {getattr(self, name)}: a workload needs at least 1.")
+        for name in ("senders", "receivers", "send_rate", "process_ms", "wait_s", "tenants", "ramp_ms"):
+            if getattr(self, name) < 0:
+                raise BadWorkload(f"{name} = {getattr(self, name)}: it can't be below 0.")
+        for name in ("quit_probability", "drop_probability"):
+            if not 0 <= getattr(self, name) < 1:
+                raise BadWorkload(f"{name} = {getattr(self, name)}: a probability is from 0 to below 1.")
+        if not 1 <= self.receive_max <= 10 or self.wait_s > 20 or self.bytes > 1_000_000:
+            raise BadWorkload("SQS allows receive_max 1 to 10, wait_s 0 to 20, and here bytes up to 1,000,000.")
+
+    @property
+    def total(self) -> int:
+        """Messages in all."""
+        return self.queues * self.senders * self.messages
+
+    def scaled(self, messages: int) -> Workload:
+        """The same shape with about so many messages in all, at least one a sender."""
+        each = max(1, round(messages / (self.queues * self.senders)))
+        if each >= self.messages:
+            return self
+        queues = self.queues if self.queues * self.senders <= messages else max(1, messages // self.senders)
+        return replace(self, messages=each, queues=queues)
+
+
+def from_toml(path: str) -> Workload:
+    """Raises BadWorkload, which names what is wrong."""
+    try:
+        table = tomllib.loads(Path(path).read_text())
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadWorkload(f"{path} can't be read: {error}") from error
+    known = {field.name: field for field in fields(Workload)}
+    for name, value in table.items():
+        if name not in known:
+            raise BadWorkload(f"{path}: there is no {name}; a workload has {', '.join(known)}.")
+        default = known[name].default
+        wanted = str if name == "name" else type(default)
+        is_number = wanted is float and type(value) is int
+        if type(value) is not wanted and not is_number:
+            raise BadWorkload(f"{path}: {name} = {value!r} should be of type {wanted.__name__}.")
+    if "name" not in table:
+        raise BadWorkload(f"{path}: a workload needs a name.")
+    return Workload(**table)
+
+
+def cqs_table(goal: int) -> Workload:
+    """A row of the CQS paper's table: a minute of sends, 45 ms of work a message."""
+    return Workload(
+        f"cqs-{goal}",
+        queues=10,
+        senders=2,
+        receivers=2,
+        messages=goal * 30,
+        send_rate=goal,
+        process_ms=45,
+        receive_max=1,
+    )
+
+
+def bdqs(failure: float = 0.0) -> Workload:
+    """BDQS section V.D: all is sent, then all is received; calls are lost and receivers quit with this probability."""
+    return Workload(
+        f"bdqs-{failure:g}", queues=400, senders=3, receivers=3, messages=100, bytes=2_000, visibility_s=10,
+        receive_max=1, is_two_phase=True, quit_probability=failure, drop_probability=failure,
+    )  # fmt: skip
+
+
+def eqs() -> Workload:
+    """EQS: sixteen producers, one more each minute, 3,400 messages of 5 kB a minute each; here with twenty receivers
+    that share the queue, since an SQS queue does not fan out."""
+    return Workload(
+        "eqs", senders=16, receivers=20, messages=3_400 * 16, send_rate=3_400 * 16 / 60, bytes=5_000, ramp_ms=60_000
+    )
+
+
+def zdmq(threads: int, size: int) -> Workload:
+    """ZDMQ's plan: a million messages by 1 to 96 threads, 1 kB to 1 MB each."""
+    return Workload(
+        f"zdmq-{threads}x{size}", senders=threads, receivers=threads, messages=1_000_000 // threads, bytes=size,
+        receive_max=1,
+    )  # fmt: skip
+
+
+def quick() -> Workload:
+    """QuiCK's skewed load: tenants by a Pareto law."""
+    return Workload("quick", queues=4, senders=4, receivers=4, messages=6_250, tenants=1_000, send_rate=250)
+
+
+def published() -> dict[str, Workload]:
+    """All of them, by name."""
+    every = [
+        *(cqs_table(goal) for goal in CQS_GOALS),
+        *(bdqs(failure) for failure in (0.0, *BDQS_FAILURES)),
+        eqs(),
+        *(zdmq(threads, size) for threads in ZDMQ_THREADS for size in ZDMQ_BYTES),
+        quick(),
+    ]
+    return {workload.name: workload for workload in every}
+
+
+def named(name: str) -> Workload:
+    """A published workload, or the file of that name. Raises BadWorkload."""
+    if name in (known := published()):
+        return known[name]
+    if name.endswith(".toml"):
+        return from_toml(name)
+    raise BadWorkload(f"{name} is no workload: name a .toml file or one of {', '.join(known)}.")
