@@ -1,0 +1,37 @@
+"""Reading a body: what stays of one that was cut off."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from traceback import walk_tb
+from unittest.mock import Mock
+
+import pytest
+from aiohttp import StreamReader, web
+
+from cqs.api.http.body import read_body
+from cqs.api.http.bounds import Bounds
+from cqs.api.wire_errors import BadRequest
+
+
+def held_by(error: BaseException | None) -> Iterator[object]:
+    """What the frames in the tracebacks of the error and its causes refer to."""
+    while error is not None:
+        for frame, _ in walk_tb(error.__traceback__):
+            yield from frame.f_locals.values()
+        error = error.__cause__
+
+
+async def test_bytes_of_a_body_that_was_cut_off_are_not_held_by_its_error() -> None:
+    content = StreamReader(Mock(), 2**16, loop=asyncio.get_running_loop())
+    content.feed_data(bytes(100_000))
+    reading = asyncio.ensure_future(read_body(content, Bounds()))
+    await asyncio.sleep(0)
+    content.set_exception(web.RequestPayloadError("the client left"))
+
+    with pytest.raises(BadRequest) as caught:
+        await reading
+
+    sizes = [len(value) for value in held_by(caught.value) if isinstance(value, bytes | bytearray)]
+    assert sum(sizes) == 0
