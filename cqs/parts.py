@@ -80,7 +80,9 @@ def dispatcher_of(engine: Engine, credentials: Credentials, config: Config) -> D
         engine,
         access,
         RequestIds(engine.rng),
-        origins=Origins(listening.origins),
+        origins=Origins(
+            listening.origins, is_loopback_only=security.auth == "open" and not listening.is_open_to_network
+        ),
         base_urls=BaseUrls(
             listening.public_url,
             is_forwarded_trusted=listening.is_forwarded_trusted,

@@ -75,7 +75,7 @@ class Dispatcher:
         action = code = ""
         context: Context | None = None
         try:
-            self._origins.check(head)
+            self._origins.check(head, request.method)
             if request.method == b"OPTIONS":
                 reply = Reply(204, [(REQUEST_ID, request_id.encode()), *self._origins.preflight_headers(head)], b"")
             elif request.method not in (b"POST", b"GET"):

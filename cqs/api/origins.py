@@ -6,6 +6,7 @@ every queue on localhost; so what a browser sends for a page that is not listed 
     Origin: another, or null                      a page that may not                           403
     no Origin, Sec-Fetch-Site: none               typed into the address bar                    served
     no Origin, Sec-Fetch-Site: anything else      an image, a link, a re-bound DNS name         403
+    neither, GET, a public name in Host           perhaps a re-bound DNS name on plain http     403 on loopback
     neither                                       no browser: an SDK, curl                      served
 """
 
@@ -18,6 +19,8 @@ from cqs.api.request import Head, Headers
 from cqs.api.wire_errors import OriginRefused
 
 LOCAL = ("http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*")
+_PUBLIC_NAME = re.compile(rb"(?=.*[a-z])(?!.*\.localhost$)[a-z0-9-]+(\.[a-z0-9-]+)+")
+"""A DNS name with a dot; no address, no name of this machine or of a container."""
 _ANY_PORT = ":*"
 _PREFLIGHT_SECONDS = b"600"
 _EXPOSED = b"x-amzn-RequestId, x-amzn-query-error"
@@ -26,7 +29,9 @@ _EXPOSED = b"x-amzn-RequestId, x-amzn-query-error"
 class Origins:
     """The listed origins: `scheme://host[:port]`, `:*` for any port, `*` for all."""
 
-    def __init__(self, allowed: Sequence[str] = LOCAL) -> None:
+    def __init__(self, allowed: Sequence[str] = LOCAL, *, is_loopback_only: bool = False) -> None:
+        """`is_loopback_only`: nobody has a reason to call this server by a public name."""
+        self._is_loopback_only = is_loopback_only
         patterns = [
             re.escape(origin.removesuffix(_ANY_PORT)) + (r"(?::[0-9]{1,5})?" if origin.endswith(_ANY_PORT) else "")
             for origin in allowed
@@ -36,7 +41,7 @@ class Origins:
             patterns.append(".*")
         self._allowed = re.compile("|".join(patterns).encode(), re.IGNORECASE) if patterns else None
 
-    def check(self, head: Head) -> None:
+    def check(self, head: Head, method: bytes) -> None:
         """Raises OriginRefused."""
         origin = head.get(b"origin")
         if origin is not None:
@@ -44,6 +49,16 @@ class Origins:
                 raise OriginRefused(origin.decode("latin-1")[:200])
         elif head.get(b"sec-fetch-site", b"none") != b"none":
             raise OriginRefused("")
+        elif self._is_loopback_only and method == b"GET":
+            self._check_host(head.get(b"host", b"").lower())
+
+    def _check_host(self, host: bytes) -> None:
+        """Browsers name the origin of every POST, but on plain http say nothing of a page's GET to its own name."""
+        name = host.partition(b":")[0]
+        if _PUBLIC_NAME.fullmatch(name) and not (
+            self._is_allowed(b"http://" + host) or self._is_allowed(b"https://" + host)
+        ):
+            raise OriginRefused(host.decode("latin-1")[:200])
 
     def cors_headers(self, head: Head) -> Headers:
         """What lets the page read the answer; nothing for callers that are not pages, or not listed."""

@@ -135,3 +135,26 @@ def test_list_means_what_it_says(allowed: list[str], origin: bytes, is_fine: boo
     headers = Origins(allowed).cors_headers({b"origin": origin})
 
     assert bool(headers) is is_fine
+
+
+@pytest.mark.parametrize(
+    ("host", "is_served"),
+    [
+        (b"evil.example:9324", False),
+        (b"evil.example", False),
+        (b"127.0.0.1:9324", True),
+        (b"[::1]:9324", True),
+        (b"localhost:9324", True),
+        (b"sqs.localhost:9324", True),
+        (b"cqs:9324", True),
+        (b"listed.example:9324", True),
+    ],
+)
+async def test_name_bound_to_loopback_by_somebody_else_can_not_be_used_for_a_get(host: bytes, is_served: bool) -> None:
+    origins = Origins(["http://listed.example:9324"], is_loopback_only=True)
+    world = await make_world(origins=origins)
+    query = f"Action=PurgeQueue&QueueUrl={STANDARD}".encode()
+
+    reply = await world.dispatcher.dispatch(Request(b"GET", b"/?" + query, [(b"Host", host)]))
+
+    assert (reply.status == 200) is is_served

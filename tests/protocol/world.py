@@ -127,7 +127,9 @@ async def read_answer(reader: asyncio.StreamReader) -> Answer:
     return Answer(int(head[0].split(" ")[1]), headers, body)
 
 
-async def make_world(*, waits: bool = False, bench: Bench | None = None, is_strict: bool = False) -> World:
+async def make_world(
+    *, waits: bool = False, bench: Bench | None = None, is_strict: bool = False, origins: Origins | None = None
+) -> World:
     bench = bench or await make_bench()
     standard = await bench.create("orders")
     fifo = await bench.create("orders.fifo")
@@ -137,7 +139,7 @@ async def make_world(*, waits: bool = False, bench: Bench | None = None, is_stri
         bench.engine,
         OpenAccess(),
         RequestIds(random.Random(1)),
-        origins=Origins(),
+        origins=origins or Origins(),
         base_urls=BaseUrls(),
         is_strict=is_strict,
     )
