@@ -1,4 +1,4 @@
-"""What deleted messages cost those who read rows: `python -m benchmarks.cassandra_tombstones [--messages N]`.
+"""What deleted messages cost who reads rows: `python -m benchmarks.cassandra_tombstones [--messages N] [--rows N]`.
 
 Starts a real Cassandra node, sends and deletes N messages of one queue through the store, and times what happens when
 the cache is lost: the first messages of a row (what a receive falls back to), one look at all rows, and the first touch
@@ -46,8 +46,9 @@ class Figure:
 class Bench:
     """One keyspace on one node."""
 
-    def __init__(self, ring: Ring) -> None:
-        self.options = Options(hosts=tuple(ring.contact_points), port=ring.port, keyspace=KEYSPACE, request_ms=10_000)
+    def __init__(self, ring: Ring, rows: int) -> None:
+        hosts = tuple(ring.contact_points)
+        self.options = Options(hosts=hosts, port=ring.port, keyspace=KEYSPACE, request_ms=10_000, rows=rows)
         self._clock = SystemClock()
         self._rng = random.Random(1)
         self._nodes: list[CassandraStore] = []
@@ -116,7 +117,7 @@ async def reads(node: Callable[[], Awaitable[CassandraStore]], queue: Queue, whe
         async for _ in store.scan(queue):
             pass
 
-    touch = Figure(f"{when}: first touch, 100 rows", [await timed(scan)])
+    touch = Figure(f"{when}: first touch of all rows", [await timed(scan)])
     store = await node()
     looks = Figure(f"{when}: one look at all rows", [await timed(lambda: store.occupied(queue, range(store.rows)))])
     store = await node()
@@ -124,9 +125,9 @@ async def reads(node: Callable[[], Awaitable[CassandraStore]], queue: Queue, whe
     return [touch, looks, Figure(f"{when}: head of a row", times)]
 
 
-async def run(ring: Ring, count: int) -> None:
+async def run(ring: Ring, count: int, rows: int) -> None:
     """Prints the table."""
-    bench = Bench(ring)
+    bench = Bench(ring, rows)
     await schema.apply(bench.options, {})
     store = await bench.node()
 
@@ -145,15 +146,16 @@ async def run(ring: Ring, count: int) -> None:
     print(f"\nsent and deleted: {count:,} messages of 1 KiB, {rate:,.0f} a second\n")
     print("| read | times | p50 ms | p99 ms | max ms |\n| --- | --- | --- | --- | --- |")
     print("\n".join(figure.line() for figure in figures))
-    print(f"\nby: python -m benchmarks.cassandra_tombstones --messages {count}")
+    print(f"\nby: python -m benchmarks.cassandra_tombstones --messages {count} --rows {rows}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--messages", type=int, default=1_000_000)
-    count = parser.parse_args().messages
+    parser.add_argument("--rows", type=int, default=100, help="partitions of the queue; 1 puts all tombstones into one")
+    given = parser.parse_args()
     with Ring() as ring:
-        asyncio.run(run(ring, count))
+        asyncio.run(run(ring, given.messages, given.rows))
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ class TestTombstones(OnCassandra):
         await store.append(queue, last)
         cold = await home.open()
 
+        assert await cold.occupied(queue, [0]) == [0]
         assert await cold.head(queue, 0, 10) == [first, *last]
         assert await held(cold, queue) == addresses_of([first, *last])
         assert await cold.occupied(queue, range(100)) == [0]

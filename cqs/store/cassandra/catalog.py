@@ -5,8 +5,6 @@ A queue's row holds its definition as JSON, for people and for Spark; the column
 
 from __future__ import annotations
 
-import os
-
 import msgspec
 
 from cqs.clock import Clock
@@ -28,15 +26,6 @@ class Catalog:
     def __init__(self, session: Session, clock: Clock) -> None:
         self._session = session
         self._clock = clock
-
-    async def secret(self) -> bytes:
-        """The cluster's, made by whoever asks first."""
-        wish = os.urandom(32).hex()
-        await decide(self._session, [Write(cql.MAKE_META, ("secret", wish))], _never)
-        rows = await self._session.read(cql.READ_META, ("secret",))
-        if not rows:
-            raise StoreUnavailable("The cluster's secret could not be read.")
-        return bytes.fromhex(rows[0][0])
 
     async def queues(self) -> list[Queue]:
         return [_queue(text) for (text,) in await self._session.all(cql.ALL_QUEUES)]

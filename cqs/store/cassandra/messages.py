@@ -25,6 +25,7 @@ from cqs.store.cassandra.addresses import (
     stamp_of,
     ttl_s_of,
 )
+from cqs.store.cassandra.failures import TooMuchToRead
 from cqs.store.cassandra.marks import Marks
 from cqs.store.cassandra.partitions import Partitions, together
 from cqs.store.cassandra.session import Row, Session, Write
@@ -177,7 +178,10 @@ class Messages:
         await self._marks.load(queue)
         start_at = min(self._marks.floor(queue, row) for row in wanted)
         late = [row for row in wanted if self._marks.late(queue, row)]
-        found = await self._session.read(cql.OCCUPIED_ROWS, (queue.storage_id, list(wanted), start_at))
+        try:
+            found = await self._session.read(cql.OCCUPIED_ROWS, (queue.storage_id, list(wanted), start_at))
+        except TooMuchToRead:
+            return list(wanted)
         return sorted({*late, *[columns[0] for columns in found]})
 
     async def drop(self, storage_id: int, row: int, stamp: int) -> None:

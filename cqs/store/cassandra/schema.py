@@ -1,10 +1,12 @@
 """The schema: made by an operator's command, checked when a store opens.
 
 A server never changes the schema by itself: two that did so at once would leave Cassandra with two versions of a table.
+The cluster's secret is made here, too, for the same reason: data centres that start at the same time agree on nothing.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from importlib import resources
 
@@ -14,6 +16,8 @@ from cqs.store.cassandra.session import Session
 
 VERSION = 1
 _VERSION_NAME = "schema_version"
+_SECRET_NAME = "secret"
+_SECRET_BYTES = 32
 _COMMENT = re.compile(r"--[^\n]*")
 _REPLICATION = re.compile(r"[A-Za-z0-9_.-]+")
 
@@ -38,10 +42,19 @@ async def apply(options: Options, replicas: dict[str, int]) -> bool:
         await session.ask(f'USE "{options.keyspace}"')
         for statement in table_statements():
             await session.ask(statement)
-        await session.ask("INSERT INTO meta (name, value) VALUES (%s, %s) IF NOT EXISTS", (_VERSION_NAME, str(VERSION)))
+        for name, value in ((_SECRET_NAME, os.urandom(_SECRET_BYTES).hex()), (_VERSION_NAME, str(VERSION))):
+            await session.ask("INSERT INTO meta (name, value) VALUES (%s, %s) IF NOT EXISTS", (name, value))
         return True
     finally:
         await session.close()
+
+
+async def secret(session: Session, options: Options) -> bytes:
+    """The cluster's. Raises StoreUnavailable."""
+    rows = await session.ask(f'SELECT value FROM "{options.keyspace}".meta WHERE name = %s', (_SECRET_NAME,))
+    if not rows:
+        raise StoreUnavailable(f"Keyspace {options.keyspace} at {options.place} has no secret: run `cqs schema apply`.")
+    return bytes.fromhex(rows[0][0])
 
 
 async def check(session: Session, options: Options) -> None:

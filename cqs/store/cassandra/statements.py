@@ -158,8 +158,6 @@ FORGET_MOVE_TASK = _write("DELETE FROM move_tasks WHERE account = ? AND name = ?
 NOTE_GARBAGE = _write("INSERT INTO garbage (queue_id, since_ms) VALUES (?, ?)")
 ALL_GARBAGE = _read("SELECT queue_id, since_ms FROM garbage")
 FORGET_GARBAGE = _write("DELETE FROM garbage WHERE queue_id = ?")
-READ_META = _read("SELECT value FROM meta WHERE name = ?")
-MAKE_META = _decide("INSERT INTO meta (name, value) VALUES (?, ?) IF NOT EXISTS")
 
 BEAT = _write("INSERT INTO nodes (datacenter, node, definition) VALUES (?, ?, ?) USING TTL ?")
 READ_NODES = _read("SELECT definition FROM nodes WHERE datacenter = ?")

@@ -64,7 +64,7 @@ class CassandraStore:
         try:
             await schema.check(self.session, self._options)
             await self.session.prepare()
-            self._secret = await self._catalog.secret()
+            self._secret = await schema.secret(self.session, self._options)
             await self._sweeping.adopt()
         except BaseException:
             await self.session.close()
