@@ -6,7 +6,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 QUICK_TESTS := tests/unit tests/contract tests/protocol
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check docs bench clean provision test-env
+.PHONY: help run test check docs bench bench-spark audit clean provision test-env
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -30,6 +30,12 @@ docs: $(VENV)/.serve ## write the generated pages of docs/
 bench: $(VENV)/.bench ## measure against ElasticMQ (needs java, mvn and go)
 	$(PY) -m benchmarks
 
+bench-spark: $(VENV)/.spark ## audit 1, 10 and 50 million synthetic events, and the journal's cost (needs java)
+	$(PY) -m benchmarks.spark
+
+audit: $(VENV)/.spark ## play a workload and prove what became of every message (needs java; AUDIT="--help")
+	@$(PY) -m spark_jobs.proof $(AUDIT)
+
 clean: ## remove environments, builds and the data of `make run`
 	rm -rf .venv .venv-query .venv-cli build dist .cqs .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -37,7 +43,7 @@ clean: ## remove environments, builds and the data of `make run`
 provision:
 	@.ci/provision
 
-test-env: $(VENV)/.dev .venv-query/.done .venv-cli/.done
+test-env: $(VENV)/.dev $(VENV)/.spark .venv-query/.done .venv-cli/.done
 
 $(VENV)/.serve: pyproject.toml
 	@.ci/venv $(VENV)
@@ -53,6 +59,11 @@ $(VENV)/.dev: pyproject.toml
 
 $(VENV)/.bench: $(VENV)/.dev
 	@$(PY) $(PIP_INSTALL) --editable '.[bench]'
+	@touch $@
+
+$(VENV)/.spark: $(VENV)/.dev
+	@echo "Installing Spark into $(VENV) ..." >&2
+	@$(PY) $(PIP_INSTALL) --editable '.[spark]'
 	@touch $@
 
 # botocore 1.31.80 is the last that speaks SQS's Query protocol.

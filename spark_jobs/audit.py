@@ -28,12 +28,13 @@ from spark_jobs.findings import Kind
 from spark_jobs.groups import GROUPS, group_figures, summary
 from spark_jobs.hiding import hidden_too_short
 from spark_jobs.integrity import Integrity
-from spark_jobs.latency import HOUR_MS, latencies
+from spark_jobs.latency import HOUR_MS
 from spark_jobs.loss import corrupted, not_received, unexpected
-from spark_jobs.order import order_of
+from spark_jobs.order import order_of, places_of
 from spark_jobs.reconcile import Reconciled, counts_of, reconcile
 from spark_jobs.redelivery import redeliveries
 from spark_jobs.resurrected import resurrected
+from spark_jobs.spans import over_time
 from spark_jobs.tables import QUEUE, lives_of, steps_of
 from spark_jobs.verdict import Totals, Verdict, judge
 
@@ -86,8 +87,11 @@ def _audited(journal: Journal, output: str, rules: Rules, stored: DataFrame | No
         lives = _kept(lives_of(steps, journal.events), f"{output}/lives")
         there = _kept(stored, f"{output}/stage/stored") if stored is not None else None
         found = _kept(_findings(steps, lives, there, rules), f"{output}/findings")
-        order = order_of(*_received_in(lives), f"{output}/stage/order")
+        places = _places(lives, f"{output}/stage/order")
+        order = order_of(places, ["uid"], f"{output}/stage/order")
         tables = _tables(journal.events, steps, lives, found, order, output, rules)
+        spans = _kept(over_time(lives, steps, places, rules.bucket_ms), f"{output}/spans")
+        tables["spans"] = _rows(spans.orderBy("from_ms").limit(ROWS_SHOWN))
     finally:
         steps.unpersist()
     _kept(journal.bad, f"{output}/bad_lines")
@@ -113,10 +117,11 @@ def _findings(steps: DataFrame, lives: DataFrame, stored: DataFrame | None, rule
     return reduce(DataFrame.unionByName, parts)
 
 
-def _received_in(lives: DataFrame) -> tuple[DataFrame, list[str], list[str], list[str]]:
-    """Messages, groups and the two orders for `order_of`: FIFO by sequence, others by address."""
+def _places(lives: DataFrame, stage: str) -> DataFrame:
+    """By queue; sent order is that of sequences in a FIFO queue, and of addresses in others."""
     first = lives.where("is_known AND deliveries > 0")
-    return first, ["uid"], ["sequence", "address"], ["first_place", "first_received_ms", "address"]
+    received = ["first_place", "first_received_ms", "address"]
+    return places_of(first, ["uid"], ["sequence", "address"], received, stage)
 
 
 def _tables(
@@ -134,8 +139,6 @@ def _tables(
         figures = group_figures(lives, found, by, events=events, order=ranked if by == QUEUE else None)
         kept = _kept(figures, f"{output}/{name}")
         tables[name] = _rows(kept.orderBy(F.desc("acknowledged"), *by).limit(ROWS_SHOWN))
-    spans = _kept(latencies(lives, [], rules.bucket_ms), f"{output}/latency")
-    tables["latency"] = _rows(spans.orderBy("from_ms").limit(ROWS_SHOWN))
     again = _kept(redeliveries(steps, ["queue", "uid"], rules.skew_ms), f"{output}/redeliveries")
     tables["redeliveries"] = _rows(again.groupBy("reason").agg(F.sum("count").alias("count")).orderBy("reason"))
     tables["findings"] = _rows(found.orderBy("kind", "at_ms", "address").limit(_FINDINGS_SHOWN))

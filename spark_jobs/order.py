@@ -33,20 +33,25 @@ if TYPE_CHECKING:
 _GROUP = "received_base"
 
 
-def order_of(
+def places_of(
     messages: DataFrame, by: Sequence[str], sent: Sequence[str], received: Sequence[str], stage: str
 ) -> DataFrame:
-    """For each group: `messages`, `longest` (L), `out_of_order` (a rate), `displacement` (in places). `sent` and
-    `received` are the columns that order sends and receives, each order total."""
+    """Each message's group, `received` columns, and two places from 0: "sent", the correct one, and "received".
+    `sent` and `received` are the columns that order sends and receives, each order total."""
     wanted = messages.select(*dict.fromkeys([*by, *sent, *received]))
     in_sent = placed(wanted, by, sent, "sent", f"{stage}/sent").select(*by, "sent", *received)
-    places = placed(in_sent, by, received, "received", f"{stage}/received").select(*by, _GROUP, "sent", "received")
+    places = placed(in_sent, by, received, "received", f"{stage}/received")
     places.write.mode("overwrite").parquet(f"{stage}/places")
-    places = messages.sparkSession.read.parquet(f"{stage}/places")
+    return messages.sparkSession.read.parquet(f"{stage}/places")
+
+
+def order_of(places: DataFrame, by: Sequence[str], stage: str) -> DataFrame:
+    """For each group: `messages`, `longest` (L), `out_of_order` (a rate), `displacement` (in places). `places` as
+    `places_of` gives them; `stage` is a folder to write to."""
     totals = places.groupBy(*by, _GROUP).agg(
         F.count("*").alias("messages"), F.avg(F.abs(F.col("received") - F.col("sent"))).alias("displacement")
     )
-    longest = _longest(places.drop(*by), stage)
+    longest = _longest(places.select(_GROUP, "sent", "received"), stage)
     return totals.join(longest, _GROUP).select(
         *by,
         "messages",

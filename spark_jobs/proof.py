@@ -27,7 +27,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.request import urlopen
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from spark_jobs.audit import Rules, audit
 from spark_jobs.errors import JobError
@@ -130,6 +131,7 @@ def _judged(
         command=command,
         jepsen=total_queue(seen),
         faults=_faults(workload),
+        faults_by_span=_faults_by_span(seen),
         before=before,
     )
     _tell(*found.verdict.reasons)
@@ -143,6 +145,12 @@ def _faults(workload: Workload) -> list[str]:
         "calls lose their request or their answer": workload.drop_probability,
     }
     return [f"{text}, with probability {probability:g}" for text, probability in told.items() if probability]
+
+
+def _faults_by_span(seen: DataFrame) -> dict[int, int]:
+    made = seen.where("outcome IN ('quit', 'unknown')")
+    counted = made.groupBy((F.floor(F.col("at_ms") / SPAN_MS) * SPAN_MS).alias("from_ms")).count()
+    return {row["from_ms"]: row["count"] for row in counted.collect()}
 
 
 @contextlib.contextmanager

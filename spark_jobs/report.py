@@ -48,16 +48,18 @@ def write_report(
     command: str,
     jepsen: Mapping[str, int] | None = None,
     faults: Sequence[str] = (),
+    faults_by_span: Mapping[int, int] | None = None,
     before: Mapping[str, Any] | None = None,
 ) -> str:
     """Writes page and figures to `output`, and returns the page's path. `before`: the figures of an earlier run to
-    compare with; `faults`: what was done on purpose, in words."""
+    compare with; `faults`: what was done on purpose, in words, and `faults_by_span` how often, by the span's start."""
     figures = found.as_dict() | {
         "title": title,
         "command": command,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "jepsen": dict(jepsen or {}),
         "faults": list(faults),
+        "faults_by_span": dict(faults_by_span or {}),
     }
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
@@ -84,7 +86,7 @@ def _page(found: Audit, figures: Mapping[str, Any], before: Mapping[str, Any] | 
         _compared(found.totals, before) if before else "",
         _clients(figures),
         _faults(figures),
-        _time(found),
+        _time(found, figures),
         _queues(found),
         _findings(found),
         _journal(found, figures),
@@ -131,20 +133,26 @@ def _faults(figures: Mapping[str, Any]) -> str:
     return section("Faults made on purpose", f"<ul>{items}</ul>")
 
 
-def _time(found: Audit) -> str:
-    spans = found.tables["latency"]
+def _time(found: Audit, figures: Mapping[str, Any]) -> str:
+    spans = found.tables["spans"]
     if not spans:
         return ""
     labels = [datetime.fromtimestamp(span["from_ms"] / 1_000, UTC).strftime("%H:%M:%S") for span in spans]
-    latency = [
-        Series(name, [span[name] for span in spans], css)
-        for name, css in zip(("p50", "p95", "p99"), "abc", strict=True)
+
+    def drawn(heading: str, names: Sequence[str]) -> str:
+        every = [Series(name, [span[name] for span in spans], css) for name, css in zip(names, "abc", strict=False)]
+        return f"<h3>{heading}</h3>{lines(labels, every)}"
+
+    faults: Mapping[int, int] = figures["faults_by_span"]
+    marked = Series("faults", [faults.get(span["from_ms"], 0) for span in spans], "c")
+    plots = [
+        drawn("Send to receive, ms", ["p50", "p95", "p99"]),
+        drawn("Messages received first", ["messages"]),
+        drawn("Deliveries again", ["again"]) if any(span["again"] for span in spans) else "",
+        drawn("Displacement, places", ["displacement"]),
+        f"<h3>Faults made on purpose</h3>{lines(labels, [marked])}" if any(marked.values) else "",
     ]
-    count = Series("messages", [span["messages"] for span in spans])
-    return section(
-        "Over time",
-        "<h3>Send to receive, ms</h3>" + lines(labels, latency) + "<h3>Messages received</h3>" + lines(labels, [count]),
-    )
+    return section("Over time", "".join(plots))
 
 
 def _queues(found: Audit) -> str:
@@ -161,6 +169,7 @@ def _queues(found: Audit) -> str:
     drawn = "".join(
         f"<h3>{heading}</h3>{bars(names, Series(heading, [float(row[column]) for row in shown], css))}"
         for heading, column, css in plots
+        if any(row[column] for row in shown)
     )
     tenants = table(
         {"account": "account", "tenant": "tenant", "acknowledged": "acknowledged", "duplicates": "duplicates",

@@ -142,11 +142,13 @@ def test_figures_stand_in_the_row_of_their_queue_and_tenant(played: Played) -> N
 
 
 def test_latency_counts_every_message_received(played: Played) -> None:
-    [span] = played.audit.tables["latency"]
+    [span] = played.audit.tables["spans"]
     received = sum(len(addresses) for addresses in played.golden.first_deliveries.values())
 
     assert span["messages"] == received
     assert 0 < span["p50"] <= span["p99"] <= span["max"]
+    assert span["again"] == played.golden.planted["duplicate"]
+    assert span["displacement"] == pytest.approx(played.audit.totals.displacement)
 
 
 def test_findings_name_their_messages(played: Played, spark: SparkSession) -> None:

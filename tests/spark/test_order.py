@@ -42,7 +42,7 @@ def test_order_is_that_of_the_paper_and_of_the_oracle(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bucket_rows: int
 ) -> None:
     from spark_jobs import positions
-    from spark_jobs.order import order_of
+    from spark_jobs.order import order_of, places_of
 
     monkeypatch.setattr(positions, "BUCKET_ROWS", bucket_rows)
     rng = random.Random(7)
@@ -52,9 +52,10 @@ def test_order_is_that_of_the_paper_and_of_the_oracle(
         (name, 1_000 + value, 50 + 3 * place) for name, values in orders.items() for place, value in enumerate(values)
     ]
     rng.shuffle(rows)
-    messages = spark.createDataFrame(rows, "queue string, sent long, taken long")
+    messages = spark.createDataFrame(rows, "queue string, sent_at long, taken long")
 
-    found = order_of(messages, ["queue"], ["sent"], ["taken"], str(tmp_path)).collect()
+    places = places_of(messages, ["queue"], ["sent_at"], ["taken"], str(tmp_path))
+    found = order_of(places, ["queue"], str(tmp_path)).collect()
 
     measured = {row["queue"]: (row["out_of_order"], row["displacement"]) for row in found}
     assert measured.keys() == orders.keys()
@@ -65,11 +66,13 @@ def test_order_is_that_of_the_paper_and_of_the_oracle(
 
 
 def test_no_messages_have_no_order(spark: SparkSession, tmp_path: Path) -> None:
-    from spark_jobs.order import order_of
+    from spark_jobs.order import order_of, places_of
 
-    messages = spark.createDataFrame([], "queue string, sent long, taken long")
+    messages = spark.createDataFrame([], "queue string, sent_at long, taken long")
 
-    assert order_of(messages, ["queue"], ["sent"], ["taken"], str(tmp_path)).collect() == []
+    places = places_of(messages, ["queue"], ["sent_at"], ["taken"], str(tmp_path))
+
+    assert order_of(places, ["queue"], str(tmp_path)).collect() == []
 
 
 @given(st.permutations(range(40)))

@@ -1,0 +1,94 @@
+"""A workload played against a real server by Spark tasks, with faults on purpose, then audited and reconciled."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from spark_jobs.verdict import State
+from spark_jobs.workload import Workload
+from tests.sdk.server_process import ServerProcess
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOAD = Workload("small", queues=2, senders=2, receivers=2, messages=40, visibility_s=2, receive_max=5)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ServerProcess]:
+    (tmp_path / "data").mkdir()
+    process = ServerProcess(tmp_path / "data", "--journal", "full")
+    process.start()
+    yield process
+    if process._process is not None and process._process.poll() is None:
+        process.kill()
+
+
+def test_run_with_faults_is_proven_and_explained(spark: SparkSession, tmp_path: Path, server: ServerProcess) -> None:
+    from spark_jobs.audit import Rules, audit
+    from spark_jobs.jepsen import total_queue
+    from spark_jobs.replay import replay
+    from spark_jobs.stored import in_sqlite
+
+    load = replace(LOAD, quit_probability=0.1, drop_probability=0.05)
+    observations = replay(
+        spark, load, server.url, "faulty", str(tmp_path / "observations"), tell=lambda _: None, seed=5
+    ).cache()
+    server.stop()
+
+    seen = total_queue(observations)
+    assert (seen["attempts"], seen["lost"], seen["unexpected"], seen["corrupted"]) == (160, 0, 0, 0)
+    assert seen["acknowledged"] + seen["recovered"] >= 160
+    data = tmp_path / "data"
+    found = audit(
+        spark, [str(data / "journal")], str(tmp_path / "audit"), Rules(is_drained=True), in_sqlite(spark, str(data))
+    )
+    assert found.verdict.state is State.PROVEN, found.verdict
+    assert found.totals.acknowledged >= 160
+    quits = observations.where("outcome = 'quit'").count()
+    assert quits > 0
+    assert found.totals.duplicates >= quits
+    assert found.store is not None
+    assert (found.store.stored, found.store.lost, found.store.orphans) == (0, 0, 0)
+    runs = {row["run"]: row["acknowledged"] for row in found.tables["runs"]}
+    assert runs == {"faulty": found.totals.acknowledged}
+
+
+def test_store_that_lost_and_gained_messages_is_found_out(
+    spark: SparkSession, tmp_path: Path, server: ServerProcess
+) -> None:
+    from spark_jobs.audit import Rules, audit
+    from spark_jobs.replay import replay
+    from spark_jobs.stored import in_sqlite
+
+    replay(
+        spark, replace(LOAD, receivers=0), server.url, "sent", str(tmp_path / "observations"), tell=lambda _: None
+    ).count()
+    server.stop()
+    data = tmp_path / "data"
+    with closing(sqlite3.connect(data / "messages.db")) as store, store:
+        keys = [key for (key,) in store.execute("SELECT id FROM messages ORDER BY id")]
+        store.executemany("DELETE FROM messages WHERE id = ?", [(key,) for key in keys[:3]])
+        store.execute("UPDATE messages SET body = x'00' WHERE id = ?", (keys[10],))
+        store.execute("UPDATE messages SET id = id + (1 << 40) WHERE id = ?", (keys[20],))
+
+    found = audit(spark, [str(data / "journal")], str(tmp_path / "audit"), Rules(), in_sqlite(spark, str(data)))
+
+    assert found.store is not None
+    assert (found.store.stored, found.store.lost, found.store.orphans, found.store.corrupted) == (157, 4, 1, 1)
+    assert found.verdict.state is State.VIOLATED
+    assert found.verdict.lost == 4
+
+
+def test_place_without_a_store_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    from spark_jobs.stored import NoStore, in_sqlite
+
+    with pytest.raises(NoStore, match="name the server's data_dir"):
+        in_sqlite(spark, str(tmp_path))

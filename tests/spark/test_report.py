@@ -1,0 +1,111 @@
+"""The page: verdict first, self-contained, and what came from outside is text."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.audit import Audit
+from spark_jobs.integrity import Gap, GapKind, Integrity
+from spark_jobs.report import read_figures, write_report
+from spark_jobs.svg import Series, bars, lines, number
+from spark_jobs.verdict import Totals, judge
+
+HOSTILE = "<script>alert(1)</script>\"'&"
+
+
+class Tags(HTMLParser):
+    """Checks that tags close in their order, and collects their names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.names: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+        assert not any(name.startswith("on") or value is None for name, value in attrs)
+        if tag not in ("meta",):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def found(*, has_gap: bool = False) -> Audit:
+    gap = Gap(GapKind.MISSING, HOSTILE, "i", HOSTILE, 3, 1, 2)
+    integrity = Integrity(gaps=[gap] if has_gap else [], lines=10, kept=["a"])
+    totals = Totals(acknowledged=1_000, received=1_000, deleted=1_000, duplicates=1, found={"corrupted": 0})
+    row: dict[str, Any] = {name: 1.5 for name in ("displacement", "duplicates", "p50", "p95", "p99", "max")}
+    row |= {"queue": HOSTILE, "account": "1", "tenant": HOSTILE, "acknowledged": 5}
+    span: dict[str, Any] = {"from_ms": 1_000, "messages": 5, "again": 2, "displacement": 0.5}
+    span |= {"p50": 1, "p95": 2, "p99": 3}
+    finding = {"kind": "corrupted", "queue": HOSTILE, "address": HOSTILE, "detail": HOSTILE}
+    tables = {
+        "queues": [row],
+        "tenants": [row],
+        "runs": [],
+        "spans": [span, span | {"from_ms": 2_000}],
+        "redeliveries": [{"reason": "timeout ran out", "count": 1}],
+        "findings": [finding],
+    }
+    return Audit(totals, judge(totals, integrity, is_drained=True), integrity, tables)
+
+
+@pytest.mark.parametrize("has_gap", [False, True])
+def test_page_is_whole_and_nothing_in_it_runs(tmp_path: Path, has_gap: bool) -> None:
+    path = write_report(
+        found(has_gap=has_gap),
+        str(tmp_path),
+        title=HOSTILE,
+        command=HOSTILE,
+        faults=[HOSTILE],
+        faults_by_span={1_000: 2},
+    )
+
+    text = Path(path).read_text()
+    tags = Tags()
+    tags.feed(text)
+    assert not tags.open
+    assert not {"script", "link", "iframe", "img", "object"} & set(tags.names)
+    assert "http://" not in text
+    assert text.index("<h1>") < text.index("<table>")
+    assert f"<h1>{'unproven' if has_gap else 'proven'}</h1>" in text
+
+
+def test_nothing_lost_is_not_shown_over_a_gap(tmp_path: Path) -> None:
+    text = Path(write_report(found(has_gap=True), str(tmp_path), title="t", command="c")).read_text()
+
+    assert "<span>lost</span><b>unproven</b>" in text
+
+
+def test_figures_stand_beside_the_page_and_can_be_compared_with(tmp_path: Path) -> None:
+    write_report(found(), str(tmp_path / "one"), title="the first", command="c", jepsen={"attempts": 7})
+    before = read_figures(str(tmp_path / "one"))
+
+    path = write_report(found(), str(tmp_path / "two"), title="the second", command="c", before=before)
+
+    assert before["jepsen"] == {"attempts": 7}
+    assert json.loads((tmp_path / "one" / "report.json").read_text())["totals"]["acknowledged"] == 1_000
+    assert "Against an earlier run" in Path(path).read_text()
+    assert "the first" in Path(path).read_text()
+
+
+def test_plots_of_nothing_one_and_zeros_are_drawn() -> None:
+    assert lines([], [Series("a", [])]).startswith("<svg")
+    assert "circle" in lines(["x"], [Series("a", [0.0])])
+    assert bars([], Series("a", [])).startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (1_234_567, "1,234,567"), (0.123456, "0.123"), (1e-7, "1e-07"), (2_345.6, "2,346")]
+)
+def test_numbers_are_short(value: float, text: str) -> None:
+    assert number(value) == text
