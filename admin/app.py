@@ -22,7 +22,15 @@ from admin.links import PREFIX
 from admin.route import Action, Page
 from admin.routes import ROUTES
 from admin.visit import Done, Visit
-from cqs.errors import AccessDenied, CqsError, OutcomeUnknown, QueueDoesNotExist, ServiceUnavailable, StoreUnavailable
+from cqs.errors import (
+    AccessDenied,
+    CqsError,
+    OutcomeUnknown,
+    QueueDoesNotExist,
+    ResourceNotFound,
+    ServiceUnavailable,
+    StoreUnavailable,
+)
 
 _log = structlog.get_logger("cqs.console")
 _AWAY = (StoreUnavailable, OutcomeUnknown, ServiceUnavailable)
@@ -68,7 +76,7 @@ async def _frame(request: web.Request, handler: answers.Handler) -> web.StreamRe
 
 
 def _status_of(error: CqsError) -> int:
-    if isinstance(error, QueueDoesNotExist):
+    if isinstance(error, QueueDoesNotExist | ResourceNotFound):
         return 404
     if isinstance(error, TooLarge):
         return 413

@@ -31,7 +31,7 @@ from tests.engine import Bench, make_bench
 
 Client = TestClient[web.Request, web.Application]
 PASSWORD = "correct horse battery"
-_TOKEN = re.compile(r'name="csrf" value="([0-9a-f]+)"')
+_TOKEN = re.compile(r'name="csrf" (?:value|content)="([0-9a-f]+)"')
 _QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 
 

@@ -1,0 +1,110 @@
+"""The list of queues: sorted, filtered, paged, taken away."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tomllib
+
+from admin.queue_list import Choice, find
+from cqs import boot
+from cqs.config.queues import read_queues
+from cqs.queue import Redrive
+from cqs.service import tags
+from tests.console.desk import Desk, Seen
+from tests.console.hostile import PLAIN_TEXTS
+from tests.engine import ACCOUNT, make_bench
+
+
+def names(page: Seen) -> list[str]:
+    """The queues of a list, in order."""
+    return [part.partition('"')[0] for part in page.text.split('aria-label="Select ')[1:] if not part.startswith("all")]
+
+
+async def test_the_fullest_queue_comes_first(desk: Desk) -> None:
+    for name, count in (("few", 1), ("none", 0), ("many", 3)):
+        await desk.bench.send(await desk.bench.create(name), *["x"] * count)
+    await desk.get("/queues")
+
+    assert names(await desk.get("/queues")) == ["many", "few", "none"]
+    assert names(await desk.get("/queues?sort=name")) == ["few", "many", "none"]
+    assert names(await desk.get("/queues?sort=-name")) == ["none", "many", "few"]
+    assert names(await desk.get("/queues?sort=ready")) == ["none", "few", "many"]
+    assert names(await desk.get("/queues?full=1")) == ["many", "few"]
+
+
+async def test_a_filter_is_asked_of_every_queue_and_not_of_a_page(desk: Desk) -> None:
+    for number in range(120):
+        await desk.bench.create(f"q-{number:03}")
+    await desk.bench.create("zebra")
+
+    page = await desk.get("/queues?q=ZEB")
+
+    assert names(page) == ["zebra"]
+    assert "name has ZEB" in page.words
+    assert names(await desk.get("/queues?page=3&sort=name"))[-1] == "zebra"
+    assert len(names(await desk.get("/queues?page=99&sort=name"))) == 21
+
+
+async def test_filters_by_kind_and_tag(desk: Desk) -> None:
+    dead = await desk.bench.create("dead")
+    orders = await desk.bench.create("orders", redrive=Redrive(dead.arn, 3))
+    await desk.bench.create("line.fifo")
+    await tags.tag(desk.bench.engine, orders, {"team": "shop"})
+
+    assert names(await desk.get("/queues?kind=fifo")) == ["line.fifo"]
+    assert names(await desk.get("/queues?kind=dead_letter")) == ["dead"]
+    assert names(await desk.get("/queues?kind=source")) == ["orders"]
+    assert names(await desk.get("/queues?tag=team%3Dshop")) == ["orders"]
+    assert names(await desk.get("/queues?tag=team")) == ["orders"]
+    assert names(await desk.get("/queues?tag=team%3Dother")) == []
+
+
+async def test_the_dead_letter_queue_is_linked_both_ways(desk: Desk) -> None:
+    dead = await desk.bench.create("dead")
+    await desk.bench.create("orders", redrive=Redrive(dead.arn, 3))
+
+    assert f'href="/ADMIN/q/{ACCOUNT}/dead"' in (await desk.get(f"/q/{ACCOUNT}/orders")).text
+    assert f'href="/ADMIN/q/{ACCOUNT}/orders"' in (await desk.get(f"/q/{ACCOUNT}/dead")).text
+
+
+async def test_typing_in_the_search_field_finds_queues(desk: Desk) -> None:
+    await desk.bench.create("orders")
+
+    found = await desk.get("/find?q=ord", HX_Request="true")
+
+    assert f'href="/ADMIN/q/{ACCOUNT}/orders"' in found.text
+    assert "<html" not in found.text
+
+
+async def test_the_table_is_taken_away_without_formulas(desk: Desk) -> None:
+    await desk.bench.create("-SUM")
+    await desk.bench.create("orders")
+
+    page = await desk.get("/queues.csv?sort=name")
+
+    rows = list(csv.reader(io.StringIO(page.raw.decode("utf-8-sig"))))
+    assert page.headers["Content-Disposition"].startswith('attachment; filename="queues.csv"')
+    assert [row[0] for row in rows] == ["name", "'-SUM", "orders"]
+
+
+async def test_queues_taken_away_as_toml_can_be_declared_elsewhere(desk: Desk) -> None:
+    dead = await desk.bench.create("dead")
+    orders = await desk.bench.create("orders", redrive=Redrive(dead.arn, 4), visibility_ms=7_000, delay_ms=3_000)
+    await tags.tag(desk.bench.engine, orders, {f"k{place}": text for place, text in enumerate(PLAIN_TEXTS)})
+    await desk.bench.create("line.fifo", is_content_dedup=True)
+
+    page = await desk.get("/queues.toml")
+
+    declared = read_queues(tomllib.loads(page.raw.decode())["queue"], "test")
+    other = await make_bench()
+    await boot.declare(other.engine, declared, ACCOUNT)
+    for queue in desk.bench.engine.registry:
+        copy = other.engine.registry.find(queue.key)
+        assert (copy.settings, copy.tags) == (queue.settings, queue.tags)
+
+
+async def test_sorting_ten_thousand_queues_asks_the_cache_for_none(desk: Desk) -> None:
+    desk.bench.cache.fail("counts", AssertionError("asked"))
+
+    assert find(desk.bench.engine, ACCOUNT, Choice(order="oldest")) == []
