@@ -77,7 +77,7 @@ async def _free(engine: Engine, queue: Queue, shard: Shard, wanted: int) -> list
     """The oldest messages that nobody holds, a few rows at a time, each with its last lease."""
     now_ms = engine.clock.now_ms()
     handed = engine.fallback.living(shard, now_ms)
-    rows = list(range(engine.store.rows))
+    rows = await engine.store.occupied(queue, range(engine.store.rows))
     engine.rng.shuffle(rows)
     free: list[tuple[Message, Lease | None]] = []
     for row in rows:

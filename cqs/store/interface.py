@@ -91,6 +91,9 @@ class MessageStore(Protocol):
     async def head(self, queue: Queue, row: int, limit: int) -> list[Message]:
         """The oldest messages of one row, 0 ≤ row < rows: what Return-From-Cassandra serves."""
 
+    async def occupied(self, queue: Queue, rows: Sequence[int]) -> list[int]:
+        """Those of the rows that may hold messages, by one look at all of them; at worst all."""
+
     def scan(self, queue: Queue) -> AsyncIterator[list[Stored]]:
         """All messages of the queue in pages, in address order within a row, with their leases."""
 

@@ -111,6 +111,10 @@ class MemoryStore:
         held = self._messages.get(queue.storage_id, {})
         return [held[address] for address in heapq.nsmallest(limit, held)] if row == 0 else []
 
+    async def occupied(self, queue: Queue, rows: Sequence[int]) -> list[int]:
+        self._check_open()
+        return [0] if 0 in rows and self._messages.get(queue.storage_id) else []
+
     async def scan(self, queue: Queue) -> AsyncIterator[list[Stored]]:
         self._check_open()
         addresses = iter(sorted(self._messages.get(queue.storage_id, {})))

@@ -206,6 +206,15 @@ class StoreContract:
 
         assert sorted(addresses_of(found)) == addresses_of(messages)
 
+    async def test_a_look_at_all_rows_names_those_with_messages(self, store: Store, queue: Queue, make: Maker) -> None:
+        message = make.message()
+        await store.append(queue, [message])
+
+        occupied = await store.occupied(queue, range(store.rows))
+
+        assert [await store.head(queue, row, 1) for row in occupied] == [[message]]
+        assert await store.occupied(queue, []) == []
+
     async def test_new_addresses_are_above_the_highest_one(
         self, home: Home, store: Store, queue: Queue, make: Maker
     ) -> None:

@@ -175,6 +175,8 @@ class Messages:
 
     async def occupied(self, queue: Queue, wanted: Sequence[int]) -> list[int]:
         """Those of the rows that may hold messages, by one query; at worst all of them."""
+        if not wanted:
+            return []
         await self._marks.load(queue)
         start_at = min(self._marks.floor(queue, row) for row in wanted)
         late = [row for row in wanted if self._marks.late(queue, row)]

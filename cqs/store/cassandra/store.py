@@ -140,7 +140,6 @@ class CassandraStore:
         return await self.messages.head(queue, row, limit)
 
     async def occupied(self, queue: Queue, rows: Sequence[int]) -> list[int]:
-        """Those of the rows that may hold messages, by one query: what a fallback asks before it asks for heads."""
         self._check_open()
         return await self.messages.occupied(queue, rows)
 

@@ -168,6 +168,9 @@ class SqliteStore:
             found += addresses
         return await self.read(queue, found) if found else []
 
+    async def occupied(self, queue: Queue, rows: Sequence[int]) -> list[int]:
+        return [0] if 0 in rows else []
+
     async def scan(self, queue: Queue) -> AsyncIterator[list[Stored]]:
         threads = self.threads
         part = self._parts.pop(queue.storage_id, None)
