@@ -103,6 +103,18 @@ class StandardRules:
 
         assert of(await standard.take()) == [2, 1, 3, 4]
 
+    async def test_hidden_from_the_middle_leaves_nothing_of_itself_there(self, standard: CacheBench) -> None:
+        await standard.put(1)
+        for _ in range(3):
+            received = await standard.take_one()
+            await standard.hide(received, 0)
+        await standard.put(2, 3)
+
+        await standard.hide(received, 5_000)
+        await standard.hide(received, 0)
+
+        assert of(await standard.take()) == [2, 3, 1]
+
     async def test_removed_from_the_middle_leaves_the_others_in_order(self, standard: CacheBench) -> None:
         await standard.put(*range(1, 301))
 
