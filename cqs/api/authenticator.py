@@ -90,7 +90,8 @@ class SignedAccess:
     def authenticate(self, request: Request, head: Head) -> Caller:
         """Raises what `Verifier.verify` raises, and ServiceUnavailable while access keys can't be checked."""
         host = self._proxies.host(request, head)
-        return self._verifier.verify(request.method, request.target, request.headers, request.body, host).caller
+        parts = request.method, request.target, request.headers, request.body
+        return self._verifier.verify(*parts, host, request.head).caller
 
     def authorize_call(self, caller: Caller, action: str) -> None:
         rules.authorize_account(caller, action)

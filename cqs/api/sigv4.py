@@ -20,8 +20,10 @@ import re
 from typing import Protocol
 
 from cqs.api import sigv4_claim as claims
-from cqs.api.sigv4_canonical import Headers, by_name, canonical_headers, canonical_path, canonical_query, query_pairs
+from cqs.api.request import Head
+from cqs.api.sigv4_canonical import Headers, by_name, canonical_path, canonical_query, query_pairs
 from cqs.api.sigv4_claim import ALGORITHM, CLAIM_BYTES_MAX, Claim, Stamp
+from cqs.api.sigv4_key import SigningKey
 from cqs.clock import Clock
 from cqs.errors import IncompleteSignature, InvalidClientTokenId, RequestExpired, SignatureDoesNotMatch
 from cqs.identity import Caller, Credential
@@ -64,19 +66,26 @@ class Verifier:
         self._service = service.encode()
         self._is_unsigned_payload_allowed = is_unsigned_payload_allowed
         self._is_verbose = is_verbose
-        self._keys: dict[tuple[str, bytes, bytes], tuple[bytes, bytes]] = {}
+        self._keys: dict[tuple[str, bytes, bytes], tuple[bytes, SigningKey]] = {}
 
     def verify(
-        self, method: bytes, target: bytes, headers: Headers, body: bytes, host: bytes | None = None
+        self,
+        method: bytes,
+        target: bytes,
+        headers: Headers,
+        body: bytes,
+        host: bytes | None = None,
+        head: Head | None = None,
     ) -> Credential:
         """The credential that signed this request. `target` is the raw request target; `host` replaces the Host header
-        where a trusted proxy has told what the client signed.
+        where a trusted proxy has told what the client signed; `head` has the headers by lower-case name, when it is
+        known that no name is repeated.
 
         Raises MissingAuthenticationToken (unsigned), IncompleteSignature (malformed, or Version 2), RequestExpired,
         InvalidClientTokenId (unknown or disabled key, wrong session token), SignatureDoesNotMatch (all else)."""
-        values = by_name(headers)
+        values = by_name(headers) if head is None else head
         if host is not None:
-            values[b"host"] = host
+            values = {**values, b"host": host}
         path, _, query = target.partition(b"?")
         authorization = values.get(b"authorization")
         if authorization is None:
@@ -85,19 +94,17 @@ class Verifier:
             return self._verify_presigned(method, path, query, values, body)
         if query and b"X-Amz-Signature=" in query:
             raise IncompleteSignature("The request is signed twice, by a header and by the query.")
-        head, _, signature = authorization.rpartition(b"Signature=")
-        if len(signature) != _SIGNATURE_LENGTH or len(head) > CLAIM_BYTES_MAX:
+        claim_text, _, signature = authorization.rpartition(b"Signature=")
+        if len(signature) != _SIGNATURE_LENGTH or len(claim_text) > CLAIM_BYTES_MAX:
             raise claims.malformed(authorization)
-        claim = claims.claim_of_header(head)
-        stamp = claims.stamp_of_headers(values, claim.signed)
+        claim = claims.claim_of_header(claim_text)
+        stamp = claims.stamp_of_headers(values, claim.signed.names)
         self._check_skew(stamp, is_lasting=False)
         token = values.get(b"x-amz-security-token")
         target_lines = (method, canonical_path(path), canonical_query(query_pairs(query)) if query else b"")
         return self._decide(claim, stamp, signature, token, target_lines, values, body)
 
-    def _verify_presigned(
-        self, method: bytes, path: bytes, query: bytes, values: dict[bytes, bytes], body: bytes
-    ) -> Credential:
+    def _verify_presigned(self, method: bytes, path: bytes, query: bytes, values: Head, body: bytes) -> Credential:
         pairs = query_pairs(query)
         said = claims.members_of_query(pairs)
         if said[b"X-Amz-Algorithm"] != ALGORITHM:
@@ -126,17 +133,17 @@ class Verifier:
         signature: bytes,
         token: bytes | None,
         target_lines: tuple[bytes, bytes, bytes],
-        values: dict[bytes, bytes],
+        values: Head,
         body: bytes,
     ) -> Credential:
         self._check_scope(claim, stamp)
-        header_lines = canonical_headers(claim.signed, claim.template, values)
-        canonical = b"\n".join((*target_lines, header_lines, claim.signed_text, self._payload(values, body)))
+        signed = claim.signed
+        canonical = b"\n".join((*target_lines, signed.lines(values), signed.text, self._payload(values, body)))
         digest = hashlib.sha256(canonical).hexdigest().encode()
         to_sign = b"\n".join((ALGORITHM, stamp.text, claim.scope, digest))
         credential = self._credentials.find(claim.key_id)
         key = self._signing_key(credential or _NOBODY, claim)
-        is_equal = hmac.compare_digest(hmac.digest(key, to_sign, "sha256").hex().encode(), signature)
+        is_equal = hmac.compare_digest(key.sign(to_sign).encode(), signature)
         if credential is None:
             raise InvalidClientTokenId(_NO_SESSIONS) if token else InvalidClientTokenId()
         if not is_equal:
@@ -168,7 +175,7 @@ class Verifier:
         if claim.terminator != b"aws4_request":
             raise SignatureDoesNotMatch("Credential should be scoped with a valid terminator: 'aws4_request'.")
 
-    def _payload(self, values: dict[bytes, bytes], body: bytes) -> bytes:
+    def _payload(self, values: Head, body: bytes) -> bytes:
         said = values.get(b"x-amz-content-sha256")
         if said is not None:
             if said == _UNSIGNED and self._is_unsigned_payload_allowed:
@@ -177,14 +184,12 @@ class Verifier:
                 raise SignatureDoesNotMatch("The body must be signed: x-amz-content-sha256 must be its SHA-256.")
         return hashlib.sha256(body).hexdigest().encode()
 
-    def _signing_key(self, credential: Credential, claim: Claim) -> bytes:
+    def _signing_key(self, credential: Credential, claim: Claim) -> SigningKey:
         name = (credential.key_id, claim.day, claim.region)
         kept = self._keys.get(name)
         if kept is not None and kept[0] is credential.secret:
             return kept[1]
-        key = b"AWS4" + credential.secret
-        for part in (claim.day, claim.region, self._service, b"aws4_request"):
-            key = hmac.digest(key, part, "sha256")
+        key = SigningKey(credential.secret, claim.day, claim.region, self._service)
         self._keys.pop(name, None)
         if len(self._keys) >= SIGNING_KEYS_MAX:
             del self._keys[next(iter(self._keys))]

@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from urllib.parse import quote, unquote_to_bytes
 
+from cqs.api.request import Head
 from cqs.errors import IncompleteSignature, SignatureDoesNotMatch
 
 Headers = Sequence[tuple[bytes, bytes]]
@@ -29,7 +31,7 @@ AMZ = b"x-amz-"
 _PLAIN_PATH = re.compile(rb"(?:/(?!\.\.?(?:/|\Z))[A-Za-z0-9._~-]+)+/?")
 
 
-def by_name(headers: Headers) -> dict[bytes, bytes]:
+def by_name(headers: Headers) -> Head:
     """Values by lower-case name; those of a repeated name trimmed and joined by commas."""
     values: dict[bytes, bytes] = {}
     for name, value in headers:
@@ -73,31 +75,36 @@ def canonical_path(path: bytes) -> bytes:
     return quote(plain + b"/" if kept and path.endswith(b"/") else plain, safe="/~").encode()
 
 
-def header_template(signed: tuple[bytes, ...]) -> bytes:
-    """The lines of these headers, with a %b where each value goes."""
-    return b"".join([name.replace(b"%", b"%%") + b":%b\n" for name in signed])
+class SignedHeaders:
+    """The names of the headers that a client signs, and how their lines are made; kept, for clients repeat them."""
 
+    __slots__ = ("_amz_count", "_pick", "_template", "names", "text")
 
-def canonical_headers(signed: tuple[bytes, ...], template: bytes, values: dict[bytes, bytes]) -> bytes:
-    """The signed headers, each line ended. Raises SignatureDoesNotMatch when one is missing, and when the host or an
-    x-amz-* header that was sent is not signed."""
-    if b"host" not in signed:
-        raise SignatureDoesNotMatch("'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization.")
-    try:
-        chosen = [values[name].strip() for name in signed]
-    except KeyError as error:
-        raise SignatureDoesNotMatch(f"The header '{error.args[0].decode()}' is signed but was not sent.") from None
-    if b"\n".join(values).count(AMZ) != template.count(AMZ):
-        _find_unsigned(signed, values)
-    lines = template % tuple(chosen)
-    if lines.count(b"  ") or lines.count(b"\t"):
-        lines = template % tuple([b" ".join(value.split()) for value in chosen])
-    return lines
+    def __init__(self, names: tuple[bytes, ...]) -> None:
+        self.names = names
+        self.text = b";".join(names)
+        self._pick = itemgetter(*names)
+        self._template = b"".join([name.replace(b"%", b"%%") + b":%b\n" for name in names])
+        self._amz_count = self.text.count(AMZ)
 
+    def lines(self, values: Head) -> bytes:
+        """The signed headers, each line ended. Raises SignatureDoesNotMatch when one is missing, and when the host or
+        an x-amz-* header that was sent is not signed."""
+        if b"host" not in self.names:
+            raise SignatureDoesNotMatch("'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization.")
+        try:
+            lines: bytes = self._template % self._pick(values)
+        except KeyError as error:
+            raise SignatureDoesNotMatch(f"The header '{error.args[0].decode()}' is signed but was not sent.") from None
+        if b"\n".join(values).count(AMZ) != self._amz_count:
+            self._find_unsigned(values)
+        if b" " in lines or b"\t" in lines:
+            lines = self._template % tuple([b" ".join(values[name].split()) for name in self.names])
+        return lines
 
-def _find_unsigned(signed: tuple[bytes, ...], values: dict[bytes, bytes]) -> None:
-    for name in values:
-        if name.startswith(AMZ) and name not in signed:
-            raise SignatureDoesNotMatch(
-                f"'{name.decode('latin-1')}' must be a 'SignedHeader' in the AWS Authorization."
-            )
+    def _find_unsigned(self, values: Head) -> None:
+        for name in values:
+            if name.startswith(AMZ) and name not in self.names:
+                raise SignatureDoesNotMatch(
+                    f"'{name.decode('latin-1')}' must be a 'SignedHeader' in the AWS Authorization."
+                )

@@ -13,7 +13,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from cqs.api.sigv4_canonical import header_template
+from cqs.api.request import Head
+from cqs.api.sigv4_canonical import SignedHeaders
 from cqs.errors import IncompleteSignature, MissingAuthenticationToken
 
 ALGORITHM = b"AWS4-HMAC-SHA256"
@@ -43,10 +44,7 @@ class Claim(NamedTuple):
     region: bytes
     service: bytes
     terminator: bytes
-    signed: tuple[bytes, ...]
-    signed_text: bytes
-    template: bytes
-    """The lines of the signed headers, without their values."""
+    signed: SignedHeaders
 
 
 class Stamp(NamedTuple):
@@ -69,7 +67,7 @@ def claim_of(credential: bytes, signed_text: bytes) -> Claim:
         raise IncompleteSignature("SignedHeaders must be lower-case names, sorted, each once, joined by semicolons.")
     key_id, day, region, service, terminator = parts
     scope = credential[len(key_id) + 1 :]
-    return Claim(key_id.decode(), scope, day, region, service, terminator, signed, signed_text, header_template(signed))
+    return Claim(key_id.decode(), scope, day, region, service, terminator, SignedHeaders(signed))
 
 
 @lru_cache(maxsize=1_024)
@@ -114,7 +112,7 @@ def stamp_of_iso(text: bytes) -> Stamp:
     return Stamp(text, int(at.timestamp()))
 
 
-def stamp_of_headers(values: dict[bytes, bytes], signed: tuple[bytes, ...]) -> Stamp:
+def stamp_of_headers(values: Head, signed: tuple[bytes, ...]) -> Stamp:
     """The time in X-Amz-Date, else in Date. Raises IncompleteSignature when there is none or it is not signed."""
     text = values.get(b"x-amz-date")
     if text is not None:
@@ -157,7 +155,7 @@ def malformed(authorization: bytes) -> IncompleteSignature:
     )
 
 
-def unsigned(query: bytes, values: dict[bytes, bytes], body: bytes) -> IncompleteSignature | MissingAuthenticationToken:
+def unsigned(query: bytes, values: Head, body: bytes) -> IncompleteSignature | MissingAuthenticationToken:
     """The error for a request that carries no Version 4 signature."""
     form = body if b"urlencoded" in values.get(b"content-type", b"") else b""
     if b"SignatureVersion=" in query or b"SignatureVersion=" in form or b"AWSAccessKeyId=" in query:

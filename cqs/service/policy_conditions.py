@@ -17,12 +17,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from cqs.identity import Caller
 from cqs.service.glob import Glob
 from cqs.service.policy_keys import KEYS, Key, Kind
 
+KEPT_MAX = 1_024
+"""Dates and addresses kept as read: requests of one client, or of one second, bring the same."""
 Value = str | bool | int | Decimal | Glob | IPv4Address | IPv6Address | IPv4Network | IPv6Network | tuple[Glob, ...]
 
 
@@ -128,6 +131,7 @@ _DATE = re.compile(
 _EPOCH = re.compile(r"[0-9]{1,11}")
 
 
+@lru_cache(maxsize=KEPT_MAX)
 def _read_date(text: str) -> int:
     """Seconds since the epoch, of those or of an ISO 8601 date; without a zone it is UTC."""
     if _EPOCH.fullmatch(text):
@@ -142,6 +146,7 @@ def _read_network(text: str) -> IPv4Network | IPv6Network:
     return ip_network(text, strict=False)
 
 
+@lru_cache(maxsize=KEPT_MAX)
 def _read_address(text: str) -> IPv4Address | IPv6Address:
     address = ip_address(text)
     return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
+from functools import lru_cache
 
 from cqs.identity import Caller
 
@@ -40,7 +41,12 @@ def _source_account(caller: Caller) -> str | None:
 
 
 def _current_time(caller: Caller) -> str:
-    return datetime.fromtimestamp(caller.circumstances.now_ms // 1_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _iso_of(caller.circumstances.now_ms // 1_000)
+
+
+@lru_cache(maxsize=8)
+def _iso_of(at_s: int) -> str:
+    return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 KEYS = dict(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hmac
 from urllib.parse import quote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from cqs.api.sigv4_key import SigningKey
 from cqs.errors import (
     IncompleteSignature,
     RequestExpired,
@@ -187,3 +191,14 @@ def test_right_signature_that_leaves_out_what_matters_is_refused(dated: str, nam
 def test_signed_headers_must_be_sorted_distinct_and_lower_case(names: bytes) -> None:
     with pytest.raises(IncompleteSignature):
         verifier().verify(*edited(sign(), b"host;x-amz-date", names))
+
+
+@given(st.binary(max_size=200), st.binary(max_size=300))
+def test_signing_key_is_the_chain_of_hmacs_that_aws_describes(secret: bytes, text: bytes) -> None:
+    key = b"AWS4" + secret
+    for part in (b"20261127", b"us-east-1", b"sqs", b"aws4_request"):
+        key = hmac.digest(key, part, "sha256")
+
+    mine = SigningKey(secret, b"20261127", b"us-east-1", b"sqs")
+
+    assert [mine.sign(text) for _ in range(2)] == [hmac.digest(key, text, "sha256").hex()] * 2
