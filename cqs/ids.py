@@ -20,6 +20,8 @@ import re
 from cqs.clock import Clock
 
 COUNTER_BITS, ROW_BITS, INCARNATION_BITS = 20, 10, 50
+ROW_MS = 8
+"""How long sends go to one row: about a commit's time in a cluster."""
 _TAIL_BITS = ROW_BITS + INCARNATION_BITS
 _MS_SHIFT = COUNTER_BITS + _TAIL_BITS
 _TAIL_MASK = (1 << _TAIL_BITS) - 1
@@ -75,15 +77,17 @@ class Addresses:
         self._rng = rng
         self._incarnation = rng.getrandbits(INCARNATION_BITS)
         self._key = 0
-        self._row_seed = 0
+        self._row_seed = self._row_end = 0
 
     def next(self, rows: int = 1) -> int:
-        """A new address, above every earlier one. All addresses of one millisecond share a random row below
-        `rows`, so that a group of sends becomes one write to one partition."""
+        """A new address, above every earlier one. All addresses of ROW_MS share a random row below `rows`, so that a
+        group of sends becomes one write to one partition."""
         key = self._clock.now_ms() << COUNTER_BITS
         if key > self._key:
+            if key >= self._row_end:
+                self._row_end = key + (ROW_MS << COUNTER_BITS)
+                self._row_seed = self._rng.getrandbits(ROW_BITS)
             self._key = key
-            self._row_seed = self._rng.getrandbits(ROW_BITS)
         else:
             self._key += 1
         return self._key << _TAIL_BITS | (self._row_seed % rows) << INCARNATION_BITS | self._incarnation
