@@ -1,4 +1,4 @@
-"""What the Redis cache does when a reply is lost, and when a server dies or begins a new life."""
+"""What the Redis cache does when a server dies or begins a new life."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import redis
 
 from cqs.cache.interface import Residency, Shard
 from cqs.cache.redis.cache import RedisCache
-from cqs.cache.redis.connection import Address, Link
-from cqs.cache.redis.replies import ConnectionLost
+from cqs.cache.redis.connection import Link
 from cqs.cache.redis.server import RedisServer
 from cqs.cluster.breaker import FAILURES_MAX, Breaker
 from cqs.errors import CacheUnavailable
@@ -20,7 +19,6 @@ from cqs.testing.clock import ManualClock
 from tests.contract.cache_bench import CacheBench, of
 from tests.contract.redis_world import bench_on, cache_on
 from tests.needs import needs
-from tests.proxy import Proxy
 from tests.redis_server import RedisProcess, server_at
 
 pytestmark = needs("redis-server")
@@ -42,105 +40,6 @@ def own() -> Iterator[RedisProcess]:
     """A Redis that the test may stop or change."""
     with RedisProcess() as process:
         yield process
-
-
-class TestLostReplies:
-    @pytest.fixture
-    async def proxy(self, own: RedisProcess) -> AsyncIterator[Proxy]:
-        async with Proxy(own.path) as proxy:
-            yield proxy
-
-    @pytest.fixture(params=[SHARD, FIFO], ids=["standard", "fifo"])
-    async def bench(
-        self, proxy: Proxy, clock: ManualClock, request: pytest.FixtureRequest
-    ) -> AsyncIterator[CacheBench]:
-        rng = random.Random(1)
-        server = RedisServer(Address(path=proxy.path), Breaker(rng), rng, 1 << 30, 5)
-        async with cache_on(server, clock=clock) as cache:
-            bench = bench_on(cache, clock, request.param)
-            await bench.open()
-            yield bench
-
-    async def test_take_whose_answer_was_lost_hands_out_the_same_messages(
-        self, bench: CacheBench, proxy: Proxy
-    ) -> None:
-        await bench.put(1, 2, 3, 4)
-        proxy.cut_before_answer()
-
-        taken = await bench.take(2)
-
-        assert of(taken) == [1, 2]
-        assert [one.receive_count for one in taken.received] == [1, 1]
-        assert await bench.numbers() == (2, 2, 0)
-        assert of(await bench.take()) == [3, 4]
-
-    async def test_take_that_never_arrived_is_repeated(self, bench: CacheBench, proxy: Proxy) -> None:
-        await bench.put(1, 2)
-        proxy.cut_before_request()
-
-        assert of(await bench.take(1)) == [1]
-        assert await bench.numbers() == (1, 1, 0)
-
-    async def test_takes_at_one_time_that_all_lost_their_answers_share_nothing(
-        self, bench: CacheBench, proxy: Proxy
-    ) -> None:
-        await bench.put(*range(1, 101))
-        proxy.cut_before_answer()
-
-        takes = await asyncio.gather(*(bench.take(5) for _ in range(20)))
-
-        assert sorted(number for taken in takes for number in of(taken)) == list(range(1, 101))
-        assert {one.receive_count for taken in takes for one in taken.received} == {1}
-
-    async def test_put_whose_answer_was_lost_may_be_repeated(self, bench: CacheBench, proxy: Proxy) -> None:
-        proxy.cut_before_answer()
-        with pytest.raises(ConnectionLost):
-            await bench.put(1, 2)
-
-        await until_connected(bench)
-        await bench.put(1, 2)
-
-        assert of(await bench.take()) == [1, 2]
-
-    async def test_remove_whose_answer_was_lost_may_be_repeated(self, bench: CacheBench, proxy: Proxy) -> None:
-        await bench.put(1, 2)
-        proxy.cut_before_answer()
-        with pytest.raises(ConnectionLost):
-            await bench.remove(1)
-
-        await until_connected(bench)
-
-        assert await bench.remove(1) == 0
-        assert of(await bench.take()) == [2]
-
-    async def test_give_back_whose_answer_was_lost_may_be_repeated(self, bench: CacheBench, proxy: Proxy) -> None:
-        await bench.put(1)
-        received = await bench.take_one()
-        proxy.cut_before_answer()
-        with pytest.raises(ConnectionLost):
-            await bench.cache.give_back(bench.shard, [received.ticket])
-
-        await until_connected(bench)
-
-        assert await bench.cache.give_back(bench.shard, [received.ticket]) == 0
-        assert (await bench.take_one()).receive_count == 1
-
-    async def test_cancelled_take_leaves_others_their_answers(self, bench: CacheBench, proxy: Proxy) -> None:
-        await bench.put(1, 2)
-        proxy.hold()
-        lost, kept = asyncio.create_task(bench.take(1)), asyncio.create_task(bench.take(1))
-        await asyncio.sleep(0)
-
-        lost.cancel()
-        proxy.release()
-
-        assert of(await kept) == [2]
-
-
-async def until_connected(bench: CacheBench) -> None:
-    cache = bench.cache
-    assert isinstance(cache, RedisCache)
-    assert await cache.server_of(bench.shard).regained()
 
 
 class TestLives:

@@ -7,7 +7,7 @@ import asyncio
 import random
 from collections.abc import Iterator
 from copy import copy
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 import redis
@@ -75,15 +75,12 @@ class TwinMachine(RuleBasedStateMachine):
             admin.flushall()
 
     def entry(self, delay_ms: int, age_ms: int, group: int) -> Entry:
-        self.addresses.append(len(self.addresses) + 1)
+        self.addresses.append(address := len(self.addresses) + 1)
         now_ms = self.clock.now_ms()
-        return Entry(
-            address=self.addresses[-1],
-            sent_ms=now_ms - age_ms,
-            group=f"g{group}" if self.is_fifo or group < self.tenants else None,
-            sequence=self.addresses[-1] if self.is_fifo else 0,
-            visible_ms=now_ms + delay_ms if delay_ms else 0,
-        )
+        entry = Entry(address=address, sent_ms=now_ms - age_ms, sequence=address if self.is_fifo else 0)
+        entry.group = f"g{group}" if self.is_fifo or group < self.tenants else None
+        entry.visible_ms = now_ms + delay_ms if delay_ms else 0
+        return entry
 
     def leased(self, delay_ms: int, group: int) -> Entry:
         entry = self.entry(delay_ms, 0, group)
@@ -136,17 +133,8 @@ class TwinMachine(RuleBasedStateMachine):
         in_flight_max=st.sampled_from([120_000, 120_000, 3]),
         request_id=st.sampled_from(["", "a", "b"]),
     )
-    def take(
-        self, count_max: int, visibility_ms: int, receive_count_max: int, in_flight_max: int, request_id: str
-    ) -> None:
-        request = TakeRequest(
-            count_max=count_max * self.scale,
-            visibility_ms=visibility_ms,
-            retention_ms=self.retention_ms,
-            receive_count_max=receive_count_max,
-            in_flight_max=in_flight_max,
-            request_id=request_id,
-        )
+    def take(self, count_max: int, **others: Any) -> None:
+        request = TakeRequest(count_max=count_max * self.scale, retention_ms=self.retention_ms, **others)
         self.last = self.twins.take(lambda cache: cache.take(self.shard, request))
         self.handed += [received.ticket for received in self.last]
 
