@@ -19,6 +19,7 @@ from spark_jobs.integrity import FileSummary, Integrity, judge
 from spark_jobs.schema import CORRUPT, DEFAULTS, EVENT_NAMES, REQUIRED, line_schema
 
 _FILES = "*.jsonl.{gz,open}"
+FINISHED = "*.jsonl.gz"
 _OF_THE_JOURNAL = [
     EventName.OPENED.value,
     EventName.CLOSED.value,
@@ -42,17 +43,21 @@ def read_journal(spark: SparkSession, folders: Sequence[str], stage: str) -> Jou
     paths = _listed(spark, folders)
     _staged(spark, folders).write.mode("overwrite").parquet(stage)
     lines = spark.read.parquet(stage)
-    _refuse_unknown_versions(lines)
-    summaries = _summaries(lines)
+    refuse_unknown_versions(lines)
+    summaries = summaries_of(lines)
     silent = paths - {summary.path for summary in summaries}
     integrity = judge([*summaries, *(FileSummary(path) for path in sorted(silent))])
+    return Journal(events_in(lines, integrity), lines.where("is_bad").select("path", "text"), integrity)
+
+
+def events_in(lines: DataFrame, integrity: Integrity) -> DataFrame:
+    """Good lines about queues and messages, each once."""
     events = lines.where(~F.col("is_bad") & ~F.col("event").isin(_OF_THE_JOURNAL))
     if integrity.duplicates:
         events = events.where(~F.col("path").isin(integrity.duplicates))
     if integrity.is_overlapping:
         events = events.dropDuplicates(["node", "incarnation", "number"])
-    events = events.drop("path", "text", "crc", "is_bad", "v", "file", "sampled", "checksum", "counts")
-    return Journal(events, lines.where("is_bad").select("path", "text"), integrity)
+    return events.drop("text", "crc", "is_bad", "v", "file", "sampled", "checksum", "counts")
 
 
 def _listed(spark: SparkSession, folders: Sequence[str]) -> set[str]:
@@ -73,21 +78,26 @@ def _path(text: str) -> str:
 
 
 def _staged(spark: SparkSession, folders: Sequence[str]) -> DataFrame:
-    """One row a line: the fields of `cqs.events.Line`, and path, text (of bad ones), crc, is_bad."""
     raw = (
         spark.read.option("pathGlobFilter", _FILES)
         .option("lineSep", "\n")
         .option("ignoreCorruptFiles", "true")
         .text(list(folders))
-        .select("value", F.regexp_replace("_metadata.file_path", "^file:///", "file:/").alias("path"))
     )
+    return parsed(raw)
+
+
+def parsed(raw: DataFrame) -> DataFrame:
+    """Text lines of files (a batch or a stream) as rows with the fields of `cqs.events.Line`, and path, text (of bad
+    ones), crc, is_bad."""
+    raw = raw.select("value", F.regexp_replace("_metadata.file_path", "^file:///", "file:/").alias("path"))
     parse = F.from_json("value", line_schema(), {"columnNameOfCorruptRecord": CORRUPT, "mode": "PERMISSIVE"})
-    parsed = raw.withColumn("line", parse)
+    lines = raw.withColumn("line", parse)
     is_bad = F.col(f"line.{CORRUPT}").isNotNull() | F.col("line").isNull()
     for name in REQUIRED:
         is_bad |= F.col(f"line.{name}").isNull()
     is_bad |= (F.col("line.v") == VERSION) & ~F.col("line.event").isin(EVENT_NAMES)
-    flagged = parsed.withColumn("is_bad", is_bad)
+    flagged = lines.withColumn("is_bad", is_bad)
     return (
         flagged.select(
             "line.*",
@@ -101,7 +111,8 @@ def _staged(spark: SparkSession, folders: Sequence[str]) -> DataFrame:
     )
 
 
-def _refuse_unknown_versions(lines: DataFrame) -> None:
+def refuse_unknown_versions(lines: DataFrame) -> None:
+    """Raises UnknownVersion."""
     others = lines.where(~F.col("is_bad") & (F.col("v") != VERSION))
     foreign = others.select("path", "v").distinct().limit(100).collect()
     if foreign:
@@ -114,7 +125,7 @@ def _refuse_unknown_versions(lines: DataFrame) -> None:
         )
 
 
-def _summaries(lines: DataFrame) -> list[FileSummary]:
+def summaries_of(lines: DataFrame) -> list[FileSummary]:
     """One a file and incarnation; their number is that of files, not of events."""
     good, closed = ~F.col("is_bad"), F.col("event") == EventName.CLOSED.value
     per_file = lines.groupBy("path").agg(F.count_if("is_bad").alias("bad"))

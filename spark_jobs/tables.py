@@ -50,7 +50,7 @@ def steps_of(events: DataFrame) -> DataFrame:
     the message: `previous_until_ms` (null: none), `previous_event`; `deleted_before_ms`: when it had been deleted."""
     own = events.where(is_event(*_KINDS)).select(*_STEP_COLUMNS)
     given_back = events.where(is_event(EventName.GIVEN_BACK)).select("address", "receive_number").distinct()
-    kept = own.join(given_back, ["address", "receive_number"], "left_anti").unionByName(_arrivals(events))
+    kept = own.join(given_back, ["address", "receive_number"], "left_anti").unionByName(arrivals_of(events))
     hides, receives = is_event(EventName.HIDDEN), F.col("event").isin(_RECEIVES)
     asked_ms = F.when(hides, F.least("at_ms", "hidden_until_ms")).when(receives, F.col("received_ms"))
     timed = kept.withColumn("time_ms", F.coalesce(asked_ms, F.col("at_ms")))
@@ -105,7 +105,7 @@ def _first(event: EventName) -> Column:
     return F.min(F.when(is_event(event), F.col("at_ms")))
 
 
-def _arrivals(events: DataFrame) -> DataFrame:
+def arrivals_of(events: DataFrame) -> DataFrame:
     """Moved messages as they begin in the other queue."""
     moved = events.where(is_event(EventName.MOVED))
     renamed = {

@@ -1,0 +1,20 @@
+"""Prometheus' text format, for its textfile collector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+
+def text_of(series: Mapping[str, Sequence[tuple[Mapping[str, str], float]]]) -> str:
+    """One gauge a name, with its labels and values."""
+    lines: list[str] = []
+    for name, values in series.items():
+        lines.append(f"# TYPE {name} gauge")
+        for labels, value in values:
+            told = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
+            lines.append(f"{name}{{{told}}} {value:g}" if told else f"{name} {value:g}")
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
