@@ -7,7 +7,7 @@ import asyncio
 import random
 from collections.abc import Iterator
 from copy import copy
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 import redis
@@ -28,6 +28,15 @@ from tests.redis_server import RedisProcess, server_at
 pytestmark = needs("redis-server")
 
 TIMES = st.sampled_from([0, 1, 500, 1_000, 1_001, 5_000, 30_000])
+REQUESTS = st.builds(
+    TakeRequest,
+    count_max=st.integers(1, 5),
+    visibility_ms=TIMES,
+    retention_ms=st.just(0),
+    receive_count_max=st.sampled_from([0, 0, 2]),
+    in_flight_max=st.sampled_from([120_000, 120_000, 3]),
+    request_id=st.sampled_from(["", "a", "b"]),
+)
 GROUPS = st.sampled_from([0, 0, 0, 1, 2])
 
 
@@ -126,15 +135,9 @@ class TwinMachine(RuleBasedStateMachine):
         if known is not None or any(removed == address for _, removed in self.removed):
             self.twins.call(lambda cache: cache.put(self.shard, [Entry(address=address, sent_ms=0, group="g0")]))
 
-    @rule(
-        count_max=st.integers(1, 5),
-        visibility_ms=TIMES,
-        receive_count_max=st.sampled_from([0, 0, 2]),
-        in_flight_max=st.sampled_from([120_000, 120_000, 3]),
-        request_id=st.sampled_from(["", "a", "b"]),
-    )
-    def take(self, count_max: int, **others: Any) -> None:
-        request = TakeRequest(count_max=count_max * self.scale, retention_ms=self.retention_ms, **others)
+    @rule(request=REQUESTS)
+    def take(self, request: TakeRequest) -> None:
+        request = replace(request, count_max=request.count_max * self.scale, retention_ms=self.retention_ms)
         self.last = self.twins.take(lambda cache: cache.take(self.shard, request))
         self.handed += [received.ticket for received in self.last]
 
