@@ -46,6 +46,8 @@ class Peer:
     """Too slow for the heavy scenarios: a hundred calls a second, not thousands."""
     is_chatty: bool = False
     """Logs every message: its output goes nowhere."""
+    is_checked: bool = False
+    """Refuses who does not sign; that is an answer, too."""
     load_flags: tuple[str, ...] = ()
     """What the load generator has to heed with this server."""
 
@@ -178,13 +180,13 @@ def _wait_until_ready(peer: Peer, port: int, process: subprocess.Popen[bytes], d
         if process.poll() is not None:
             raise downloads.NotAvailable(f"{peer.name} ended with {process.returncode}: see {_LOGS}")
         with contextlib.suppress(OSError, http.client.HTTPException):
-            if _lists_queues(peer, port):
+            if _status_of_list(peer, port) == (400 if peer.is_checked else 200):
                 return
         time.sleep(0.02)
     raise downloads.NotAvailable(f"{peer.name} did not answer within {_READY_WITHIN_S:.0f} s: see {_LOGS}")
 
 
-def _lists_queues(peer: Peer, port: int) -> bool:
+def _status_of_list(peer: Peer, port: int) -> int:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     try:
         if peer.protocol == "json":
@@ -193,7 +195,7 @@ def _lists_queues(peer: Peer, port: int) -> bool:
         else:
             headers = {"Content-Type": "application/x-www-form-urlencoded"}
             connection.request("POST", "/", b"Action=ListQueues&Version=2012-11-05", headers)
-        return connection.getresponse().status == 200
+        return connection.getresponse().status
     finally:
         connection.close()
 

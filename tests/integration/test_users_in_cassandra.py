@@ -1,0 +1,70 @@
+"""Users of a cluster: kept in a real Cassandra, changed by the command line while a server runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from cqs.cli import cli
+from cqs.store.cassandra import Options, schema
+from tests import cassandra_server
+from tests.integration.process import refused, serving
+from tests.integration.signed import client, said
+from tests.needs import needs
+
+pytestmark = [needs("java", "mvn"), pytest.mark.slow]
+KEYSPACE, MASTER_KEY, DEAD_S_MAX = "users", "A" * 43 + "=", 5.0
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Settings, as variables, of servers and commands on a Cassandra node of their own."""
+    for ring in cassandra_server.session():
+        hosts = tuple(ring.contact_points)
+        asyncio.run(schema.apply(Options(hosts=hosts, port=ring.port, keyspace=KEYSPACE), {}))
+        yield {
+            "CQS_CASSANDRA": ",".join(hosts),
+            "CQS_CASSANDRA_PORT": str(ring.port),
+            "CQS_CASSANDRA_KEYSPACE": KEYSPACE,
+            "CQS_DATA_DIR": str(tmp_path_factory.mktemp("node")),
+        }
+
+
+def told(settings: dict[str, str], *words: str) -> Any:
+    """What a command that must succeed tells."""
+    result = CliRunner().invoke(cli, [*words, "-o", "json"], env=settings | {"CQS_MASTER_KEY": MASTER_KEY})
+    assert result.exit_code == 0, (result.output, result.exception)
+    return json.loads(result.stdout)
+
+
+def test_key_made_by_a_command_works_and_is_dead_within_five_seconds_of_another(cluster: dict[str, str]) -> None:
+    told(cluster, "user", "add", "alice")
+    key = told(cluster, "key", "add", "alice")
+
+    with serving("--auth", "signed", port=0, **cluster | {"CQS_MASTER_KEY": MASTER_KEY}) as server:
+        keys = {"aws_access_key_id": key["key_id"], "aws_secret_access_key": key["secret"]}
+        sqs = client(server, **keys)
+        assert said(sqs.list_queues) == (200, "")
+
+        assert told(cluster, "key", "disable", key["key_id"])[0]["enabled"] is False
+        disabled_s = time.monotonic()
+        while (answer := said(sqs.list_queues)) == (200, ""):
+            assert time.monotonic() - disabled_s < DEAD_S_MAX
+            time.sleep(0.1)
+        assert answer == (403, "InvalidClientTokenId")
+        code, rest = server.stop()
+
+    assert (code, "Traceback" in rest) == (0, False), rest
+
+
+def test_nodes_that_check_must_be_given_the_master_key(cluster: dict[str, str]) -> None:
+    code, error = refused("--port", "0", "--auth", "signed", **cluster)
+
+    assert (code, error.count("\n")) == (2, 1)
+    assert error.startswith("cqs: master_key: not given; with Cassandra every node needs the same one")
