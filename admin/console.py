@@ -52,18 +52,33 @@ class Console:
     lately: Lately
     jobs: Jobs
     health: Health
-    assets: Assets = field(default_factory=Assets)
-    templates: Templates = field(default_factory=Templates)
+    assets: Assets
+    templates: Templates
 
 
 CONSOLE = web.AppKey("console", Console)
 
 
+@dataclass(frozen=True, slots=True)
+class Skin:
+    """What the pages are made of; read and compiled once, it can serve several consoles."""
+
+    assets: Assets = field(default_factory=Assets)
+    templates: Templates = field(default_factory=Templates)
+
+
 def make_console(
-    engine: Engine, accounts: Accounts, secret: bytes, about: About, lately: Lately | None = None
+    engine: Engine,
+    accounts: Accounts,
+    secret: bytes,
+    about: About,
+    *,
+    lately: Lately | None = None,
+    skin: Skin | None = None,
 ) -> Console:
     """`secret` is the cluster's, so that every node reads every cookie. `lately` must be among the engine's witnesses,
     or it hears nothing."""
+    skin = skin or Skin()
     folder = Path(about.data) / "console" if about.data else None
     return Console(
         engine=engine,
@@ -75,4 +90,6 @@ def make_console(
         lately=lately or Lately(engine.clock),
         jobs=Jobs(engine.clock),
         health=Health(engine),
+        assets=skin.assets,
+        templates=skin.templates,
     )

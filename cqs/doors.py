@@ -32,7 +32,7 @@ async def mounts_of(engine: Engine, store: Store, accounts: Accounts, config: Co
     """The applications that the settings ask for. Raises StoreUnavailable."""
     mounts = metrics_mounts(engine) if config.monitoring.is_metrics else {}
     if lately:
-        console = make_console(engine, accounts, await store.secret(), _about(engine, config), lately[0])
+        console = make_console(engine, accounts, await store.secret(), _about(engine, config), lately=lately[0])
         mounts[PREFIX] = make_application(console)
     return mounts
 

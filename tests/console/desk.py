@@ -11,7 +11,9 @@ after = await desk.post("/queues/create", name="orders")
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from html import unescape
 from pathlib import Path
 
@@ -20,7 +22,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from argon2 import PasswordHasher
 
 from admin.app import make_application
-from admin.console import About, Console, make_console
+from admin.console import About, Console, Skin, make_console
 from cqs.identity import DEFAULT_ACCOUNT, Role
 from cqs.service.accounts import Accounts
 from cqs.service.credentials import Credentials
@@ -75,7 +77,7 @@ class Desk:
         return await self._seen(answer)
 
     async def post(
-        self, path: str, fields: dict[str, str | list[str]] | None = None, *, follow: bool = True, **more: str
+        self, path: str, fields: Mapping[str, str | list[str]] | None = None, *, follow: bool = True, **more: str
     ) -> Seen:
         """A form of a page of ours."""
         pairs = [("csrf", self.token or await self._fresh_token())]
@@ -119,6 +121,11 @@ class Desk:
         return Seen(answer.status, text, dict(answer.headers), answer.url.path_qs, raw)
 
 
+@cache
+def _skin() -> Skin:
+    return Skin()
+
+
 async def make_desk(*, about: About | None = None, folder: Path | None = None, bench: Bench | None = None) -> Desk:
     """A console where nobody has a password yet."""
     bench = bench or await make_bench()
@@ -127,7 +134,7 @@ async def make_desk(*, about: About | None = None, folder: Path | None = None, b
     credentials = Credentials(identities, sealer, engine.clock)
     accounts = Accounts(identities, sealer, Passwords(_QUICK), engine.clock, credentials)
     told = about or About(version="1", data=str(folder or ""))
-    console = make_console(engine, accounts, b"s" * 32, told)
+    console = make_console(engine, accounts, b"s" * 32, told, skin=_skin())
     server = TestServer(make_application(console))
     client: Client = TestClient(server, cookie_jar=CookieJar(unsafe=True))
     await client.start_server()

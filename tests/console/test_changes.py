@@ -1,0 +1,153 @@
+"""The log of changes: everything that was tried is in it, durable, found again, bounded, and taken away."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from admin import action_log
+from admin.action_log import ActionLog, Line, Question
+from cqs.identity import Role
+from tests.console.desk import Desk
+from tests.console.hostile import TEXTS
+from tests.engine import ACCOUNT
+
+
+def line(number: int, **more: str) -> Line:
+    return Line(**({"at_ms": number, "who": "alice", "action": "Test"} | more))  # type: ignore[arg-type]
+
+
+def files_of(folder: Path) -> list[Path]:
+    return list(folder.glob("*.jsonl"))
+
+
+async def test_what_was_done_and_what_failed_is_written_down(desk: Desk) -> None:
+    await desk.bench.create("orders")
+    await desk.get("/queues")
+    await desk.post("/queues/purge", chosen="orders", typed="orders")
+    await desk.post("/queues/purge", chosen="orders", typed="orders")
+    await desk.post(f"/q/{ACCOUNT}/orders/policy", policy="{")
+
+    page = await desk.get("/changes")
+
+    assert page.words.count("PurgeQueue") == 1, "what was only typed wrongly is no change"
+    assert "SetQueuePolicy" in page.words
+    assert "failed" in page.words
+
+
+async def test_the_log_survives_a_restart(desk: Desk) -> None:
+    await desk.console.actions.add(line(1))
+
+    again = ActionLog(Path(desk.console.actions.where))
+
+    assert [one.at_ms for one in (await again.find(Question(), 10))[0]] == [1]
+
+
+async def test_lines_are_found_by_text_person_action_and_result(tmp_path: Path) -> None:
+    log = ActionLog(tmp_path)
+    await log.add(line(1, who="alice", action="CreateQueue", target="orders"))
+    await log.add(line(2, who="bob", action="PurgeQueue", target="orders", error="too soon"))
+    await log.add(line(3, who="bob", action="CreateQueue", target="mails", detail="DelaySeconds=5"))
+
+    async def found(**question: object) -> list[int]:
+        lines, _ = await log.find(Question(**question), 10)  # type: ignore[arg-type]
+        return [one.at_ms for one in lines]
+
+    assert await found() == [3, 2, 1]
+    assert await found(text="ORDERS bob") == [2]
+    assert await found(who="bob", action="CreateQueue") == [3]
+    assert await found(is_failed_only=True) == [2]
+    assert await found(before_ms=3) == [2, 1]
+    assert await found(text="delayseconds") == [3]
+
+
+async def test_older_lines_are_reached_page_by_page(desk: Desk) -> None:
+    for number in range(1, 151):
+        await desk.console.actions.add(line(number))
+
+    first = await desk.get("/changes")
+    path = first.text.partition('class="pager"><a class="button small" href="')[2].partition('"')[0]
+    second = await desk.get(path.replace("&amp;", "&").removeprefix("/ADMIN"))
+
+    assert first.text.count("data-row") == 100
+    assert second.text.count("data-row") == 50
+
+
+async def test_the_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(action_log, "FILE_BYTES_MAX", 500)
+    log = ActionLog(tmp_path)
+    for number in range(200):
+        await log.add(line(number))
+
+    files = files_of(tmp_path)
+    lines, _ = await log.find(Question(), 1_000)
+
+    assert len(files) == action_log.FILES_MAX
+    assert sum(path.stat().st_size for path in files) <= 500 * action_log.FILES_MAX
+    assert [one.at_ms for one in lines] == list(range(199, 199 - len(lines), -1))
+    assert all(path.stat().st_mode & 0o077 == 0 for path in files)
+
+
+async def test_a_full_disk_does_not_keep_an_administrator_from_making_room(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    log = ActionLog(tmp_path / "file" / "console")
+
+    await log.add(line(1))
+
+
+async def test_a_damaged_line_hides_no_other(tmp_path: Path) -> None:
+    log = ActionLog(tmp_path)
+    await log.add(line(1))
+    with (tmp_path / "actions.jsonl").open("ab") as file:
+        file.write(b'{"at_ms": 2, "who"\n\xff\xfe\n')
+    await log.add(line(3))
+
+    assert [one.at_ms for one in (await log.find(Question(), 10))[0]] == [3, 1]
+
+
+async def test_without_a_folder_the_last_lines_are_kept_in_memory() -> None:
+    log = ActionLog()
+    for number in range(action_log.LINES_MAX + 5):
+        await log.add(line(number))
+
+    lines, is_more = await log.find(Question(), 3)
+
+    assert [one.at_ms for one in lines] == [action_log.LINES_MAX + 4 - place for place in range(3)]
+    assert is_more
+
+
+async def test_a_line_is_cut_to_a_bearable_length(tmp_path: Path) -> None:
+    log = ActionLog(tmp_path)
+    await log.add(line(1, detail="x" * 100_000))
+
+    assert len((await log.find(Question(), 1))[0][0].detail) == action_log.TEXT_MAX
+
+
+async def test_the_log_is_taken_away_without_formulas(desk: Desk) -> None:
+    for number, text in enumerate(TEXTS):
+        await desk.console.actions.add(line(number + 1, who=text, detail=text, account=ACCOUNT))
+
+    table = await desk.get("/changes.csv")
+    lines = await desk.get("/changes.jsonl")
+
+    rows = list(csv.reader(io.StringIO(table.raw.decode("utf-8-sig"))))[1:]
+    assert len(rows) == len(TEXTS)
+    assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))]
+    assert [json.loads(one)["who"] for one in lines.raw.splitlines()] == list(TEXTS)
+
+
+async def test_administrators_of_one_account_see_what_was_done_in_it(desk: Desk) -> None:
+    await desk.add_user("root", Role.ADMINISTRATOR)
+    await desk.add_user("far", Role.ADMINISTRATOR, "111122223333")
+    await desk.log_in("root")
+    await desk.get("/")
+    await desk.post("/users/add", {"name": "zacharias", "role": "operator"})
+
+    await desk.log_in("far")
+
+    for path in ("/changes", "/changes.csv", "/changes.jsonl"):
+        assert "zacharias" not in (await desk.get(path)).text

@@ -1,0 +1,114 @@
+"""The overview: what is wrong is said in words at the top, and figures come from what was sampled."""
+
+from __future__ import annotations
+
+from cqs.errors import StoreUnavailable
+from cqs.queue import Redrive
+from cqs.service import queues
+from cqs.service.statistics import Sampler
+from tests.console.desk import Desk
+
+
+async def words(desk: Desk) -> str:
+    await Sampler(desk.bench.engine).sample()
+    return (await desk.get("/")).words
+
+
+async def test_nothing_needs_attention_when_all_is_well(desk: Desk) -> None:
+    assert "Nothing needs attention." in await words(desk)
+    assert "No queues yet" in await words(desk)
+
+
+async def test_dead_letters_are_told_with_their_age(desk: Desk) -> None:
+    dead = await desk.bench.create("dead")
+    await desk.bench.create("orders", redrive=Redrive(dead.arn, 3))
+    await desk.bench.send(dead, "one", "two")
+    desk.bench.clock.advance_ms(7_200_000)
+
+    assert "dead: 2 dead letters, the oldest 2 h old. Work on them" in await words(desk)
+
+
+async def test_messages_about_to_be_lost_come_first(desk: Desk) -> None:
+    dead = await desk.bench.create("dead")
+    await desk.bench.create("source", redrive=Redrive(dead.arn, 3))
+    queue = await desk.bench.create("orders", retention_ms=3_600_000)
+    await desk.bench.send(dead, "one")
+    await desk.bench.send(queue, "one")
+    desk.bench.clock.advance_ms(3_000_000)
+
+    told = await words(desk)
+
+    assert told.index("orders: its oldest message is lost in 10 min") < told.index("dead: 1 dead letter")
+
+
+async def test_a_queue_that_nobody_reads_is_told(desk: Desk) -> None:
+    queue = await desk.bench.create("orders")
+    desk.bench.engine.metrics.queues.meet(queue).sent += 3
+    await desk.bench.send(queue, "one")
+    await words(desk)
+    desk.bench.clock.advance_ms(1_200_000)
+
+    assert "orders: nobody has received from it in the last ten minutes, and 1 wait." in await words(desk)
+
+
+async def test_a_missing_dead_letter_queue_is_told(desk: Desk) -> None:
+    dead = await desk.bench.create("dead")
+    await desk.bench.create("orders", redrive=Redrive(dead.arn, 3))
+    await queues.delete(desk.bench.engine, dead)
+
+    assert "orders: its dead-letter queue is gone" in await words(desk)
+
+
+async def test_a_store_that_does_not_answer_is_told_first(desk: Desk) -> None:
+    desk.bench.store.fail("highest_address", StoreUnavailable("disk gone"), times=10)
+
+    told = await words(desk)
+
+    assert "The store does not answer: disk gone" in told
+    assert "in trouble" in told
+
+
+async def test_calls_that_fail_are_told(desk: Desk) -> None:
+    await words(desk)
+    for _ in range(20):
+        desk.bench.engine.metrics.calls.record("SendMessage", "InternalError", 1)
+    desk.bench.clock.advance_ms(5_000)
+
+    assert "100 % of the calls of the last minute failed (20)." in await words(desk)
+
+
+async def test_figures_are_of_what_was_sampled(desk: Desk) -> None:
+    queue = await desk.bench.create("orders")
+    await desk.bench.send(queue, "one", "two", "three")
+    await desk.bench.receive(queue, 1)
+
+    told = await words(desk)
+
+    assert "Ready 2 In flight 1 Delayed 0" in told
+    assert "Fullest queues" in told
+    assert "orders 2 1" in told
+
+
+async def test_the_health_of_store_and_cache_is_asked_seldom(desk: Desk) -> None:
+    asked = 0
+
+    async def counted() -> int:
+        nonlocal asked
+        asked += 1
+        return 0
+
+    desk.bench.store.highest_address = counted  # type: ignore[method-assign]
+    for _ in range(5):
+        await desk.get("/")
+
+    assert asked == 1
+
+
+async def test_the_nodes_page_tells_of_calls_and_their_failures(desk: Desk) -> None:
+    calls = desk.bench.engine.metrics.calls
+    calls.record("SendMessage", "", 2_000_000)
+    calls.record("SendMessage", "QueueDoesNotExist", 2_000_000)
+
+    told = (await desk.get("/nodes")).words
+
+    assert "SendMessage QueueDoesNotExist 1 2 1 2.5 ms" in told
