@@ -10,12 +10,14 @@ statements means nothing. Reading a policy's text, with all that is refused ther
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from cqs.identity import Caller
 from cqs.service.glob import Glob
 from cqs.service.policy_conditions import Condition
+
+SPEAKING_MAX = 256
 
 
 class Verdict(Enum):
@@ -55,14 +57,16 @@ class Statement:
     def names(self, caller: Caller) -> bool:
         return any([one.covers(caller) for one in self.principals]) is not self.is_not_principal
 
-    def applies(self, caller: Caller, permission: str, resource: str) -> bool:
+    def speaks_of(self, permission: str, resource: str) -> bool:
         action = permission.lower()
         return (
-            self.names(caller)
-            and any([pattern.matches(action) for pattern in self.actions]) is not self.is_not_action
+            any([pattern.matches(action) for pattern in self.actions]) is not self.is_not_action
             and any([pattern.matches(resource) for pattern in self.resources]) is not self.is_not_resource
-            and all(condition.holds(caller) for condition in self.conditions)
         )
+
+    def applies_to(self, caller: Caller) -> bool:
+        """Whether it names the caller, and all conditions hold."""
+        return self.names(caller) and all([condition.holds(caller) for condition in self.conditions])
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +74,19 @@ class Policy:
     """All statements of a queue's policy."""
 
     statements: tuple[Statement, ...]
+    _speaking: dict[tuple[str, str], tuple[Statement, ...]] = field(default_factory=dict, compare=False, repr=False)
+    """Statements that speak of a permission and a resource. Few: a policy is one queue's, and there are not many
+    permissions; still, bounded."""
 
     def verdict(self, caller: Caller, permission: str, resource: str) -> Verdict:
         """What it says to the caller doing `permission` ("SendMessage") to the queue with the ARN `resource`."""
-        applying = [one.is_allow for one in self.statements if one.applies(caller, permission, resource)]
+        speaking = self._speaking.get((permission, resource))
+        if speaking is None:
+            if len(self._speaking) >= SPEAKING_MAX:
+                self._speaking.clear()
+            speaking = tuple([one for one in self.statements if one.speaks_of(permission, resource)])
+            self._speaking[permission, resource] = speaking
+        applying = [one.is_allow for one in speaking if one.applies_to(caller)]
         if not applying:
             return Verdict.SILENT
         return Verdict.ALLOWED if all(applying) else Verdict.DENIED

@@ -14,18 +14,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from cqs.identity import Caller
 from cqs.service.glob import Glob
 from cqs.service.policy_keys import KEYS, Key, Kind
 
-KEPT_MAX = 1_024
-"""Dates and addresses kept as read: requests of one client, or of one second, bring the same."""
+KNOWN_MAX, KNOWN_LENGTH_MAX = 64, 256
 Value = str | bool | int | Decimal | Glob | IPv4Address | IPv6Address | IPv4Network | IPv6Network | tuple[Glob, ...]
 
 
@@ -49,9 +47,21 @@ class Condition:
     operator: Operator | None
     values: tuple[Value, ...]
     holds_without: bool
+    _known: dict[str | None, bool] = field(default_factory=dict, compare=False, repr=False)
+    """What came out for a value of the request: clients, and requests of one second, bring the same again."""
 
     def holds(self, caller: Caller) -> bool:
         text = self.key.value_of(caller)
+        found = self._known.get(text)
+        if found is None:
+            found = self._holds(text)
+            if len(self._known) >= KNOWN_MAX:
+                self._known.clear()
+            if len(text or "") <= KNOWN_LENGTH_MAX:
+                self._known[text] = found
+        return found
+
+    def _holds(self, text: str | None) -> bool:
         if self.operator is None:
             return (text is None) in self.values
         if text is None:
@@ -131,7 +141,6 @@ _DATE = re.compile(
 _EPOCH = re.compile(r"[0-9]{1,11}")
 
 
-@lru_cache(maxsize=KEPT_MAX)
 def _read_date(text: str) -> int:
     """Seconds since the epoch, of those or of an ISO 8601 date; without a zone it is UTC."""
     if _EPOCH.fullmatch(text):
@@ -146,7 +155,6 @@ def _read_network(text: str) -> IPv4Network | IPv6Network:
     return ip_network(text, strict=False)
 
 
-@lru_cache(maxsize=KEPT_MAX)
 def _read_address(text: str) -> IPv4Address | IPv6Address:
     address = ip_address(text)
     return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address

@@ -9,10 +9,11 @@ import msgspec
 import pytest
 
 from cqs.errors import AccessDenied, QueueDoesNotExist
-from cqs.identity import Role
+from cqs.identity import Caller, Circumstances, Role
 from cqs.queue import Queue, Settings
 from cqs.service import permissions, policy_actions
 from cqs.service.access import authorize_account, authorize_queue
+from cqs.service.policy_conditions import KNOWN_LENGTH_MAX, KNOWN_MAX, condition
 from tests.unit.policy_callers import OWNER, QUEUE_ARN, caller_of
 
 
@@ -129,3 +130,14 @@ def test_every_pair_of_callers_and_accounts_is_kept_apart() -> None:
         authorize_queue(caller, "ReceiveMessage", queue_with(account=mine))
         with pytest.raises(QueueDoesNotExist):
             authorize_queue(caller, "ReceiveMessage", queue_with(account=other))
+
+
+def test_what_a_condition_remembers_is_bounded_and_never_wrong() -> None:
+    agent = condition("StringLike", "aws:UserAgent", ["good*"])
+    ask = [f"good {number}" for number in range(500)] + ["bad", "g" * 10_000, "good" + "x" * 10_000]
+
+    for _ in range(2):
+        answers = [agent.holds(Caller(account=OWNER, circumstances=Circumstances(user_agent=one))) for one in ask]
+        assert answers == [one.startswith("good") for one in ask]
+    assert len(agent._known) <= KNOWN_MAX
+    assert max(len(text or "") for text in agent._known) <= KNOWN_LENGTH_MAX
