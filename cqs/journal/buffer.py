@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from cqs.cache.interface import Received
 from cqs.events import EventName
@@ -18,7 +19,7 @@ from cqs.queue import Queue
 _OVERHEAD_BYTES = 500
 
 
-class Heard(NamedTuple):
+class Heard(msgspec.Struct, frozen=True, gc=False):
     """One call of the witness. `items`: messages, addresses or receives, as the event has them."""
 
     event: EventName
@@ -46,9 +47,10 @@ class Buffer:
 
     def put(self, heard: Heard, body_bytes: int = 0) -> None:
         """From the event loop: never waits; what does not fit is counted as dropped."""
-        size = body_bytes + _OVERHEAD_BYTES * heard.lines
+        lines = len(heard.items) or 1
+        size = body_bytes + _OVERHEAD_BYTES * lines
         if self._bytes_in - self._bytes_out + size > self._bytes_max:
-            self._dropped += heard.lines
+            self._dropped += lines
             return
         self._bytes_in += size
         self._heard.append((heard, size))

@@ -23,6 +23,7 @@ class Journal:
     def __init__(self, rules: JournalRules, clock: Clock, rng: random.Random) -> None:
         self._clock = clock
         self._buffer = Buffer(rules.buffer_bytes_max)
+        self._put = self._buffer.put
         self._nothing: dict[int, tuple[Queue, int]] = {}
         self._nothing_since_ms = 0
         self.recorder = Recorder(rules, self._buffer, clock, rng)
@@ -47,8 +48,11 @@ class Journal:
         self, queue: Queue, received: Sequence[Received], *, is_from_store: bool, receiver_id: str = ""
     ) -> None:
         event = EventName.FROM_STORE if is_from_store else EventName.RECEIVED
-        heard = Heard(event, self._clock.now_ms(), queue, received, receiver_id)
-        self._put(heard, _body_bytes([one.message for one in received if one.message is not None]))
+        body_bytes = 0
+        for one in received:
+            if one.message is not None:
+                body_bytes += len(one.message.body)
+        self._put(Heard(event, self._clock.now_ms(), queue, received, receiver_id), body_bytes)
 
     def received_nothing(self, queue: Queue) -> None:
         now_ms = self._clock.now_ms()
@@ -84,9 +88,6 @@ class Journal:
     def queue_deleted(self, queue: Queue) -> None:
         self._put(Heard(EventName.QUEUE_DELETED, self._clock.now_ms(), queue))
 
-    def _put(self, heard: Heard, body_bytes: int = 0) -> None:
-        self._buffer.put(heard, body_bytes)
-
     def _tell_nothing(self, now_ms: int) -> None:
         for queue, count in self._nothing.values():
             self._put(Heard(EventName.RECEIVED_NOTHING, now_ms, queue, number=count))
@@ -94,4 +95,7 @@ class Journal:
 
 
 def _body_bytes(messages: Sequence[Message]) -> int:
-    return sum(len(message.body) for message in messages)
+    count = 0
+    for message in messages:
+        count += len(message.body)
+    return count

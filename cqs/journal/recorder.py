@@ -23,8 +23,8 @@ from cqs.journal.lines import Encoded, Numberer, together
 from cqs.journal.writer import Writer
 
 FLUSH_S = 0.1
-CALLS_MAX = 500
-"""Calls written at a time."""
+CALLS_MAX = 100
+"""Calls written at a time: half a millisecond, after which a write lets the event loop run."""
 RETRY_MS = 1_000
 _log = structlog.get_logger("cqs.journal")
 

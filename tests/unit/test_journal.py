@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import hashlib
 import os
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from cqs.cache.interface import Received
 from cqs.events import EventName
 from cqs.ids import text_of
+from cqs.journal import files_of
 from cqs.message import Attribute, Message
 from tests.unit.journal_bench import QUEUE, JournalBench, lines_of
 
@@ -65,6 +67,20 @@ def test_send_index_that_is_no_number_is_left_out(bench: JournalBench, text: str
     bench.flush()
 
     assert bench.lines()[1].index == -1
+
+
+def test_what_clients_choose_is_quoted(bench: JournalBench) -> None:
+    hostile = 'a"b\\c\n{}\u2028ü'
+    attributes = (Attribute("cqs.sender", "String", hostile.encode()), Attribute("cqs.run", "Binary", b"\xff\x00"))
+    message = msgspec.structs.replace(bench.message(), group=hostile, sender_id=hostile, attributes=attributes)
+
+    bench.journal.sent(QUEUE, [message])
+    bench.journal.received(QUEUE, [receive_of(message)], is_from_store=False, receiver_id=hostile)
+    bench.flush()
+
+    sent, received = bench.lines()[1:]
+    assert (sent.tenant, sent.sender_id, sent.sender, sent.run) == (hostile, hostile, hostile, "\ufffd\x00")
+    assert received.receiver_id == hostile
 
 
 def test_messages_received_together_share_their_call(bench: JournalBench) -> None:
@@ -136,8 +152,9 @@ def test_numbers_have_no_gap_and_the_closing_line_counts_and_checks(bench: Journ
     assert [line.number for line in lines] == [1, 2, 3, 4, 5, 6]
     closed = lines[-1]
     assert (closed.event, closed.count, closed.counts) == (EventName.CLOSED, 5, {"opened": 1, "sent": 4})
-    encoded = [msgspec.json.encode(line) for line in lines[:-1]]
-    assert closed.checksum == sum(map(crc32, encoded))
+    [file] = files_of(bench.folder)
+    raw = gzip.decompress(file.path.read_bytes()).splitlines()
+    assert closed.checksum == sum(map(crc32, raw[:-1]))
 
 
 def test_sampling_keeps_all_of_a_message_or_nothing(tmp_path: Path) -> None:
