@@ -1,4 +1,8 @@
-"""Common to all tests: `needs` marks, and no setting of the developer's shell reaches a test."""
+"""Common to all tests: `needs` marks, and no setting of the developer's shell reaches a test.
+
+Generated cases are new ones at every run of a developer's, and the same ones in CI, so that a change is judged by what
+it changes. A failing case that chance finds becomes a test of its own.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
+from hypothesis import settings
 
 from tests import needs
 
@@ -25,6 +30,9 @@ _SLOW = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    settings.register_profile("ci", derandomize=True, print_blob=True)
+    if os.environ.get("CI") == "true":
+        settings.load_profile("ci")
     config.addinivalue_line("markers", "needs(*programs): skipped without these programs; a failure with CI=true")
     config.addinivalue_line("markers", "slow: takes more than a few seconds; left out of `make check`")
     for name in list(os.environ):
