@@ -59,6 +59,10 @@ def _cqs(*flags: str) -> Command:
     ]
 
 
+def _cqs_journal(port: int, folder: Path) -> list[str]:
+    return [*_cqs()(port, folder), "--journal", "full"]
+
+
 _ELASTICMQ_CONF = """include classpath("application.conf")
 node-address {{ protocol = http, host = "127.0.0.1", port = {port}, context-path = "" }}
 rest-sqs {{ enabled = true, bind-port = {port}, bind-hostname = "127.0.0.1", sqs-limits = relaxed }}
@@ -104,6 +108,7 @@ PEERS = {
     peer.name: peer
     for peer in (
         Peer("cqs", "CQS, durable (SQLite, fsync)", __version__, _cqs(), is_durable=True),
+        Peer("cqs-journal", "CQS, durable, with a full journal", __version__, _cqs_journal, is_durable=True),
         Peer("cqs-memory", "CQS, in memory", __version__, _cqs("--in-memory")),
         Peer("elasticmq", "ElasticMQ, in memory", _EMQ, _elasticmq(), is_jvm=True),
         Peer("elasticmq-256m", "ElasticMQ, in memory, 256 MB heap", _EMQ, _elasticmq("-Xmx256m"), is_jvm=True),

@@ -7,61 +7,48 @@ late, but never wrong for good.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 
 import msgspec
 
-from cqs.cache.interface import Received
 from cqs.events import EventName
-from cqs.message import Message
-from cqs.queue import Queue
 
-_OVERHEAD_BYTES = 500
+_OVERHEAD_BYTES = 300
+"""Of a call and of each line, beside the texts."""
 
 
-class Heard(msgspec.Struct, frozen=True, gc=False):
-    """One call of the witness. `items`: messages, addresses or receives, as the event has them."""
+class Told(msgspec.Struct, frozen=True, gc=False):
+    """One call of the witness, as text that only lacks its numbers. `texts`: one a line."""
 
     event: EventName
-    at_ms: int
-    queue: Queue
-    items: Sequence[Message] | Sequence[int] | Sequence[Received] | Sequence[tuple[int, Message]] = ()
-    receiver_id: str = ""
-    number: int = 0
-    """hidden: until when; received_nothing, revealed: how often."""
-    target: Queue | None = None
-
-    @property
-    def lines(self) -> int:
-        return len(self.items) or 1
+    common: str
+    texts: list[str]
 
 
 class Buffer:
-    """Holds at most about `bytes_max`, bodies included."""
+    """Holds at most about `bytes_max`."""
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
-        self._heard: deque[tuple[Heard, int]] = deque()
+        self._told: deque[Told] = deque()
         self._bytes_in = self._bytes_out = 0
         self._dropped = self._dropped_taken = 0
 
-    def put(self, heard: Heard, body_bytes: int = 0) -> None:
+    def put(self, told: Told) -> None:
         """From the event loop: never waits; what does not fit is counted as dropped."""
-        lines = len(heard.items) or 1
-        size = body_bytes + _OVERHEAD_BYTES * lines
+        size = _size_of(told)
         if self._bytes_in - self._bytes_out + size > self._bytes_max:
-            self._dropped += lines
+            self._dropped += len(told.texts)
             return
         self._bytes_in += size
-        self._heard.append((heard, size))
+        self._told.append(told)
 
-    def take(self, count_max: int) -> list[Heard]:
+    def take(self, count_max: int) -> list[Told]:
         """From the writer thread: up to `count_max` calls, oldest first."""
-        taken: list[Heard] = []
-        while self._heard and len(taken) < count_max:
-            heard, size = self._heard.popleft()
-            self._bytes_out += size
-            taken.append(heard)
+        taken: list[Told] = []
+        while self._told and len(taken) < count_max:
+            told = self._told.popleft()
+            self._bytes_out += _size_of(told)
+            taken.append(told)
         return taken
 
     def take_dropped(self) -> int:
@@ -69,3 +56,10 @@ class Buffer:
         dropped = self._dropped - self._dropped_taken
         self._dropped_taken += dropped
         return dropped
+
+
+def _size_of(told: Told) -> int:
+    texts = told.texts
+    if len(texts) == 1:
+        return _OVERHEAD_BYTES + len(texts[0])
+    return _OVERHEAD_BYTES * len(texts) + sum(map(len, texts))

@@ -30,8 +30,8 @@ def of_queue(queue: Queue, prefix: str = "") -> str:
     return f',"account":{quoted(queue.account)}{text}' + (',"is_fifo":true' if queue.settings.is_fifo else "")
 
 
-def of_address(address: int) -> str:
-    return f',"address":"{text_of(address)}"'
+def of_address(address: int, prefix: str = "") -> str:
+    return f',"{prefix}address":"{text_of(address)}"'
 
 
 def of_message(message: Message) -> str:
@@ -50,15 +50,19 @@ def of_message(message: Message) -> str:
     return text + _of_attributes(message) if message.attributes else text
 
 
-def of_received(one: Received, receiver_id: str, *, is_body_told: bool) -> str:
-    """A receive, with its address; `is_body_told`: and the hash of the body as it is now, not as it was sent."""
+def of_received(one: Received, receiver_id: str) -> str:
+    """A receive, with the hash of the body that goes out. It is known of a body that was never out of memory since it
+    was sent; one that was read from the store is hashed again."""
+    text = f'{of_given_back(one)},"receiver_id":{quoted(receiver_id)}'
+    return f'{text},"md5":"{digests.of_body(one.message)}"' if one.message is not None else text
+
+
+def of_given_back(one: Received) -> str:
     text = (
-        f',"address":"{text_of(one.address)}","sent_ms":{one.sent_ms},"receiver_id":{quoted(receiver_id)}'
-        f',"receive_number":{one.receive_number},"receive_count":{one.receive_count}'
-        f',"received_ms":{one.received_ms},"hidden_until_ms":{one.hidden_until_ms}'
+        f',"address":"{text_of(one.address)}","sent_ms":{one.sent_ms},"receive_number":{one.receive_number}'
+        f',"receive_count":{one.receive_count},"received_ms":{one.received_ms}'
+        f',"hidden_until_ms":{one.hidden_until_ms}'
     )
-    if is_body_told and one.message is not None:
-        text += f',"md5":"{digests.raw_of_body(one.message.body).hex()}"'
     if one.group is not None:
         text += f',"tenant":{quoted(one.group)}'
     return text + f',"sequence":{one.sequence}' if one.sequence else text
@@ -66,8 +70,8 @@ def of_received(one: Received, receiver_id: str, *, is_body_told: bool) -> str:
 
 @lru_cache(_QUOTED_MAX)
 def quoted(text: str) -> str:
-    """As a JSON string. Raises UnicodeEncodeError for what is no text."""
-    return msgspec.json.encode(text).decode()
+    """As a JSON string; what is no Unicode in it becomes a question mark."""
+    return msgspec.json.encode(text.encode(errors="replace").decode()).decode()
 
 
 def _of_attributes(message: Message) -> str:
