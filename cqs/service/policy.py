@@ -18,6 +18,8 @@ from cqs.service.glob import Glob
 from cqs.service.policy_conditions import Condition
 
 SPEAKING_MAX = 256
+_Call = tuple[str, str, str, str]
+"""Permission, resource, account and user."""
 
 
 class Verdict(Enum):
@@ -57,16 +59,18 @@ class Statement:
     def names(self, caller: Caller) -> bool:
         return any([one.covers(caller) for one in self.principals]) is not self.is_not_principal
 
-    def speaks_of(self, permission: str, resource: str) -> bool:
+    def speaks_of(self, caller: Caller, permission: str, resource: str) -> bool:
+        """Whether it applies if its conditions hold."""
         action = permission.lower()
         return (
-            any([pattern.matches(action) for pattern in self.actions]) is not self.is_not_action
+            self.names(caller)
+            and any([pattern.matches(action) for pattern in self.actions]) is not self.is_not_action
             and any([pattern.matches(resource) for pattern in self.resources]) is not self.is_not_resource
         )
 
-    def applies_to(self, caller: Caller) -> bool:
-        """Whether it names the caller, and all conditions hold."""
-        return self.names(caller) and all([condition.holds(caller) for condition in self.conditions])
+    def is_met(self, caller: Caller) -> bool:
+        """Whether all conditions hold."""
+        return all([condition.holds(caller) for condition in self.conditions])
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +78,19 @@ class Policy:
     """All statements of a queue's policy."""
 
     statements: tuple[Statement, ...]
-    _speaking: dict[tuple[str, str], tuple[Statement, ...]] = field(default_factory=dict, compare=False, repr=False)
-    """Statements that speak of a permission and a resource. Few: a policy is one queue's, and there are not many
-    permissions; still, bounded."""
+    _speaking: dict[_Call, tuple[Statement, ...]] = field(default_factory=dict, compare=False, repr=False)
+    """Statements that speak of a call, however it is made: the same few users make the same few calls all day."""
 
     def verdict(self, caller: Caller, permission: str, resource: str) -> Verdict:
         """What it says to the caller doing `permission` ("SendMessage") to the queue with the ARN `resource`."""
-        speaking = self._speaking.get((permission, resource))
+        call = permission, resource, caller.account, caller.user
+        speaking = self._speaking.get(call)
         if speaking is None:
             if len(self._speaking) >= SPEAKING_MAX:
                 self._speaking.clear()
-            speaking = tuple([one for one in self.statements if one.speaks_of(permission, resource)])
-            self._speaking[permission, resource] = speaking
-        applying = [one.is_allow for one in speaking if one.applies_to(caller)]
+            speaking = tuple([one for one in self.statements if one.speaks_of(caller, permission, resource)])
+            self._speaking[call] = speaking
+        applying = [one.is_allow for one in speaking if one.is_met(caller)]
         if not applying:
             return Verdict.SILENT
         return Verdict.ALLOWED if all(applying) else Verdict.DENIED

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
 from botocore import xform_name
 
+from cqs.commands.client import CallFailed, Client
+from cqs.commands.signer import Keys
 from tests.integration.process import Served
-from tests.integration.signed import LANES, OURS, THEIRS, client, said, signed_server
+from tests.integration.signed import KEYS, LANES, OURS, THEIRS, client, said, signed_server
 
 DEAD_ARN = f"arn:aws:sqs:us-east-1:{OURS}:dead"
 CALLS: dict[str, dict[str, Any]] = {
@@ -94,6 +97,29 @@ def test_other_accounts_queue_is_not_there(pair: Pair, action: str, lane: str) -
 
     assert pair.call("bob", lane, action) in SEES_NOTHING
     assert pair.state() == before
+
+
+EXTENSIONS: dict[str, dict[str, Any]] = {
+    "PeekMessages": {"QueueUrl": "URL"},
+    "GetMessage": {"QueueUrl": "URL", "MessageId": "00000000-0000-4000-8000-000000000000"},
+    "ResendMessage": {"QueueUrl": "URL", "MessageId": "00000000-0000-4000-8000-000000000000"},
+    "GetNodeStatistics": {"QueueUrl": "URL"},
+}
+
+
+@pytest.mark.parametrize("action", EXTENSIONS)
+def test_other_accounts_queue_is_not_there_for_the_extensions_either(pair: Pair, action: str) -> None:
+    with closing(Client(pair.server.endpoint, keys=Keys(*KEYS["bob"]))) as bob:
+        members = {name: pair.url if value == "URL" else value for name, value in EXTENSIONS[action].items()}
+        with pytest.raises(CallFailed) as refused:
+            bob.call(action, **members)
+        assert refused.value.is_not_found
+
+        mine = bob.call("CreateQueue", QueueName="mine")["QueueUrl"]
+        sent = bob.call("SendMessage", QueueUrl=mine, MessageBody="x")["MessageId"]
+        with pytest.raises(CallFailed) as refused:
+            bob.call("ResendMessage", QueueUrl=mine, MessageId=sent, DestinationQueueUrl=pair.url)
+        assert refused.value.is_not_found
 
 
 @pytest.mark.parametrize("lane", LANES)

@@ -13,7 +13,9 @@ from cqs.identity import Caller, Circumstances, Role
 from cqs.queue import Queue, Settings
 from cqs.service import permissions, policy_actions
 from cqs.service.access import authorize_account, authorize_queue
+from cqs.service.policy import SPEAKING_MAX
 from cqs.service.policy_conditions import KNOWN_LENGTH_MAX, KNOWN_MAX, condition
+from cqs.service.policy_reader import read_stored
 from tests.unit.policy_callers import OWNER, QUEUE_ARN, caller_of
 
 
@@ -141,3 +143,26 @@ def test_what_a_condition_remembers_is_bounded_and_never_wrong() -> None:
         assert answers == [one.startswith("good") for one in ask]
     assert len(agent._known) <= KNOWN_MAX
     assert max(len(text or "") for text in agent._known) <= KNOWN_LENGTH_MAX
+
+
+def test_what_a_policy_remembers_of_one_call_is_not_said_to_another() -> None:
+    queue = queue_with(
+        {"Effect": "Allow", "Principal": {"AWS": f"arn:aws:iam::222233334444:user/bob"}, "Action": "sqs:SendMessage",
+         "Resource": QUEUE_ARN}
+    )  # fmt: skip
+    bob, eve = (Caller(account="222233334444", user=user) for user in ("bob", "eve"))
+
+    for _ in range(2):
+        authorize_queue(bob, "SendMessage", queue)
+        for caller, action in (
+            (eve, "SendMessage"),
+            (bob, "ReceiveMessage"),
+            (Caller(account="222233334444"), "SendMessage"),
+        ):
+            with pytest.raises((AccessDenied, QueueDoesNotExist)):
+                authorize_queue(caller, action, queue)
+    policy = read_stored(queue.settings.policy)
+    assert policy is not None
+    for number in range(3 * SPEAKING_MAX):
+        policy.verdict(Caller(account="222233334444", user=f"user{number}"), "SendMessage", QUEUE_ARN)
+    assert len(policy._speaking) <= SPEAKING_MAX
