@@ -147,7 +147,7 @@ def test_what_a_condition_remembers_is_bounded_and_never_wrong() -> None:
 
 def test_what_a_policy_remembers_of_one_call_is_not_said_to_another() -> None:
     queue = queue_with(
-        {"Effect": "Allow", "Principal": {"AWS": f"arn:aws:iam::222233334444:user/bob"}, "Action": "sqs:SendMessage",
+        {"Effect": "Allow", "Principal": {"AWS": "arn:aws:iam::222233334444:user/bob"}, "Action": "sqs:SendMessage",
          "Resource": QUEUE_ARN}
     )  # fmt: skip
     bob, eve = (Caller(account="222233334444", user=user) for user in ("bob", "eve"))
