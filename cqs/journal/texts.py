@@ -19,6 +19,9 @@ from cqs.message import Message
 from cqs.queue import Queue
 
 _QUOTED_MAX = 4_096
+_ADDRESSES_MAX = 16_384
+"""A message is told of three times, mostly within this many others."""
+_text_of = lru_cache(_ADDRESSES_MAX)(text_of)
 _ATTRIBUTES = {RUN_ATTRIBUTE: "run", SENDER_ATTRIBUTE: "sender"}
 
 
@@ -31,7 +34,7 @@ def of_queue(queue: Queue, prefix: str = "") -> str:
 
 
 def of_address(address: int, prefix: str = "") -> str:
-    return f',"{prefix}address":"{text_of(address)}"'
+    return f',"{prefix}address":"{_text_of(address)}"'
 
 
 def of_message(message: Message) -> str:
@@ -59,7 +62,7 @@ def of_received(one: Received, receiver_id: str) -> str:
 
 def of_given_back(one: Received) -> str:
     text = (
-        f',"address":"{text_of(one.address)}","sent_ms":{one.sent_ms},"receive_number":{one.receive_number}'
+        f',"address":"{_text_of(one.address)}","sent_ms":{one.sent_ms},"receive_number":{one.receive_number}'
         f',"receive_count":{one.receive_count},"received_ms":{one.received_ms}'
         f',"hidden_until_ms":{one.hidden_until_ms}'
     )
