@@ -3,9 +3,8 @@
     journal ─► events ─► steps ─► lives ─┬─► findings   one row a message with something wrong
                                          └─► figures    one row a queue, tenant, run
 
-    python -m spark_jobs.audit FOLDER … [--output FOLDER] [--drained] [--clock-skew-ms N]
-
-Writes Parquet and JSON to the output folder. Nothing about single messages is collected to the driver.
+Figures and findings go to the output folder as Parquet. Nothing about single messages is collected to the driver, but
+for the few that a report shows. `python -m spark_jobs FOLDER` is the command.
 """
 
 from __future__ import annotations

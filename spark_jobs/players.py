@@ -149,9 +149,7 @@ class Player:
         load = self._workload
         is_faulty = load.quit_probability or load.drop_probability
         idle_s = load.wait_s + 2.0 + (load.visibility_s if is_faulty else 0.0)
-        sending_s = load.ramp_ms * load.senders / 1_000
-        sending_s += load.senders * load.messages / load.send_rate if load.send_rate else 0.0
-        until_s = time.monotonic() + idle_s + (0.0 if load.is_two_phase else sending_s)
+        until_s = time.monotonic() + idle_s + (0.0 if load.is_two_phase else load.sending_s)
         while time.monotonic() < until_s:
             if self._receive():
                 until_s = max(until_s, time.monotonic() + idle_s)

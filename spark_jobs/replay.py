@@ -32,20 +32,25 @@ def replay(
     spark: SparkSession, workload: Workload, endpoint: str, run: str, output: str, *, tell: Tell, seed: int = 1
 ) -> DataFrame:
     """Plays it once and returns the observations, which are added to `output`. The queues are named after the run."""
-    parts = _parts(workload, endpoint, run, seed)
+    parts = parts_of(workload, endpoint, run, seed)
     senders = [part for part in parts if part.is_sender]
     receivers = [part for part in parts if not part.is_sender]
     phases = [senders, receivers] if workload.is_two_phase else [parts]
     with shown(tell) as address:
         for phase in phases:
             if phase:
-                _played(spark, phase, workload, endpoint, address).write.mode("append").partitionBy("run").parquet(
-                    output
-                )
+                tasks = spark.sparkContext.defaultParallelism
+                keep(played(spark, phase, workload, endpoint, address, tasks), output, "all")
     return spark.read.parquet(output).where(f"run = '{run}'")
 
 
-def _parts(workload: Workload, endpoint: str, run: str, seed: int) -> list[Part]:
+def keep(observations: DataFrame, output: str, role: str) -> None:
+    """Plays, and adds what is seen to `output`. Jobs that run at the same time need roles of their own."""
+    observations.write.mode("append").partitionBy("run").parquet(f"{output}/role={role}")
+
+
+def parts_of(workload: Workload, endpoint: str, run: str, seed: int) -> list[Part]:
+    """Creates the queues, and returns one part a client."""
     rng = random.Random(seed)
     client = Client(endpoint, "driver", rng)
     parts: list[Part] = []
@@ -61,28 +66,33 @@ def _parts(workload: Workload, endpoint: str, run: str, seed: int) -> list[Part]
     return parts
 
 
-def _played(
-    spark: SparkSession, parts: Sequence[Part], workload: Workload, endpoint: str, address: tuple[str, int]
+def played(
+    spark: SparkSession,
+    parts: Sequence[Part],
+    workload: Workload,
+    endpoint: str,
+    address: tuple[str, int],
+    tasks_max: int,
 ) -> DataFrame:
-    tasks = min(spark.sparkContext.defaultParallelism, len(parts))
+    """What the clients will see, in at most so many tasks; they begin when it is read."""
+    tasks = max(1, min(tasks_max, len(parts)))
     rows = [(place % tasks, json.dumps(asdict(part))) for place, part in enumerate(parts)]
     spread = spark.sparkContext.parallelize(sorted(rows), tasks).toDF("task long, part string")
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         mine = [Part(**json.loads(text)) for batch in batches for text in batch.to_pydict()["part"]]
-        return _observed(mine, workload, endpoint, address)
+        return reported(play(mine, workload, endpoint), address)
 
     return spread.mapInArrow(run, OBSERVATION)
 
 
-def _observed(
-    parts: list[Part], workload: Workload, endpoint: str, address: tuple[str, int]
-) -> Iterator[pa.RecordBatch]:
+def reported(batches: Iterator[list[Observation]], address: tuple[str, int]) -> Iterator[pa.RecordBatch]:
+    """What clients saw, for Spark; the driver hears how many."""
     import pyarrow as pa
 
     reporter = Reporter(address)
     try:
-        for batch in play(parts, workload, endpoint):
+        for batch in batches:
             reporter.add(Counter(f"{seen.event} {seen.outcome}" for seen in batch))
             yield pa.RecordBatch.from_pydict({name: [getattr(seen, name) for seen in batch] for name in _COLUMNS})
     finally:

@@ -8,13 +8,15 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from spark_jobs.audit import Audit
 from spark_jobs.findings import Kind
 from spark_jobs.page import STYLE, facts, section, table, tiles
 from spark_jobs.svg import Series, bars, lines, number
 from spark_jobs.verdict import State, Totals
+
+if TYPE_CHECKING:
+    from spark_jobs.audit import Audit
 
 PAGE, FIGURES = "report.html", "report.json"
 _QUEUES_SHOWN = 20

@@ -10,6 +10,13 @@ from collections.abc import Mapping
 from pyspark.sql import SparkSession
 
 DRIVER_MEMORY = "1g"
+SMALL = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Settings for many queries over few rows: little is compiled, and little waited for."""
 
 
 def session(

@@ -24,6 +24,9 @@ class State(StrEnum):
     UNPROVEN = "unproven"
 
 
+EXIT_CODES = {State.PROVEN: 0, State.VIOLATED: 1, State.UNPROVEN: 3}
+
+
 @dataclass(frozen=True, slots=True)
 class Totals:
     """Over all queues."""

@@ -60,6 +60,8 @@ class Workload:
     """Receivers start when all is sent."""
     ramp_ms: int = 0
     """A sender starts this long after the one before it."""
+    sending_ms: int = 0
+    """How long sends go on; 0 = as the rates say."""
     quit_probability: float = 0.0
     """A receiver stops before it deletes, and starts again."""
     drop_probability: float = 0.0
@@ -69,7 +71,7 @@ class Workload:
         for name in ("queues", "messages", "receive_max", "bytes", "visibility_s"):
             if getattr(self, name) < 1:
                 raise BadWorkload(f"{name} = {getattr(self, name)}: a workload needs at least 1.")
-        for name in ("senders", "receivers", "send_rate", "process_ms", "wait_s", "tenants", "ramp_ms"):
+        for name in ("senders", "receivers", "send_rate", "process_ms", "wait_s", "tenants", "ramp_ms", "sending_ms"):
             if getattr(self, name) < 0:
                 raise BadWorkload(f"{name} = {getattr(self, name)}: it can't be below 0.")
         for name in ("quit_probability", "drop_probability"):
@@ -82,6 +84,12 @@ class Workload:
     def total(self) -> int:
         """Messages in all."""
         return self.queues * self.senders * self.messages
+
+    @property
+    def sending_s(self) -> float:
+        """How long sends go on at least, as far as is known."""
+        by_rate = self.senders * self.messages / self.send_rate if self.send_rate else 0.0
+        return self.sending_ms / 1_000 if self.sending_ms else self.ramp_ms * self.senders / 1_000 + by_rate
 
     def scaled(self, messages: int) -> Workload:
         """The same shape with about so many messages in all, at least one a sender."""

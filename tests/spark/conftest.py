@@ -18,14 +18,6 @@ _FOLDER = Path(__file__).parent
 _IGNORED = ("ignore:unclosed:ResourceWarning", "ignore:.*unclosed:pytest.PytestUnraisableExceptionWarning")
 """py4j leaves its sockets to the garbage collector."""
 
-_QUICK = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-"""For many queries over few rows: little compiled, and little to wait for."""
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
@@ -40,8 +32,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark() -> Iterator[SparkSession]:
     if importlib.util.find_spec("pyspark") is None or importlib.util.find_spec("pyarrow") is None:
         needs.absent("needs pyspark", "pip install 'cqs-server[spark]'")
-    from spark_jobs.session import session
+    from spark_jobs.session import SMALL, session
 
-    started = session("tests", "local[2]", settings=_QUICK)
+    started = session("tests", "local[2]", settings=SMALL)
     yield started
     started.stop()

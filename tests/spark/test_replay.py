@@ -61,6 +61,34 @@ def test_run_with_faults_is_proven_and_explained(spark: SparkSession, tmp_path: 
     assert runs == {"faulty": found.totals.acknowledged}
 
 
+def test_recorded_journal_is_played_again_as_it_was(spark: SparkSession, tmp_path: Path, server: ServerProcess) -> None:
+    from spark_jobs.events import read_journal
+    from spark_jobs.jepsen import total_queue
+    from spark_jobs.recorded import replay_recorded, sends_in
+    from tests.spark.golden import Golden
+
+    golden = Golden(tmp_path / "journal", seed=9)
+    golden.send(golden.queue("orders"), 20, group="tenant-a")
+    golden.tick(2_000)
+    golden.send(golden.queue("payments.fifo"), 10, group="g")
+    golden.close()
+    sends = sends_in(read_journal(spark, [str(tmp_path / "journal")], str(tmp_path / "stage")).events)
+
+    observations = replay_recorded(
+        spark, sends, server.url, "again", str(tmp_path / "observations"), speed=2, tell=lambda _: None
+    ).cache()
+
+    seen = total_queue(observations)
+    assert (seen["attempts"], seen["ok"], seen["lost"], seen["unexpected"]) == (30, 30, 0, 0)
+    sent = observations.where("event = 'send'")
+    assert {row["queue"] for row in sent.collect()} == {"again-0-0", "again-1-0.fifo"}
+    edges = {
+        row["queue"]: row["at_ms"]
+        for row in sent.groupBy("queue").agg({"at_ms": "min"}).toDF("queue", "at_ms").collect()
+    }
+    assert edges["again-1-0.fifo"] - edges["again-0-0"] >= 900
+
+
 def test_store_that_lost_and_gained_messages_is_found_out(
     spark: SparkSession, tmp_path: Path, server: ServerProcess
 ) -> None:
