@@ -62,7 +62,8 @@ def expired(visit: Visit) -> web.StreamResponse:
 
 def go_on(visit: Visit, done: Done) -> web.Response:
     """To the page after the action, which tells what was done."""
-    return _flashing(visit, redirect(done.path), Flash(done.text))
+    key_id, secret = done.key
+    return _flashing(visit, redirect(done.path), Flash(done.text, key_id=key_id, secret=secret))
 
 
 def back(visit: Visit, form: Form, text: str) -> web.Response:

@@ -45,10 +45,13 @@ class Session(msgspec.Struct, frozen=True):
 
 
 class Flash(msgspec.Struct, frozen=True):
-    """A message that the next page shows once."""
+    """A message that the next page shows once. It travels in a sealed cookie, so it may hold a secret."""
 
     text: str
     is_error: bool = False
+    key_id: str = ""
+    secret: str = ""
+    """Of a new access key: shown with the message, and never again."""
 
 
 class Sessions:

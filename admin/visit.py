@@ -20,12 +20,14 @@ QUERY_LENGTH_MAX = 2_000
 
 
 class Done(NamedTuple):
-    """What an action did. `path`: where to go on; `target`, `detail`: for the log of changes."""
+    """What an action did. `path`: where to go on; `target`, `detail`: for the log of changes; `key`: the id and secret
+    of a new access key, for the next page alone."""
 
     text: str
     path: str
     target: str = ""
     detail: str = ""
+    key: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)

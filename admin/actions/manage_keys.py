@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from aiohttp import web
-
-from admin.answers import log
 from admin.forms import Form
-from admin.views.users import page_of, person_of
+from admin.views.users import person_of
 from admin.visit import Done, Visit
 from cqs.errors import IdentityError
 
 
-async def add(visit: Visit, form: Form) -> web.StreamResponse:
-    """The user's page, with the secret on it. Raises IdentityError, StoreUnavailable, OutcomeUnknown."""
-    person = await person_of(visit, visit.parts["user"])
-    key = await visit.console.accounts.add_key(person.user.name)
-    await log(visit, "AddKey", target=person.user.name, detail=key.key_id)
-    return await page_of(visit, person.user.name, new_key=key)
+async def add(visit: Visit, form: Form) -> Done:
+    """The secret is on the page that follows, once. Raises IdentityError, StoreUnavailable, OutcomeUnknown."""
+    name = (await person_of(visit, visit.parts["user"])).user.name
+    key = await visit.console.accounts.add_key(name)
+    path = visit.links.to(f"/users/{name}")
+    return Done("The key works from now on.", path, target=name, detail=key.key_id, key=(key.key_id, key.secret))
 
 
 async def set_enabled(visit: Visit, form: Form) -> Done:

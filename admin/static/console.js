@@ -112,6 +112,7 @@
 
   // Sending a form: once. A typed name opens the way to what can't be undone.
   document.addEventListener("submit", event => {
+    if (event.target.matches("[hx-get], [hx-post]")) return;
     setTimeout(() => all("button:not([type=button])", event.target).forEach(button => { button.disabled = true; }));
   });
   addEventListener("pageshow", event => { if (event.persisted) all("button:disabled:not([data-needs-choice])").forEach(button => { button.disabled = false; }); });

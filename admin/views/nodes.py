@@ -33,6 +33,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def show(visit: Visit) -> web.StreamResponse:
+    """This node's numbers, since it started."""
     metrics = visit.console.engine.metrics
     actions = sorted((_action(name, stats) for name, stats in metrics.calls.by_action.items()), key=_by_count)
     layers = [

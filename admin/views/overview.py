@@ -32,6 +32,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def show(visit: Visit) -> web.StreamResponse:
+    """The page; what is sampled anyway, and the fullest queues counted anew."""
     problem = await visit.console.health.problem()
     alarms = alarms_of(visit, problem)
     top = find(visit.console.engine, visit.account, Choice(is_full_only=True))[:TOP_MAX]

@@ -32,6 +32,7 @@ class Group(msgspec.Struct, frozen=True):
 
 
 async def show(visit: Visit) -> web.StreamResponse:
+    """The page. Raises QueueDoesNotExist, AccessDenied."""
     queue = visit.queue("GetQueueAttributes")
     engine = visit.console.engine
     row = await row_of(visit, queue)

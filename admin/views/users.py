@@ -10,7 +10,6 @@ from admin.viewer import MANAGE
 from admin.visit import Visit
 from cqs.errors import CqsError, IdentityError
 from cqs.identity import AccessKey, Role, User
-from cqs.service.accounts import NewKey
 from cqs.service.passwords import PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN
 
 ROLES = (
@@ -46,17 +45,15 @@ async def retry(visit: Visit, form: Form, error: CqsError) -> web.StreamResponse
     return await page_of(visit, visit.parts["user"], error=str(error), status=422)
 
 
-async def page_of(
-    visit: Visit, name: str, *, new_key: NewKey | None = None, error: str = "", status: int = 200
-) -> web.StreamResponse:
-    """One user; with a new key, its secret. Raises IdentityError when the viewer may not see such a user."""
+async def page_of(visit: Visit, name: str, *, error: str = "", status: int = 200) -> web.StreamResponse:
+    """One user; with a key that was just made, its secret. Raises IdentityError when the viewer may not see it."""
     person = await person_of(visit, name)
     return visit.page(
         "user.html",
         status=status,
         person=person,
         roles=ROLES,
-        new_key=new_key,
+        new_key=visit.flash if visit.flash is not None and visit.flash.secret else None,
         error=error,
         length_min=PASSWORD_LENGTH_MIN,
         length_max=PASSWORD_LENGTH_MAX,

@@ -70,7 +70,7 @@ async def test_every_answer_is_locked_up(desk: Desk, path: str) -> None:
     assert page.headers["Content-Security-Policy"] == POLICY
     assert "unsafe" not in POLICY
     assert page.headers["X-Content-Type-Options"] == "nosniff"
-    assert page.headers["Referrer-Policy"] == "no-referrer"
+    assert page.headers["Referrer-Policy"] == "same-origin"
     assert page.headers["X-Frame-Options"] == "DENY"
 
 

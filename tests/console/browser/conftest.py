@@ -1,0 +1,97 @@
+"""Chromium, started once for all tests of this folder, and servers with something to look at."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.console.browser.eye import DESK, Eye
+from tests.console.browser.world import fill
+from tests.sdk.server_process import ServerProcess
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+_NPM = Path(__file__).with_name("npm")
+_BUILD = Path(__file__).parents[3] / "build" / "console-npm"
+
+
+@pytest.fixture(scope="package")
+def chromium() -> Iterator[Any]:
+    """Debian's, without a download of its own."""
+    program = shutil.which("chromium")
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=program, args=list(ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """An open server with a lively world; nobody has a password."""
+    folder = tmp_path_factory.mktemp("console") / "data"
+    running = ServerProcess(folder)
+    running.start()
+    fill(running.url, folder)
+    yield running
+    assert running.stop() == 0, running.log
+    assert "Traceback" not in running.log, running.log
+    assert "console_failed" not in running.log, running.log
+
+
+@pytest.fixture
+def look(chromium: Any, server: ServerProcess) -> Iterator[Callable[..., Eye]]:
+    """Opens watched tabs: `look(size=PHONE, theme="dark", is_scripted=False)`."""
+    eyes: list[Eye] = []
+    contexts = []
+
+    def open_eye(
+        size: tuple[int, int] = DESK, theme: str = "light", *, is_scripted: bool = True, base: str = ""
+    ) -> Eye:
+        context = chromium.new_context(
+            viewport={"width": size[0], "height": size[1]},
+            color_scheme=theme,
+            java_script_enabled=is_scripted,
+            reduced_motion="reduce",
+        )
+        contexts.append(context)
+        context.set_default_timeout(15_000)
+        eyes.append(Eye(context, base or server.url))
+        return eyes[-1]
+
+    yield open_eye
+    for context in contexts:
+        context.close()
+    for eye in eyes:
+        eye.check()
+
+
+@pytest.fixture
+def eye(look: Callable[..., Eye]) -> Eye:
+    """One tab of the usual size."""
+    return look()
+
+
+@pytest.fixture(scope="package")
+def axe() -> str:
+    """axe-core's script, installed by npm for the tests only."""
+    script = _BUILD / "node_modules" / "axe-core" / "axe.min.js"
+    if not script.exists():
+        shutil.copytree(_NPM, _BUILD, dirs_exist_ok=True)
+        command = ["npm", "ci", "--no-audit", "--no-fund"]
+        installed = subprocess.run(command, cwd=_BUILD, capture_output=True, text=True, timeout=110)
+        assert installed.returncode == 0, installed.stderr
+    return script.read_text()

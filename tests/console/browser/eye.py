@@ -1,0 +1,79 @@
+"""A browser's tab that is watched: whatever the console says, fails, or asks of another host is remembered, and
+`check` fails for it. Pictures go to build/screenshots."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Page, Request, Response
+
+PICTURES = Path(__file__).parents[3] / "build" / "screenshots"
+PHONE, DESK, NARROW = (390, 844), (1360, 860), (360, 740)
+SERIOUS = {"serious", "critical"}
+
+
+class Eye:
+    """One tab. `page` is Playwright's."""
+
+    def __init__(self, context: BrowserContext, base: str) -> None:
+        self.base = base
+        self.page: Page = context.new_page()
+        self.complaints: list[str] = []
+        self._expected: tuple[str, ...] = ()
+        self.page.on("console", self._hear)
+        self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        self.page.on("request", self._see_request)
+        self.page.on("response", self._see_response)
+        self.page.on("dialog", self._see_dialog)
+
+    def open(self, path: str) -> Page:
+        """Goes there, and waits until the scripts have run."""
+        self.page.goto(f"{self.base}/ADMIN{path}", wait_until="load")
+        self.page.wait_for_function("() => window.cqs !== undefined || !document.querySelector('script')")
+        return self.page
+
+    def expect(self, *texts: str) -> None:
+        """Complaints that have one of these texts are no fault of the page: a refusal that the test asked for."""
+        self._expected = texts
+
+    def picture(self, name: str) -> None:
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=PICTURES / f"{name}.png", full_page=True)
+
+    def overflow(self) -> str:
+        """What is wider than the window, "" when nothing is."""
+        width = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        return f"{self.page.url} is {width} pixels too wide" if width > 0 else ""
+
+    def accessibility(self, axe: str) -> list[str]:
+        """Serious findings of axe-core, as text."""
+        self.page.evaluate(axe)
+        found = self.page.evaluate("async () => (await axe.run(document, { resultTypes: ['violations'] })).violations")
+        return [
+            f"{self.page.url}: {one['id']}: {one['help']}: {[node['html'][:160] for node in one['nodes'][:3]]}"
+            for one in found
+            if one["impact"] in SERIOUS
+        ]
+
+    def check(self) -> None:
+        """Fails for whatever was unexpected."""
+        wrong = [one for one in self.complaints if not any(text in one for text in self._expected)]
+        assert not wrong, "\n".join(wrong)
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(f"console {message.type}: {message.text} at {self.page.url}")
+
+    def _see_dialog(self, dialog: Dialog) -> None:
+        self.complaints.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def _see_request(self, request: Request) -> None:
+        parts = urlsplit(request.url)
+        if parts.scheme not in ("data", "blob", "about") and f"{parts.scheme}://{parts.netloc}" != self.base:
+            self.complaints.append(f"request to {request.url}")
+
+    def _see_response(self, response: Response) -> None:
+        if response.status >= 400:
+            self.complaints.append(f"answer {response.status} of {response.url}")

@@ -1,0 +1,100 @@
+"""A real browser opens every page in both themes, at a desk and on a phone: nothing complains, nothing loads from
+elsewhere, nothing is too wide, axe-core finds nothing serious. Pictures of all of it are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from admin.route import Page
+from admin.routes import ROUTES
+from tests.console.browser.eye import DESK, NARROW, PHONE, Eye
+from tests.console.browser.world import ACCOUNT
+from tests.needs import needs
+
+pytestmark = needs("chromium", "npm")
+
+_NO_PAGES = ("/find", "/chart", ".csv", ".toml", ".jsonl", "/body", "/policy/try", "/login", "/reports/raw/{name:.+}")
+PATHS = [route.path for route in ROUTES if isinstance(route, Page) and not route.path.endswith(_NO_PAGES)]
+MORE = (
+    "/queues?q=team3&kind=standard&full=1&sort=-oldest&rows=compact",
+    "/queues?q=nothing-has-this-name",
+    "/queues/sure?do=delete&chosen=orders&chosen=hostile",
+    f"/q/{ACCOUNT}/orders/messages?state=in_flight",
+    f"/q/{ACCOUNT}/orders/messages?state=delayed",
+    f"/q/{ACCOUNT}/orders/messages?text=order&json=customer.name",
+    f"/q/{ACCOUNT}/orders-dead/dead-letters",
+    f"/q/{ACCOUNT}/ledger.fifo",
+    f"/q/{ACCOUNT}/ledger.fifo/settings",
+    f"/q/{ACCOUNT}/ledger.fifo/send",
+    f"/q/{ACCOUNT}/hostile",
+    f"/q/{ACCOUNT}/hostile/messages",
+    f"/q/{ACCOUNT}/hostile/settings",
+)
+
+
+def concrete(path: str, message: str) -> str:
+    """The path with real names; "" for what the world has none of."""
+    if "{job}" in path or path in ("/moves/task", "/users/{user}"):
+        return ""
+    values = {"{account}": ACCOUNT, "{queue}": "orders", "{message}": message, "{name:.+}": "audit.html"}
+    for name, value in values.items():
+        path = path.replace(name, value)
+    return path
+
+
+def first_message(eye: Eye) -> str:
+    """The id of a message of `orders`."""
+    page = eye.open(f"/q/{ACCOUNT}/orders/messages")
+    return str(page.locator("input[name=chosen]").first.get_attribute("value"))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESK, PHONE, NARROW], ids=["desk", "phone", "narrow"])
+def test_every_page(look: Callable[..., Eye], axe: str, theme: str, size: tuple[int, int]) -> None:
+    eye = look(size, theme)
+    message = first_message(eye)
+    paths = [path for path in (*(concrete(one, message) for one in PATHS), *MORE) if path]
+    wrong: list[str] = []
+    for path in paths:
+        page = eye.open(path)
+        assert page.locator("h1").count() == 1, path
+        wrong += [eye.overflow()] if eye.overflow() else []
+        name = path.split("?")[0].strip("/").replace("/", "-").replace(message, "message").replace(f"q-{ACCOUNT}-", "")
+        variant = path.partition("?")[2].replace("=", "-").replace("&", "-")[:40]
+        eye.picture(f"{theme}-{size[0]}/{name or 'overview'}{'-' + variant if variant else ''}")
+        if size is not NARROW:
+            wrong += eye.accessibility(axe)
+
+    assert not wrong, "\n".join(dict.fromkeys(wrong))
+
+
+def test_hostile_bodies_run_nothing(eye: Eye) -> None:
+    page = eye.open(f"/q/{ACCOUNT}/hostile/messages")
+    links = page.locator("tbody td.body-cell a")
+    paths = [links.nth(place).get_attribute("href") for place in range(links.count())]
+    assert len(paths) >= 10
+    for path in paths:
+        for view in ("", "?view=text", "?view=hex"):
+            page.goto(f"{eye.base}{path}{view}")
+            assert page.locator("pre").first.is_visible()
+            assert page.locator("main script, main iframe, main img").count() == 0
+
+
+def test_without_a_script_everything_can_be_read(look: Callable[..., Eye]) -> None:
+    eye = look(is_scripted=False)
+    for path in (
+        "/",
+        "/queues",
+        f"/q/{ACCOUNT}/orders",
+        f"/q/{ACCOUNT}/orders/messages",
+        "/nodes",
+        "/users",
+        "/changes",
+    ):
+        eye.page.goto(f"{eye.base}/ADMIN{path}")
+        assert eye.page.locator("h1").is_visible()
+    eye.page.goto(f"{eye.base}/ADMIN/queues?q=orders")
+    eye.page.locator("tbody a", has_text="orders-dead").first.click()
+    assert eye.page.locator("h1").inner_text() == "orders-dead"
