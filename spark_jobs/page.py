@@ -22,7 +22,7 @@ header ul{margin:.4em 0;padding-left:1.2em}
 header.proven{border-color:var(--proven)}header.proven h1{color:var(--proven)}
 header.violated{border-color:var(--violated)}header.violated h1{color:var(--violated)}
 header.unproven{border-color:var(--unproven)}header.unproven h1{color:var(--unproven)}
-.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(145px,1fr));gap:12px;margin-bottom:8px}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(200px,1fr));gap:12px;margin-bottom:8px}
 .tile{border:1px solid var(--edge);border-radius:10px;padding:12px 14px}.tile b{display:block;font-size:26px;
 font-variant-numeric:tabular-nums}.tile small,.tile span{color:var(--soft)}
 h2{font-size:20px;margin:36px 0 8px;border-bottom:1px solid var(--edge);padding-bottom:6px}

@@ -141,18 +141,26 @@ def _time(found: Audit, figures: Mapping[str, Any]) -> str:
         return ""
     labels = [datetime.fromtimestamp(span["from_ms"] / 1_000, UTC).strftime("%H:%M:%S") for span in spans]
 
+    moments = [float(span["from_ms"]) for span in spans]
+
     def drawn(heading: str, names: Sequence[str]) -> str:
-        every = [Series(name, [span[name] for span in spans], css) for name, css in zip(names, "abc", strict=False)]
-        return f"<h3>{heading}</h3>{lines(labels, every)}"
+        """Of what was received for the first time then, where something was."""
+        every = [
+            Series(name, [span[name] if span["messages"] else None for span in spans], css)
+            for name, css in zip(names, "abc", strict=False)
+        ]
+        return f"<h3>{heading}</h3>{lines(moments, labels, every)}"
+
+    def counted(heading: str, name: str, values: Sequence[float], css: str) -> str:
+        return f"<h3>{heading}</h3>{lines(moments, labels, [Series(name, values, css)])}" if any(values) else ""
 
     faults: Mapping[int, int] = figures["faults_by_span"]
-    marked = Series("faults", [faults.get(span["from_ms"], 0) for span in spans], "c")
     plots = [
         drawn("Send to receive, ms", ["p50", "p95", "p99"]),
-        drawn("Messages received first", ["messages"]),
-        drawn("Deliveries again", ["again"]) if any(span["again"] for span in spans) else "",
-        drawn("Displacement, places", ["displacement"]),
-        f"<h3>Faults made on purpose</h3>{lines(labels, [marked])}" if any(marked.values) else "",
+        counted("Messages received", "messages", [span["messages"] for span in spans], "a"),
+        counted("Deliveries again", "again", [span["again"] for span in spans], "b"),
+        counted("Faults made on purpose", "faults", [faults.get(span["from_ms"], 0) for span in spans], "c"),
+        drawn("Displacement, places", ["displacement"]) if any(span["displacement"] for span in spans) else "",
     ]
     return section("Over time", "".join(plots))
 

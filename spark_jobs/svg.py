@@ -16,7 +16,7 @@ class Series:
     """A line or a set of bars. `css` names its colour."""
 
     name: str
-    values: Sequence[float]
+    values: Sequence[float | None]
     css: str = "a"
 
 
@@ -24,9 +24,10 @@ def bars(labels: Sequence[str], series: Series, unit: str = "") -> str:
     """One bar a label, lying, the longest label in full."""
     row, left = 22, 190
     height = row * len(labels) + 4
-    top = max([*series.values, 0.0]) or 1.0
+    top = max([value or 0.0 for value in series.values] or [0.0]) or 1.0
     parts = [f'<svg class="plot" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(series.name)}">']
-    for place, (label, value) in enumerate(zip(labels, series.values, strict=True)):
+    for place, (label, given) in enumerate(zip(labels, series.values, strict=True)):
+        value = given or 0.0
         y, length = place * row + 4, max(1.0, (WIDTH - left - 90) * value / top)
         text = escape(label if len(label) <= 26 else label[:25] + "…")
         parts.append(
@@ -38,23 +39,29 @@ def bars(labels: Sequence[str], series: Series, unit: str = "") -> str:
     return "".join([*parts, "</svg>"])
 
 
-def lines(labels: Sequence[str], every: Sequence[Series], unit: str = "") -> str:
-    """Values over time, one line a series; a single moment shows as a dot."""
-    top = max([value for series in every for value in series.values] or [0.0]) or 1.0
+def lines(moments: Sequence[float], labels: Sequence[str], every: Sequence[Series], unit: str = "") -> str:
+    """Values over time, one line a series; `moments` place them, in any unit. A value that is missing (None) breaks the
+    line."""
+    top = max([value for series in every for value in series.values if value is not None] or [0.0]) or 1.0
     name = ", ".join(series.name for series in every)
     parts = [
         f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(name)}">',
         _grid(top, unit),
     ]
     for series in every:
-        points = [_point(place, value, len(labels), top) for place, value in enumerate(series.values)]
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        parts.append(f'<polyline points="{path}" class="line-{series.css}"/>')
-        for (x, y), value, label in zip(points, series.values, labels, strict=True):
+        path: list[str] = []
+        for moment, value, label in zip(moments, series.values, labels, strict=True):
+            if value is None:
+                parts.append(_path(path, series.css))
+                path = []
+                continue
+            x, y = _point(moment, value, moments, top)
+            path.append(f"{x:.1f},{y:.1f}")
             parts.append(
                 f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" class="fill-{series.css}">'
                 f"<title>{escape(label)} {escape(series.name)}: {number(value)}{unit}</title></circle>"
             )
+        parts.append(_path(path, series.css))
     if labels:
         parts.append(f'<text x="{_LEFT}" y="{HEIGHT - 8}" class="label">{escape(labels[0])}</text>')
     if len(labels) > 1:
@@ -70,9 +77,14 @@ def number(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 1_000 else f"{value:,.0f}"
 
 
-def _point(place: int, value: float, count: int, top: float) -> tuple[float, float]:
-    step = (WIDTH - _LEFT - _RIGHT) / max(1, count - 1)
-    x = _LEFT + place * step if count > 1 else (WIDTH + _LEFT - _RIGHT) / 2
+def _path(points: Sequence[str], css: str) -> str:
+    return f'<polyline points="{" ".join(points)}" class="line-{css}"/>' if len(points) > 1 else ""
+
+
+def _point(moment: float, value: float, moments: Sequence[float], top: float) -> tuple[float, float]:
+    first, span = moments[0], moments[-1] - moments[0]
+    share = (moment - first) / span if span else 0.5
+    x = _LEFT + (WIDTH - _LEFT - _RIGHT) * share
     return x, HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * value / top
 
 

@@ -99,8 +99,10 @@ def test_figures_stand_beside_the_page_and_can_be_compared_with(tmp_path: Path) 
 
 
 def test_plots_of_nothing_one_and_zeros_are_drawn() -> None:
-    assert lines([], [Series("a", [])]).startswith("<svg")
-    assert "circle" in lines(["x"], [Series("a", [0.0])])
+    assert lines([], [], [Series("a", [])]).startswith("<svg")
+    assert "circle" in lines([5.0], ["x"], [Series("a", [0.0])])
+    broken = lines([1, 2, 3, 9, 10], list("abcde"), [Series("a", [1, 2, None, 3, 4])])
+    assert broken.count("<polyline") == 2
     assert bars([], Series("a", [])).startswith("<svg")
 
 
