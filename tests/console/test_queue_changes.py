@@ -22,19 +22,24 @@ async def create(desk: Desk, **more: str | list[str]) -> Seen:
     return await desk.post("/queues/create", {**FORM, **more})
 
 
+POLICY = '{"Statement": {"Effect": "Allow", "Principal": "*", "Action": "sqs:SendMessage", "Resource": "*"}}'
+LIMITS = {
+    "visibility_ms": "2 m",
+    "retention_ms": "14 d",
+    "delay_ms": "5",
+    "receive_wait_ms": "20 s",
+    "message_size_max": "2,048",
+}
+
+
 async def test_a_queue_is_created_with_everything(desk: Desk) -> None:
     dead = await desk.bench.create("dead.fifo")
-    policy = '{"Statement": {"Effect": "Allow", "Principal": "*", "Action": "sqs:SendMessage", "Resource": "*"}}'
 
     page = await create(
         desk,
         name="ledger",
         is_fifo="1",
-        visibility_ms="2 m",
-        retention_ms="14 d",
-        delay_ms="5",
-        receive_wait_ms="20 s",
-        message_size_max="2,048",
+        **LIMITS,
         dead_letter="dead.fifo",
         receive_count_max="7",
         redrive_allow="byQueue",
@@ -46,7 +51,7 @@ async def test_a_queue_is_created_with_everything(desk: Desk) -> None:
         dedup_scope="messageGroup",
         throughput_limit="perMessageGroupId",
         tags="team = shop\nstage=a=b",
-        policy=policy,
+        policy=POLICY,
     )
 
     queue = desk.bench.engine.registry.find(QueueName(ACCOUNT, "ledger.fifo"))
@@ -61,7 +66,7 @@ async def test_a_queue_is_created_with_everything(desk: Desk) -> None:
     assert (settings.kms_key_id, settings.kms_reuse_s, settings.is_sse_managed) == ("alias/x", 600, False)
     assert settings.is_content_dedup
     assert (settings.dedup_scope, settings.throughput_limit) == (DedupScope.GROUP, ThroughputLimit.GROUP)
-    assert settings.policy == policy
+    assert settings.policy == POLICY
     assert queue.tags == {"team": "shop", "stage": "a=b"}
 
 

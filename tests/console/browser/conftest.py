@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 from tests.console.browser.eye import DESK, Eye
 from tests.console.browser.world import fill
 from tests.sdk.server_process import ServerProcess
-
-playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 
 ARGUMENTS = (
     "--no-sandbox",
@@ -33,7 +32,7 @@ _BUILD = Path(__file__).parents[3] / "build" / "console-npm"
 def chromium() -> Iterator[Any]:
     """Debian's, without a download of its own."""
     program = shutil.which("chromium")
-    with playwright.sync_playwright() as running:
+    with sync_playwright() as running:
         browser = running.chromium.launch(executable_path=program, args=list(ARGUMENTS))
         yield browser
         browser.close()
