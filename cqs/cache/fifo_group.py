@@ -80,6 +80,9 @@ class Group:
         at = bisect_left(self._ready, place(entry), lo=self._mark, key=place)
         assert self._ready[at] is entry
         del self._ready[at]
+        if self._mark == len(self._ready):
+            self._ready.clear()
+            self._mark = 0
 
     def start(self, entry: Entry) -> None:
         in_flight = self._in_flight
