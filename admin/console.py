@@ -14,6 +14,7 @@ from admin.jobs import Jobs
 from admin.lately import Lately
 from admin.rendering import Templates
 from admin.session import Sessions
+from admin.thrift import Thrift
 from admin.throttle import Throttle
 from cqs.service.accounts import Accounts
 from cqs.service.engine import Engine
@@ -52,6 +53,7 @@ class Console:
     lately: Lately
     jobs: Jobs
     health: Health
+    thrift: Thrift
     assets: Assets
     templates: Templates
 
@@ -90,6 +92,7 @@ def make_console(
         lately=lately or Lately(engine.clock),
         jobs=Jobs(engine.clock),
         health=Health(engine),
+        thrift=Thrift(),
         assets=skin.assets,
         templates=skin.templates,
     )

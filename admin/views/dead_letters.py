@@ -19,7 +19,7 @@ from cqs.limits import MOVE_RATE_MAX
 from cqs.message import Message
 from cqs.queue import Queue, name_of_arn
 from cqs.service import move_tasks
-from cqs.service.peek import Filter, Peeked, peek
+from cqs.service.peek import Filter, Peeked, oldest
 from cqs.store.interface import MoveTask
 
 LOOKED_AT_MAX = 2_000
@@ -61,7 +61,9 @@ async def show(visit: Visit) -> web.StreamResponse:
         target = engine.registry.of_arn(redrive.target_arn) if redrive is not None else None
         row: Row | None = await row_of(visit, target) if target is not None else None
         return visit.page("no_dead_letters.html", queue=queue, tab="dead", target=target, row=row)
-    looked_at, is_more = await _look(visit, queue)
+    looked_at, is_more = await visit.console.thrift.ask(
+        ("letters", queue.storage_id), lambda: _look(visit, queue), is_fresh=not visit.is_refresh
+    )
     chosen = [one for one in looked_at if _is_asked_for(visit, one.message)]
     url = url_of(visit, queue)
     return visit.page(
@@ -101,18 +103,10 @@ def _is_asked_for(visit: Visit, message: Message) -> bool:
 
 
 async def _look(visit: Visit, queue: Queue) -> tuple[list[Peeked], bool]:
-    found: list[Peeked] = []
-    after: int | None = None
     try:
-        while len(found) < LOOKED_AT_MAX:
-            page = await peek(visit.console.engine, queue, State.READY, after=after, count_max=100)
-            found += page.found
-            after = page.after
-            if after is None:
-                return found, False
+        return await oldest(visit.console.engine, queue, State.READY, LOOKED_AT_MAX)
     except CacheUnavailable:
-        return found, True
-    return found, True
+        return [], True
 
 
 def _groups(visit: Visit, looked_at: list[Peeked]) -> list[tuple[Group, str]]:

@@ -45,7 +45,10 @@ async def show(visit: Visit) -> web.StreamResponse:
     """The page, or (asked by its script) the next step's rows."""
     queue = visit.queue("PeekMessages")
     state = _state_of(visit)
-    step = await _step(visit, queue, state)
+    question = (queue.storage_id, state, visit.request.query_string)
+    step = await visit.console.thrift.ask(
+        question, lambda: _step(visit, queue, state), is_fresh=not visit.is_refresh or bool(visit.query("part"))
+    )
     has_groups = queue.settings.is_fifo or visit.query("groups") == "1" or any(one.message.group for one in step.found)
     is_rows = visit.query("part") == "rows"
     return visit.page(

@@ -46,7 +46,9 @@ async def show(visit: Visit) -> web.StreamResponse:
         ranges=RANGE_NAMES,
         url=url_of(visit, queue),
         state=await _state(visit, queue),
-        groups=await _groups(visit, queue),
+        groups=await visit.console.thrift.ask(
+            ("groups", queue.storage_id), lambda: _groups(visit, queue), is_fresh=not visit.is_refresh
+        ),
         groups_max=GROUPS_SCANNED_MAX,
         receivers=[(one, await _name_of(visit, one)) for one in visit.console.lately.receivers(queue)],
         waiting=engine.waiters.count(queue.uid),

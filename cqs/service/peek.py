@@ -113,6 +113,23 @@ async def peek(
     return PeekPage(found, scanned, page.after)
 
 
+async def oldest(engine: Engine, queue: Queue, state: State, count: int) -> tuple[list[Peeked], bool]:
+    """The first so many messages in that state by one look, and whether there are more. Their bodies are in memory all
+    at once: PAGE_BYTES_MAX ends it early. Raises CacheUnavailable, StoreUnavailable."""
+    await residency.fill(engine, queue)
+    page = await engine.cache.peek(shard_of(queue), state, None, count)
+    found: list[Peeked] = []
+    size = 0
+    for start in range(0, len(page.entries), BODIES_A_READ):
+        batch = page.entries[start : start + BODIES_A_READ]
+        contents = await _contents(engine, queue, batch)
+        found += [_peeked(entry, contents[entry.address]) for entry in batch if entry.address in contents]
+        size += sum(len(message.body) for message in contents.values())
+        if size >= PAGE_BYTES_MAX:
+            return found, True
+    return found, page.after is not None
+
+
 async def find(engine: Engine, queue: Queue, message_id: str) -> Peeked:
     """The message with this id or, as text, this address. A moved message that is asked for by its id is searched
     among the first SCAN_MAX of each state. Raises ResourceNotFound, CacheUnavailable, StoreUnavailable."""
