@@ -31,6 +31,8 @@ class About:
     data: str = ""
     reports: Path | None = None
     """Folder of audit reports."""
+    journal: Path | None = None
+    """Folder of the event journal; None = it is off."""
     public_url: str = ""
     is_forwarded_trusted: bool = True
     backends: str = ""

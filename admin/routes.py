@@ -74,6 +74,7 @@ ROUTES: tuple[Page | Action, ...] = (
     Action(_QUEUE + "/messages/chosen", chosen_messages.act, "ChangeMessages", permission="DeleteMessage"),
     Page(_QUEUE + "/messages/{message}", message.show),
     Page(_QUEUE + "/messages/{message}/body", message.as_file),
+    Page(_QUEUE + "/messages/{message}/journal", message.in_journal),
     Page(_QUEUE + "/messages/{message}/edit", send.edit, "ResendMessage"),
     Action(
         _QUEUE + "/messages/{message}/edit",

@@ -11,7 +11,7 @@ from admin.app import make_application
 from admin.console import About, make_console
 from admin.lately import Lately
 from admin.links import PREFIX
-from cqs import __version__
+from cqs import __version__, observers
 from cqs.api.metrics_page import metrics_mounts
 from cqs.backends import folder_of
 from cqs.clock import Clock
@@ -46,6 +46,7 @@ def _about(engine: Engine, config: Config) -> About:
         home=config.behaviour.account,
         data="" if config.storage.is_in_memory else str(folder),
         reports=Path(reports).expanduser() if (reports := config.monitoring.reports_dir) else folder / "reports",
+        journal=observers.journal_folder(config),
         public_url=config.listening.public_url,
         is_forwarded_trusted=config.listening.is_forwarded_trusted,
         backends=f"{build.cache} cache, {build.store} store",

@@ -18,14 +18,22 @@ from cqs.store.interface import Store
 from cqs.store.sqlite import SqliteStore
 
 
-def journal_of(config: Config, clock: Clock) -> Journal | None:
-    """The journal, not opened yet; None when it is off."""
+def journal_folder(config: Config) -> Path | None:
+    """Where the journal lies; None when it is off."""
     wanted = config.journaling
     if wanted.journal == "off":
         return None
     folder = Path(wanted.journal_dir) if wanted.journal_dir else Path(config.storage.data_dir) / "journal"
+    return folder.expanduser().absolute()
+
+
+def journal_of(config: Config, clock: Clock) -> Journal | None:
+    """The journal, not opened yet; None when it is off."""
+    wanted, folder = config.journaling, journal_folder(config)
+    if folder is None:
+        return None
     rules = JournalRules(
-        folder=folder.expanduser().absolute(),
+        folder=folder,
         node=wanted.journal_node or socket.gethostname(),
         sample_every=wanted.journal_sample if wanted.journal == "sampled" else 1,
         file_bytes_max=wanted.journal_file_max,

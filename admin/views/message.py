@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from aiohttp import web
 
 from admin.bodies import KINDS, attribute_text, shown
 from admin.exports import attachment
+from admin.journal_search import search
 from admin.snippets import Params, snippets, url_of
 from admin.visit import Visit
-from cqs import digests
+from cqs import digests, ids
+from cqs.errors import ResourceNotFound
 from cqs.message import Message
 from cqs.queue import Queue
 from cqs.service.peek import Peeked, find
@@ -17,9 +21,12 @@ ID_LENGTH_MAX = 200
 
 
 async def show(visit: Visit) -> web.StreamResponse:
-    """The message; ResourceNotFound when it is gone (raised)."""
+    """The message; of one that is gone, what is still remembered."""
     queue = visit.queue("GetMessage")
-    found = await _found(visit, queue)
+    try:
+        found = await _found(visit, queue)
+    except ResourceNotFound as error:
+        return _gone(visit, queue, str(error))
     message = found.message
     lately = visit.console.lately
     holders = lately.holders(queue, [message.address])
@@ -36,8 +43,19 @@ async def show(visit: Visit) -> web.StreamResponse:
         md5=digests.of_body(message),
         life=lately.life(queue, message.address),
         expires_ms=message.sent_ms + queue.settings.retention_ms,
+        address=ids.text_of(message.address),
         snippets=snippets(visit, ("SendMessage", send_params(url_of(visit, queue), message))),
     )
+
+
+async def in_journal(visit: Visit) -> web.StreamResponse:
+    """What the event journal has of the message, which may be gone; asked for by hand, since it reads files."""
+    visit.queue("GetMessage")
+    folder = visit.console.about.journal
+    address = visit.parts["message"].lower()
+    if folder is None or ids.parse(address) is None:
+        return visit.page("journal.html", found=None, address=address)
+    return visit.page("journal.html", found=await asyncio.to_thread(search, folder, address), address=address)
 
 
 async def as_file(visit: Visit) -> web.StreamResponse:
@@ -64,6 +82,15 @@ def send_params(url: str, message: Message) -> Params:
     if message.dedup_id is not None:
         params["MessageDeduplicationId"] = message.dedup_id
     return params
+
+
+def _gone(visit: Visit, queue: Queue, problem: str) -> web.StreamResponse:
+    address = visit.parts["message"][:ID_LENGTH_MAX].lower()
+    number = ids.parse(address)
+    life = visit.console.lately.life(queue, number) if number is not None else []
+    return visit.page(
+        "message_gone.html", status=404, queue=queue, tab="messages", address=address, life=life, problem=problem
+    )
 
 
 async def _found(visit: Visit, queue: Queue) -> Peeked:

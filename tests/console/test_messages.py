@@ -9,6 +9,7 @@ from cqs.message import Attribute
 from cqs.queue import Queue
 from cqs.service.draft_rules import Draft
 from cqs.service.engine import shard_of
+from cqs.service.resend import discard
 from cqs.service.send import send_batch
 from tests.console.desk import Desk
 from tests.console.hostile import PLAIN_TEXTS, let_through
@@ -194,3 +195,16 @@ async def test_a_message_that_is_gone_is_told(desk: Desk, orders: Queue) -> None
 
     assert page.status == 404
     assert "There is no message" in page.words
+
+
+async def test_of_a_message_that_is_gone_its_life_is_still_told(desk: Desk, orders: Queue) -> None:
+    await desk.bench.send(orders, "one")
+    message = (await there(desk, orders))[0].message
+    desk.console.lately.sent(orders, [message])
+    await discard(desk.bench.engine, orders, message.address)
+    desk.console.lately.deleted(orders, [message.address])
+
+    page = await desk.get(f"{ORDERS}/messages/{message.message_id}")
+
+    assert page.status == 404
+    assert "Sent now Deleted now" in page.words

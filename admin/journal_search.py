@@ -1,0 +1,73 @@
+"""A message's events in the journal's files: all that it was told, also by other nodes that write to the same folder,
+and also of a message that is long gone. Newest files first, within bounds that the page states.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from cqs.events import Line
+from cqs.journal import JournalFile, files_of
+
+EVENTS_MAX = 200
+BYTES_MAX = 512_000_000
+"""Of text that is read through: some seconds of one thread."""
+_decode = msgspec.json.Decoder(Line).decode
+
+
+class Found(msgspec.Struct, frozen=True):
+    """Events, oldest first. `is_whole`: every file was read to its end."""
+
+    lines: list[Line]
+    files: int
+    is_whole: bool
+
+
+class _Room:
+    """How much may still be read."""
+
+    def __init__(self) -> None:
+        self.bytes_left = BYTES_MAX
+
+
+def search(folder: Path, address: str) -> Found:
+    """Lines that name the address (a text like a message id). Blocks; for a thread. A file that can't be read is passed
+    over."""
+    room = _Room()
+    found: list[Line] = []
+    try:
+        files = files_of(folder)
+    except OSError:
+        files = []
+    for seen, file in enumerate(reversed(files), 1):
+        for line in _matching(file, address.encode(), room):
+            found.append(line)
+            if len(found) >= EVENTS_MAX:
+                return Found(_in_order(found), seen, False)
+        if room.bytes_left <= 0:
+            return Found(_in_order(found), seen, False)
+    return Found(_in_order(found), len(files), True)
+
+
+def _matching(file: JournalFile, needle: bytes, room: _Room) -> Iterator[Line]:
+    try:
+        with gzip.open(file.path) if file.is_finished else file.path.open("rb") as source:
+            for raw in source:
+                room.bytes_left -= len(raw)
+                if room.bytes_left <= 0:
+                    return
+                if needle in raw:
+                    with contextlib.suppress(msgspec.DecodeError):
+                        yield _decode(raw)
+    except (OSError, EOFError, zlib.error):
+        return
+
+
+def _in_order(lines: list[Line]) -> list[Line]:
+    return sorted(lines, key=lambda line: (line.at_ms, line.number))

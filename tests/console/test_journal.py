@@ -1,0 +1,96 @@
+"""A message's events in the event journal, found in open and in finished files, also when the message is gone."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from admin import journal_search
+from admin.console import About
+from admin.journal_search import search
+from cqs.events import VERSION, EventName, Line
+from cqs.journal.files import name_of
+from tests.console.desk import make_desk
+from tests.engine import ACCOUNT
+
+MESSAGE = "6887e835-a400-8000-8000-417ff82c5523"
+OTHER = "6887e835-a480-8000-8000-417ff82c5523"
+
+
+def write(folder: Path, file: int, *events: tuple[EventName, str], is_finished: bool = False) -> None:
+    """A file of the journal with these events."""
+    lines = b"".join(
+        msgspec.json.encode(
+            Line(v=VERSION, node="n1", incarnation="a", number=number, event=event, at_ms=file * 1_000 + number,
+                 queue="orders", address=address)
+        )
+        + b"\n"
+        for number, (event, address) in enumerate(events)
+    )  # fmt: skip
+    path = folder / name_of("n1", "0123456789abcdef", 1_790_000_000_000, file)
+    if is_finished:
+        path.with_suffix(".gz").write_bytes(gzip.compress(lines))
+    else:
+        path.write_bytes(lines)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(tmp_path, 1, (EventName.SENT, MESSAGE), (EventName.SENT, OTHER), is_finished=True)
+    write(tmp_path, 2, (EventName.RECEIVED, MESSAGE), (EventName.DELETED, MESSAGE))
+    return tmp_path
+
+
+def test_events_of_one_message_are_found_in_order(folder: Path) -> None:
+    found = search(folder, MESSAGE)
+
+    assert [line.event for line in found.lines] == [EventName.SENT, EventName.RECEIVED, EventName.DELETED]
+    assert (found.files, found.is_whole) == (2, True)
+
+
+def test_a_damaged_file_hides_no_other(folder: Path) -> None:
+    (folder / name_of("n1", "0123456789abcdef", 1_790_000_000_000, 3)).with_suffix(".gz").write_bytes(
+        b"\x1f\x8bnot gzip"
+    )
+    (folder / name_of("n1", "0123456789abcdef", 1_790_000_000_000, 4)).write_bytes(MESSAGE.encode() + b"\n\xff\n")
+
+    assert len(search(folder, MESSAGE).lines) == 3
+
+
+def test_a_search_is_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_search, "EVENTS_MAX", 2)
+
+    found = search(folder, MESSAGE)
+
+    assert len(found.lines) == 2
+    assert not found.is_whole
+
+
+def test_so_many_bytes_are_read_and_no_more(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_search, "BYTES_MAX", 300)
+
+    found = search(folder, MESSAGE)
+
+    assert found.files == 1
+    assert not found.is_whole
+
+
+def test_without_a_folder_nothing_is_found(tmp_path: Path) -> None:
+    assert search(tmp_path / "none", MESSAGE).lines == []
+
+
+async def test_the_page_shows_what_the_journal_has_of_a_message_that_is_gone(folder: Path) -> None:
+    desk = await make_desk(about=About(journal=folder))
+    await desk.bench.create("orders")
+
+    page = await desk.get(f"/q/{ACCOUNT}/orders/messages/{MESSAGE}/journal", HX_Request="true")
+    nonsense = await desk.get(f"/q/{ACCOUNT}/orders/messages/nonsense/journal", HX_Request="true")
+
+    await desk.client.close()
+    assert page.words.startswith("Sent ")
+    assert "Deleted" in page.words
+    assert "All 2 files of the journal were read." in page.words
+    assert "this is no message id" in nonsense.words
