@@ -100,6 +100,10 @@ def _queues(
     return urls, parts
 
 
+def _load_of(queue_name: str) -> Workload:
+    return Workload("recorded", is_fifo=queue_name.endswith(".fifo"))
+
+
 def _sent(
     rows: Iterator[Row], urls: Mapping[str, tuple[str, str]], endpoint: str, run: str, start_s: float, speed: float
 ) -> Iterator[list[Observation]]:
@@ -116,17 +120,9 @@ def _sent(
                 index, row = item
                 name, url = urls[row.queue]
                 if name not in players:
-                    part = Part(
-                        run,
-                        f"s{task}-{number}-{len(players)}",
-                        True,
-                        name,
-                        url,
-                        0,
-                        crc32(f"{task} {number} {name}".encode()),
-                    )
-                    load = Workload("recorded", is_fifo=name.endswith(".fifo"))
-                    players[name] = Player(part, load, endpoint, seen.put)
+                    seed = crc32(f"{task} {number} {name}".encode())
+                    part = Part(run, f"s{task}-{number}-{len(players)}", True, name, url, 0, seed)
+                    players[name] = Player(part, _load_of(name), endpoint, seen.put)
                 players[name].send(index, row.bytes, row.tenant)
             seen.put(None)
         except BaseException as error:
@@ -140,8 +136,8 @@ def _sent(
         for _ in range(LANES):
             waiting.put(None)
 
-    threads = [threading.Thread(target=lane, args=(number,), daemon=True) for number in range(LANES)]
-    for thread in (*threads, threading.Thread(target=feed, daemon=True)):
+    lanes = [threading.Thread(target=lane, args=(number,), daemon=True) for number in range(LANES)]
+    for thread in (*lanes, threading.Thread(target=feed, daemon=True)):
         thread.start()
     left = LANES
     while left:

@@ -61,6 +61,7 @@ def of_received(one: Received, receiver_id: str) -> str:
 
 
 def of_given_back(one: Received) -> str:
+    """A receive that reached nobody."""
     text = (
         f',"address":"{_text_of(one.address)}","sent_ms":{one.sent_ms},"receive_number":{one.receive_number}'
         f',"receive_count":{one.receive_count},"received_ms":{one.received_ms}'
