@@ -30,7 +30,7 @@ def write(folder: Path, file: int, *events: tuple[EventName, str], is_finished: 
         + b"\n"
         for number, (event, address) in enumerate(events)
     )  # fmt: skip
-    path = folder / name_of("n1", "0123456789abcdef", 1_790_000_000_000, file)
+    path = folder / name_of("n1", "0123456789abc", 1_790_000_000_000, file)
     if is_finished:
         path.with_suffix(".gz").write_bytes(gzip.compress(lines))
     else:
@@ -52,10 +52,10 @@ def test_events_of_one_message_are_found_in_order(folder: Path) -> None:
 
 
 def test_a_damaged_file_hides_no_other(folder: Path) -> None:
-    (folder / name_of("n1", "0123456789abcdef", 1_790_000_000_000, 3)).with_suffix(".gz").write_bytes(
+    (folder / name_of("n1", "0123456789abc", 1_790_000_000_000, 3)).with_suffix(".gz").write_bytes(
         b"\x1f\x8bnot gzip"
     )
-    (folder / name_of("n1", "0123456789abcdef", 1_790_000_000_000, 4)).write_bytes(MESSAGE.encode() + b"\n\xff\n")
+    (folder / name_of("n1", "0123456789abc", 1_790_000_000_000, 4)).write_bytes(MESSAGE.encode() + b"\n\xff\n")
 
     assert len(search(folder, MESSAGE).lines) == 3
 
