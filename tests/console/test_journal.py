@@ -70,7 +70,7 @@ def test_a_search_is_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_so_many_bytes_are_read_and_no_more(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal_search, "BYTES_MAX", 300)
+    monkeypatch.setattr(journal_search, "BYTES_MAX", 100)
 
     found = search(folder, MESSAGE)
 
