@@ -27,6 +27,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class _Stat:
+    name: str
     parent: int
     cpu_s: float
     resident_mb: float
@@ -43,6 +44,15 @@ def usage(roots: Iterable[int]) -> Usage:
         resident_mb=sum(stats[pid].resident_mb for pid in tree),
         processes=len(tree),
     )
+
+
+def below(root: int) -> list[tuple[str, float]]:
+    """Program name and resident megabytes of each descendant of the process."""
+    stats = {pid: stat for pid in _pids() if (stat := _stat(pid)) is not None}
+    tree = {root}
+    while added := {pid for pid, stat in stats.items() if stat.parent in tree and pid not in tree}:
+        tree |= added
+    return [(stats[pid].name, stats[pid].resident_mb) for pid in tree - {root}]
 
 
 def machine_cpu_s() -> float:
@@ -64,4 +74,9 @@ def _stat(pid: int) -> _Stat | None:
         return None
     fields = text[text.rindex(")") + 2 :].split()
     ticks = sum(map(int, fields[11:15]))
-    return _Stat(parent=int(fields[1]), cpu_s=ticks / _TICKS_PER_S, resident_mb=int(fields[21]) * _PAGE / _MB)
+    return _Stat(
+        name=text[text.index("(") + 1 : text.rindex(")")],
+        parent=int(fields[1]),
+        cpu_s=ticks / _TICKS_PER_S,
+        resident_mb=int(fields[21]) * _PAGE / _MB,
+    )
