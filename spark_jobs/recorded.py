@@ -100,6 +100,11 @@ def _queues(
     return urls, parts
 
 
+def _task_number() -> int:
+    context = TaskContext.get()
+    return context.partitionId() if context is not None else 0
+
+
 def _load_of(queue_name: str) -> Workload:
     return Workload("recorded", is_fifo=queue_name.endswith(".fifo"))
 
@@ -108,8 +113,7 @@ def _sent(
     rows: Iterator[Row], urls: Mapping[str, tuple[str, str]], endpoint: str, run: str, start_s: float, speed: float
 ) -> Iterator[list[Observation]]:
     """Sends each row at its time, and yields what was seen."""
-    context = TaskContext.get()
-    task = context.partitionId() if context is not None else 0
+    task = _task_number()
     waiting: queue.Queue[tuple[int, Row] | None] = queue.Queue(LANES)
     seen: queue.Queue[Observation | BaseException | None] = queue.Queue(HELD_MAX)
 
