@@ -38,7 +38,9 @@ from cqs.store.memory import MemoryStore
 from cqs.store.sqlite import SqliteStore
 
 URL = "http://127.0.0.1:9324/000000000000/hot"
-_AUTHORIZATION = b"AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20261128/us-east-1/sqs/aws4_request, SignedHeaders=host, Signature=0"
+_AUTHORIZATION = (
+    b"AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20261128/us-east-1/sqs/aws4_request, SignedHeaders=host, Signature=0"
+)
 _BODY = "x" * 1024
 
 

@@ -22,7 +22,7 @@ def command() -> None:
               envvar="CQS_CASSANDRA", help="A node of the cluster; may be given several times.")  # fmt: skip
 @click.option("--keyspace", default="cqs", show_default=True, envvar="CQS_KEYSPACE", help="Where the tables go.")
 @click.option("--replicas", metavar="DC=N", multiple=True,
-              help="Copies in each data centre, such as dc1=3. Default: one in the data centre that answers.")  # fmt: skip
+              help="Copies in each data centre, such as dc1=3. Default: one in the first.")  # fmt: skip
 @click.option("--cassandra-user", "user", default="", envvar="CQS_CASSANDRA_USER", help="Who may make tables.")
 @click.option("--cassandra-password-file", "password_file", metavar="FILE", default="", help="Holds the password.")
 def apply(hosts: tuple[str, ...], keyspace: str, replicas: tuple[str, ...], user: str, password_file: str) -> None:

@@ -20,6 +20,7 @@ from cqs.ids import Addresses
 from cqs.queue import Queue, QueueName
 from cqs.receipt import Receipts
 from cqs.service import delete, queues, receive, residency, revisibility, send, visibility
+from cqs.service.deliver import Delivery
 from cqs.service.draft_rules import Draft
 from cqs.service.engine import Engine, Tuning
 from cqs.service.long_poll import Waiters
@@ -65,11 +66,11 @@ class PlayedQueue:
         assert all(isinstance(answer, send.Sent) for answer in answers), answers
         return [answer for answer in answers if isinstance(answer, send.Sent)]
 
-    def receive(self, count_max: int, visibility_ms: int | None) -> list[receive.Delivery]:
+    def receive(self, count_max: int, visibility_ms: int | None) -> list[Delivery]:
         request = receive.ReceiveRequest(count_max=count_max, visibility_ms=visibility_ms)
         return self._run(receive.receive(self._engine, self._queue, request, lambda: True))
 
-    def give_back(self, deliveries: Sequence[receive.Delivery]) -> None:
+    def give_back(self, deliveries: Sequence[Delivery]) -> None:
         self._run(receive.give_back(self._engine, self._queue, deliveries))
 
     def delete(self, handle: str) -> bool:

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from cqs.service.draft_rules import Draft
 from cqs.service.deliver import Delivery
+from cqs.service.draft_rules import Draft
 from cqs.service.send import Sent
 from tests.property.played_queue import RETENTION_MS, VISIBILITY_MS, PlayedQueue
 from tests.property.sqs_model import DEDUP_WINDOW_MS, ModelMessage, ModelQueue

@@ -20,7 +20,9 @@ import pytest
 
 from tests.unit.sources import Source, sources
 
-_ROOT_MODULES = "server cli __main__ commands config logs listen banner boot observers parts people doors tls backends spawn"
+_ROOT_MODULES = (
+    "server cli __main__ commands config logs listen banner boot observers parts people doors tls backends spawn"
+)
 _LAYERS = [
     {"cqs"},
     {"cqs.cache", "cqs.store"},
