@@ -1,0 +1,33 @@
+"""What the commands refuse before anything is started."""
+
+from __future__ import annotations
+
+import pytest
+
+from spark_jobs import proof
+from spark_jobs.__main__ import _arguments
+
+
+def test_unknown_workload_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert proof.main(["--workload", "cqs-11"]) == 2
+    assert capsys.readouterr().err.startswith("audit: cqs-11 is no workload: ")
+
+
+def test_impossible_probability_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert proof.main(["--quit", "1.5"]) == 2
+    assert "a probability is from 0 to below 1" in capsys.readouterr().err
+
+
+def test_endpoint_needs_its_journal(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        proof.main(["--endpoint", "http://127.0.0.1:1"])
+
+    assert ended.value.code == 2
+    assert "go together" in capsys.readouterr().err
+
+
+def test_audit_needs_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        _arguments([])
+
+    assert "FOLDER" in capsys.readouterr().err
