@@ -44,6 +44,7 @@ class Proxies:
 
     def __init__(self, networks: Sequence[Network] = ()) -> None:
         self._networks = tuple(networks)
+        self.is_any = bool(networks)
 
     def host(self, request: Request, head: Head) -> bytes | None:
         """The host that the client called, where it is not that of the Host header."""
@@ -89,7 +90,7 @@ class SignedAccess:
 
     def authenticate(self, request: Request, head: Head) -> Caller:
         """Raises what `Verifier.verify` raises, and ServiceUnavailable while access keys can't be checked."""
-        host = self._proxies.host(request, head)
+        host = self._proxies.host(request, head) if self._proxies.is_any else None
         parts = request.method, request.target, request.headers, request.body
         return self._verifier.verify(*parts, host, request.head).caller
 

@@ -22,7 +22,7 @@ from typing import Protocol
 from cqs.api import sigv4_claim as claims
 from cqs.api.request import Head
 from cqs.api.sigv4_canonical import Headers, by_name, canonical_path, canonical_query, query_pairs
-from cqs.api.sigv4_claim import ALGORITHM, CLAIM_BYTES_MAX, Claim, Stamp
+from cqs.api.sigv4_claim import ALGORITHM, CLAIM_BYTES_MAX, Claim, Said, Stamp
 from cqs.api.sigv4_key import SigningKey
 from cqs.clock import Clock
 from cqs.errors import IncompleteSignature, InvalidClientTokenId, RequestExpired, SignatureDoesNotMatch
@@ -33,6 +33,8 @@ EXPIRES_S_MAX = 604_800
 SIGNING_KEYS_MAX = 4_096
 
 _UNSIGNED = b"UNSIGNED-PAYLOAD"
+_PAYLOAD = b"x-amz-content-sha256"
+_TERMINATOR = b"aws4_request"
 _SIGNATURE_LENGTH = 64
 _EXPIRES = re.compile(rb"[0-9]{1,6}")
 _NO_SESSIONS = "Session tokens are not known to this server: sign with a long-term access key."
@@ -97,50 +99,54 @@ class Verifier:
         claim_text, _, signature = authorization.rpartition(b"Signature=")
         if len(signature) != _SIGNATURE_LENGTH or len(claim_text) > CLAIM_BYTES_MAX:
             raise claims.malformed(authorization)
-        claim = claims.claim_of_header(claim_text)
-        stamp = claims.stamp_of_headers(values, claim.signed.names)
-        self._check_skew(stamp, is_lasting=False)
+        said = claims.said_in_headers(claim_text, values)
+        self._check_skew(said.stamp, is_lasting=False)
         token = values.get(b"x-amz-security-token")
-        target_lines = (method, canonical_path(path), canonical_query(query_pairs(query)) if query else b"")
-        return self._decide(claim, stamp, signature, token, target_lines, values, body)
+        query_line = canonical_query(query_pairs(query)) if query else b""
+        target_lines = (method, path if path == b"/" else canonical_path(path), query_line)
+        return self._decide(said, signature, token, target_lines, values, body)
 
     def _verify_presigned(self, method: bytes, path: bytes, query: bytes, values: Head, body: bytes) -> Credential:
         pairs = query_pairs(query)
-        said = claims.members_of_query(pairs)
-        if said[b"X-Amz-Algorithm"] != ALGORITHM:
+        members = claims.members_of_query(pairs)
+        if members[b"X-Amz-Algorithm"] != ALGORITHM:
             raise IncompleteSignature("X-Amz-Algorithm must be AWS4-HMAC-SHA256.")
-        signature, expires = said[b"X-Amz-Signature"], said[b"X-Amz-Expires"]
+        signature, expires = members[b"X-Amz-Signature"], members[b"X-Amz-Expires"]
         if len(signature) != _SIGNATURE_LENGTH:
             raise IncompleteSignature("X-Amz-Signature must be 64 lower-case hexadecimal digits.")
         if not _EXPIRES.fullmatch(expires) or not 1 <= int(expires) <= EXPIRES_S_MAX:
             raise IncompleteSignature(f"X-Amz-Expires must be a number of seconds between 1 and {EXPIRES_S_MAX}.")
-        if len(said[b"X-Amz-Credential"]) + len(said[b"X-Amz-SignedHeaders"]) > CLAIM_BYTES_MAX:
+        if len(members[b"X-Amz-Credential"]) + len(members[b"X-Amz-SignedHeaders"]) > CLAIM_BYTES_MAX:
             raise IncompleteSignature("X-Amz-Credential and X-Amz-SignedHeaders are too long.")
-        claim = claims.claim_of(said[b"X-Amz-Credential"], said[b"X-Amz-SignedHeaders"])
-        stamp = claims.stamp_of_iso(said[b"X-Amz-Date"])
+        claim = claims.claim_of(members[b"X-Amz-Credential"], members[b"X-Amz-SignedHeaders"])
+        stamp = claims.stamp_of_iso(members[b"X-Amz-Date"])
         self._check_skew(stamp, is_lasting=True)
         if self._clock.now_ms() > (stamp.at_s + int(expires)) * 1_000:
             raise RequestExpired("Request has expired: X-Amz-Date plus X-Amz-Expires lies in the past.")
-        token = said.get(b"X-Amz-Security-Token", values.get(b"x-amz-security-token"))
+        token = members.get(b"X-Amz-Security-Token", values.get(b"x-amz-security-token"))
         unsigned_query = canonical_query(pair for pair in pairs if pair[0] != b"X-Amz-Signature")
         target_lines = (method, canonical_path(path), unsigned_query)
-        return self._decide(claim, stamp, signature, token, target_lines, values, body)
+        return self._decide(claims.said_of(claim, stamp), signature, token, target_lines, values, body)
 
     def _decide(
         self,
-        claim: Claim,
-        stamp: Stamp,
+        said: Said,
         signature: bytes,
         token: bytes | None,
         target_lines: tuple[bytes, bytes, bytes],
         values: Head,
         body: bytes,
     ) -> Credential:
-        self._check_scope(claim, stamp)
+        claim = said.claim
+        is_any_region = self._region is None or claim.region == self._region
+        if not (
+            said.is_of_day and claim.service == self._service and claim.terminator == _TERMINATOR and is_any_region
+        ):
+            raise self._wrong_scope(claim, said.stamp)
+        payload = self._payload(values, body) if _PAYLOAD in values else hashlib.sha256(body).hexdigest().encode()
         signed = claim.signed
-        canonical = b"\n".join((*target_lines, signed.lines(values), signed.text, self._payload(values, body)))
-        digest = hashlib.sha256(canonical).hexdigest().encode()
-        to_sign = b"\n".join((ALGORITHM, stamp.text, claim.scope, digest))
+        canonical = b"\n".join((*target_lines, signed.lines(values), signed.text, payload))
+        to_sign = said.preamble + hashlib.sha256(canonical).hexdigest().encode()
         credential = self._credentials.find(claim.key_id)
         key = self._signing_key(credential or _NOBODY, claim)
         is_equal = hmac.compare_digest(key.sign(to_sign).encode(), signature)
@@ -148,7 +154,8 @@ class Verifier:
             raise InvalidClientTokenId(_NO_SESSIONS) if token else InvalidClientTokenId()
         if not is_equal:
             raise self._mismatch(canonical, to_sign)
-        _check_session(credential, token)
+        if token is not None or credential.session_token:
+            _check_session(credential, token)
         return credential
 
     def _check_skew(self, stamp: Stamp, *, is_lasting: bool) -> None:
@@ -162,26 +169,24 @@ class Verifier:
         limit = f"{claims.iso_of(now_s + SKEW_S_MAX)} ({claims.iso_of(now_s)} + 15 min.)"
         raise RequestExpired(f"Signature not yet current: {signed} is still later than {limit}")
 
-    def _check_scope(self, claim: Claim, stamp: Stamp) -> None:
+    def _wrong_scope(self, claim: Claim, stamp: Stamp) -> SignatureDoesNotMatch:
         if claim.day != stamp.text[:8]:
-            raise SignatureDoesNotMatch(
+            return SignatureDoesNotMatch(
                 "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: "
                 f"'{claim.day.decode()}' != '{stamp.text[:8].decode()}', from '{stamp.text.decode()}'."
             )
         if self._region is not None and claim.region != self._region:
-            raise SignatureDoesNotMatch(f"Credential should be scoped to a valid region: '{self._region.decode()}'.")
+            return SignatureDoesNotMatch(f"Credential should be scoped to a valid region: '{self._region.decode()}'.")
         if claim.service != self._service:
-            raise SignatureDoesNotMatch(f"Credential should be scoped to correct service: '{self._service.decode()}'.")
-        if claim.terminator != b"aws4_request":
-            raise SignatureDoesNotMatch("Credential should be scoped with a valid terminator: 'aws4_request'.")
+            return SignatureDoesNotMatch(f"Credential should be scoped to correct service: '{self._service.decode()}'.")
+        return SignatureDoesNotMatch("Credential should be scoped with a valid terminator: 'aws4_request'.")
 
     def _payload(self, values: Head, body: bytes) -> bytes:
-        said = values.get(b"x-amz-content-sha256")
-        if said is not None:
-            if said == _UNSIGNED and self._is_unsigned_payload_allowed:
-                return _UNSIGNED
-            if said == _UNSIGNED or said.startswith(b"STREAMING-"):
-                raise SignatureDoesNotMatch("The body must be signed: x-amz-content-sha256 must be its SHA-256.")
+        told = values[_PAYLOAD]
+        if told == _UNSIGNED and self._is_unsigned_payload_allowed:
+            return _UNSIGNED
+        if told == _UNSIGNED or told.startswith(b"STREAMING-"):
+            raise SignatureDoesNotMatch("The body must be signed: x-amz-content-sha256 must be its SHA-256.")
         return hashlib.sha256(body).hexdigest().encode()
 
     def _signing_key(self, credential: Credential, claim: Claim) -> SigningKey:

@@ -54,6 +54,22 @@ class Stamp(NamedTuple):
     at_s: int
 
 
+class Said(NamedTuple):
+    """A claim with its time: all requests that a client signs in one second say the same."""
+
+    claim: Claim
+    stamp: Stamp
+    preamble: bytes
+    """What is signed before the digest."""
+    is_of_day: bool
+    """Whether the scope's day is the time's."""
+
+
+def said_of(claim: Claim, stamp: Stamp) -> Said:
+    preamble = b"\n".join((ALGORITHM, stamp.text, claim.scope, b""))
+    return Said(claim, stamp, preamble, claim.day == stamp.text[:8])
+
+
 @lru_cache(maxsize=1_024)
 def claim_of(credential: bytes, signed_text: bytes) -> Claim:
     """Raises IncompleteSignature when either is malformed."""
@@ -112,14 +128,25 @@ def stamp_of_iso(text: bytes) -> Stamp:
     return Stamp(text, int(at.timestamp()))
 
 
-def stamp_of_headers(values: Head, signed: tuple[bytes, ...]) -> Stamp:
-    """The time in X-Amz-Date, else in Date. Raises IncompleteSignature when there is none or it is not signed."""
-    text = values.get(b"x-amz-date")
-    if text is not None:
-        if b"x-amz-date" not in signed:
-            raise IncompleteSignature("The date used, 'x-amz-date', must be a 'SignedHeader'.")
-        return stamp_of_iso(text.strip())
-    text = values.get(b"date")
+def said_in_headers(claim_text: bytes, values: Head) -> Said:
+    """The claim of an Authorization header up to its signature, at the time in X-Amz-Date, else in Date. Raises
+    IncompleteSignature when it is malformed, or there is no time, or it is not signed."""
+    date = values.get(b"x-amz-date")
+    if date is not None:
+        return _said_at(claim_text, date)
+    claim = claim_of_header(claim_text)
+    return said_of(claim, _stamp_of_date(values.get(b"date"), claim.signed.names))
+
+
+@lru_cache(maxsize=1_024)
+def _said_at(claim_text: bytes, date: bytes) -> Said:
+    claim = claim_of_header(claim_text)
+    if b"x-amz-date" not in claim.signed.names:
+        raise IncompleteSignature("The date used, 'x-amz-date', must be a 'SignedHeader'.")
+    return said_of(claim, stamp_of_iso(date.strip()))
+
+
+def _stamp_of_date(text: bytes | None, signed: tuple[bytes, ...]) -> Stamp:
     if text is None:
         raise IncompleteSignature(
             "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header."

@@ -46,9 +46,8 @@ def authorize_queue(caller: Caller, action: str, queue: Queue) -> None:
 
 def authorize_account(caller: Caller, action: str) -> None:
     """For actions on no queue that exists: CreateQueue, ListQueues. Raises AccessDenied."""
-    permission = permission_of(action)
-    if not is_in_role(caller.role, permission):
-        resource = f"arn:aws:sqs:*:{caller.account}:*"
+    if not is_in_role(caller.role, action):
+        permission, resource = permission_of(action), f"arn:aws:sqs:*:{caller.account}:*"
         raise _denied(caller, permission, resource, f"because the role {caller.role.value} does not allow it")
 
 
