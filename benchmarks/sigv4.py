@@ -1,5 +1,6 @@
 """What a signature check costs: `python -m benchmarks.sigv4` prints µs a request, best of 300 runs of 1,000, for a
-SendMessage of 1 KiB as boto3 signs it (ten headers, five of them signed), with the day's key kept."""
+SendMessage of 1 KiB as boto3 signs it (ten headers, five of them signed), with the day's key kept, as the fast lane
+hands it over."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
+from cqs.api.request import Head, Headers
 from cqs.api.sigv4 import Verifier
 from cqs.clock import SystemClock
 from cqs.identity import Caller, Credential
@@ -35,16 +37,17 @@ def main() -> None:
     SigV4Auth(Credentials(_KEY.key_id, _KEY.secret.decode()), "sqs", "us-east-1").add_auth(request)
     unsigned = {"amz-sdk-invocation-id": "7a8f", "amz-sdk-request": "attempt=1", "Content-Length": str(len(body))}
     headers = [(name.encode(), value.encode()) for name, value in [*request.headers.items(), *unsigned.items()]]
+    head = {name.lower(): value for name, value in headers}
     verifier = Verifier(_OneKey(), SystemClock(), region="us-east-1")
 
-    best_s = min(_run(verifier, headers, body) for _ in range(_RUNS))
+    best_s = min(_run(verifier, headers, head, body) for _ in range(_RUNS))
     print(f"{best_s / _CALLS * 1e6:.2f} µs a request")
 
 
-def _run(verifier: Verifier, headers: list[tuple[bytes, bytes]], body: bytes) -> float:
+def _run(verifier: Verifier, headers: Headers, head: Head, body: bytes) -> float:
     start = time.perf_counter()
     for _ in range(_CALLS):
-        verifier.verify(b"POST", b"/", headers, body)
+        verifier.verify(b"POST", b"/", headers, body, None, head)
     return time.perf_counter() - start
 
 
