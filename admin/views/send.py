@@ -41,7 +41,8 @@ async def edit(visit: Visit) -> web.StreamResponse:
     """The form with a message that is there."""
     queue = visit.queue("ResendMessage")
     message = (await find(visit.console.engine, queue, visit.parts["message"][:200])).message
-    target = visit.query("to") or queue.name
+    is_copy = visit.query("copy") == "1"
+    target = "" if is_copy else visit.query("to") or queue.name
     fields = Fields(
         body=message.body,
         attributes=write_attributes(message),

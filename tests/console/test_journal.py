@@ -52,9 +52,7 @@ def test_events_of_one_message_are_found_in_order(folder: Path) -> None:
 
 
 def test_a_damaged_file_hides_no_other(folder: Path) -> None:
-    (folder / name_of("n1", "0123456789abc", 1_790_000_000_000, 3)).with_suffix(".gz").write_bytes(
-        b"\x1f\x8bnot gzip"
-    )
+    (folder / name_of("n1", "0123456789abc", 1_790_000_000_000, 3)).with_suffix(".gz").write_bytes(b"\x1f\x8bnot gzip")
     (folder / name_of("n1", "0123456789abc", 1_790_000_000_000, 4)).write_bytes(MESSAGE.encode() + b"\n\xff\n")
 
     assert len(search(folder, MESSAGE).lines) == 3

@@ -177,3 +177,13 @@ async def test_a_ready_message_is_neither_made_visible_nor_sent_now(desk: Desk, 
     assert "0 messages made visible. 1 was gone" in (await chosen(desk, "reveal", ready)).words
     assert "0 messages sent now. 1 was gone" in (await chosen(desk, "hasten", ready)).words
     assert len(await there(desk, orders)) == 1
+
+
+async def test_a_copy_wants_a_queue_and_leaves_the_original(desk: Desk, orders: Queue) -> None:
+    await desk.bench.send(orders, "one")
+    message_id = (await there(desk, orders))[0].message.message_id
+
+    form = await desk.get(f"{ORDERS}/messages/{message_id}/edit?copy=1")
+
+    assert 'name="target" type="text" value=""' in form.text
+    assert 'name="is_original_deleted" value="1">' in form.text

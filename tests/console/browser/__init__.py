@@ -1,0 +1,1 @@
+"""Tests with a real browser; a package, so that Chromium ends before other tests begin."""
