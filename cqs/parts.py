@@ -19,6 +19,7 @@ from cqs.config import Config
 from cqs.events import Witness
 from cqs.ids import Addresses
 from cqs.journal import Journal
+from cqs.metrics.declarations import JOURNAL_MISSING
 from cqs.metrics.timed import timed
 from cqs.receipt import Receipts
 from cqs.service.credentials import Credentials
@@ -41,6 +42,9 @@ async def engine_of(
     """The parts around an open store and cache; calls of both are timed. `witnesses` hear beside those of metrics and
     journal."""
     metrics = observers.metrics_of(config, clock, store)
+    if journal is not None:
+        recorder = journal.recorder
+        metrics.watch(JOURNAL_MISSING, lambda: recorder.dropped)
     behaviour = config.behaviour
     return Engine(
         clock=clock,

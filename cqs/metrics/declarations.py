@@ -129,6 +129,11 @@ QUEUE_DEAD_LETTER = _depth("dead_letter_queue", "1 for queues that are another q
 QUEUES = _declare("cqs_queues", Kind.GAUGE, "Queues that exist.", scope=Scope.SHARED)
 MOVE_TASKS = _declare("cqs_move_tasks", Kind.GAUGE, "Message move tasks that are not finished.", scope=Scope.SHARED)
 STORE_SIZE = _declare("cqs_store_size_bytes", Kind.GAUGE, "Size of the store's files.", scope=Scope.SHARED)
+JOURNAL_MISSING = _declare(
+    "cqs_journal_missing_events",
+    Kind.GAUGE,
+    "Events since the start that are not in this node's event journal; above 0, an audit is unproven.",
+)
 
 _CALL_BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 20.0)
 _CACHE_BOUNDS = (0.00001, 0.000025, 0.0001, 0.00025, 0.001, 0.0025, 0.01, 0.05, 0.25, 1.0)
