@@ -24,6 +24,7 @@ from admin.routes import ROUTES
 from admin.visit import Done, Visit
 from cqs.errors import (
     AccessDenied,
+    CacheUnavailable,
     CqsError,
     OutcomeUnknown,
     QueueDoesNotExist,
@@ -33,7 +34,7 @@ from cqs.errors import (
 )
 
 _log = structlog.get_logger("cqs.console")
-_AWAY = (StoreUnavailable, OutcomeUnknown, ServiceUnavailable)
+_AWAY = (StoreUnavailable, CacheUnavailable, OutcomeUnknown, ServiceUnavailable)
 
 
 def make_application(console: Console) -> web.Application:

@@ -11,7 +11,7 @@ from admin.letters import Group, arrived_ms, grouped, kind_of, reason_of
 from admin.queue_list import Choice, find
 from admin.snippets import snippets, url_of
 from admin.views.new_queue import NAMES_MAX
-from admin.views.queues import Row, row_of
+from admin.views.queues import Row, row_of, rows_of
 from admin.visit import Visit
 from cqs.cache.interface import State
 from cqs.errors import CacheUnavailable
@@ -42,7 +42,7 @@ async def show_all(visit: Visit) -> web.StreamResponse:
     """Every dead-letter queue of the account, fullest first."""
     choice = Choice(kind="dead_letter")
     queues = find(visit.console.engine, visit.account, choice)
-    rows = [await row_of(visit, queue) for queue in queues[:QUEUES_MAX]]
+    rows = await rows_of(visit, queues[:QUEUES_MAX])
     registry = visit.console.engine.registry
     sources = {row.queue.uid: registry.sources(row.queue, "", 4) for row in rows}
     running = {task.source: task for task in visit.console.engine.moves.active()}

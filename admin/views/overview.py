@@ -8,7 +8,7 @@ from aiohttp import web
 from admin.alarms import SHOWN_MAX, alarms_of
 from admin.charts import RANGE_NAMES, range_of
 from admin.queue_list import Choice, find
-from admin.views.queues import accounts_of, row_of
+from admin.views.queues import accounts_of, rows_of
 from admin.visit import Visit
 from cqs.cache.interface import Counts
 from cqs.metrics.rings import Ring
@@ -41,7 +41,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         figures=figures_of(visit),
         alarms=alarms[:SHOWN_MAX],
         more_alarms=len(alarms) - SHOWN_MAX,
-        rows=[await row_of(visit, queue) for queue in top],
+        rows=await rows_of(visit, top),
         range=range_of(visit.query("range")),
         ranges=RANGE_NAMES,
         accounts=accounts_of(visit),

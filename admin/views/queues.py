@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+
 import msgspec
 from aiohttp import web
 
@@ -43,7 +46,7 @@ async def show(visit: Visit) -> web.StreamResponse:
     page, pages = paged(found, visit.number("page", 1, 1, PAGE_NUMBER_MAX), PER_PAGE)
     return visit.page(
         "queues.html",
-        rows=[await row_of(visit, queue) for queue in page],
+        rows=await rows_of(visit, page),
         pages=pages,
         choice=choice,
         kinds=KINDS,
@@ -53,6 +56,11 @@ async def show(visit: Visit) -> web.StreamResponse:
         is_dense=visit.query("rows") == "compact",
         find=choice.text,
     )
+
+
+async def rows_of(visit: Visit, chosen: Sequence[Queue]) -> list[Row]:
+    """The queues as they are at this moment, asked side by side."""
+    return await asyncio.gather(*(row_of(visit, queue) for queue in chosen))
 
 
 async def row_of(visit: Visit, queue: Queue) -> Row:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from cqs.errors import StoreUnavailable
+from cqs.errors import CacheUnavailable, StoreUnavailable
 from cqs.queue import Redrive
 from cqs.service import queues
 from cqs.service.statistics import Sampler
 from tests.console.desk import Desk
+from tests.engine import ACCOUNT
 
 
 async def words(desk: Desk) -> str:
@@ -75,6 +76,22 @@ async def test_calls_that_fail_are_told(desk: Desk) -> None:
     desk.bench.clock.advance_ms(5_000)
 
     assert "100 % of the calls of the last minute failed (20)." in await words(desk)
+
+
+async def test_what_a_silent_cache_hides_is_said_to_be_unknown(desk: Desk) -> None:
+    queue = await desk.bench.create("orders")
+    await desk.bench.send(queue, "one")
+    await words(desk)
+    for name in ("counts", "state", "peek", "next_vesting_ms"):
+        desk.bench.cache.fail(name, CacheUnavailable("no route"), times=1_000)
+    desk.bench.clock.advance_ms(5_000)
+
+    pages = {path: (await desk.get(path)).words for path in ("/", "/queues", f"/q/{ACCOUNT}/orders")}
+
+    assert "The cache does not answer: no route" in pages["/"]
+    assert "The cache does not answer: not known" in pages["/queues"]
+    assert "Counts are not known; messages are safe in the store." in pages[f"/q/{ACCOUNT}/orders"]
+    assert (await desk.get(f"/q/{ACCOUNT}/orders/messages")).status == 503
 
 
 async def test_figures_are_of_what_was_sampled(desk: Desk) -> None:
