@@ -15,7 +15,18 @@ from tests.needs import needs
 
 pytestmark = needs("chromium", "npm")
 
-_NO_PAGES = ("/find", "/chart", ".csv", ".toml", ".jsonl", "/body", "/policy/try", "/login", "/reports/raw/{name:.+}")
+_NO_PAGES = (
+    "/find",
+    "/chart",
+    "/journal",
+    ".csv",
+    ".toml",
+    ".jsonl",
+    "/body",
+    "/policy/try",
+    "/login",
+    "/reports/raw/{name:.+}",
+)
 PATHS = [route.path for route in ROUTES if isinstance(route, Page) and not route.path.endswith(_NO_PAGES)]
 MORE = (
     "/queues?q=team3&kind=standard&full=1&sort=-oldest&rows=compact",
