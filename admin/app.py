@@ -19,6 +19,7 @@ from admin.csrf import FIELD, HEADER, check_origin
 from admin.forms import BadInput, Form, TooLarge, read_form
 from admin.gate import admit
 from admin.links import PREFIX
+from admin.origins import hosts_of
 from admin.route import Action, Page
 from admin.routes import ROUTES
 from admin.visit import Done, Visit
@@ -98,7 +99,8 @@ def _page_handler(route: Page) -> answers.Handler:
 
 def _action_handler(route: Action) -> answers.Handler:
     async def handle(request: web.Request) -> web.StreamResponse:
-        check_origin(request)
+        about = request.app[CONSOLE].about
+        check_origin(request, hosts_of(request, about.proxies, about.public_url))
         visit = await admit(request.app[CONSOLE], request)
         form = await read_form(request, route.bytes_max)
         token = form.text(FIELD) or request.headers.get(HEADER, "")

@@ -12,6 +12,7 @@ from admin.assets import Assets
 from admin.health import Health
 from admin.jobs import Jobs
 from admin.lately import Lately
+from admin.origins import Network
 from admin.rendering import Templates
 from admin.session import Sessions
 from admin.thrift import Thrift
@@ -35,6 +36,8 @@ class About:
     """Folder of the event journal; None = it is off."""
     public_url: str = ""
     is_forwarded_trusted: bool = True
+    proxies: tuple[Network, ...] = ()
+    """Proxies that are believed when they say for whom they ask."""
     backends: str = ""
 
     @property

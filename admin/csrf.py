@@ -8,11 +8,11 @@ bound anew to 127.0.0.1 gets in.
 
 from __future__ import annotations
 
-import ipaddress
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from admin.origins import parsed
 from cqs.errors import AccessDenied
 
 FIELD, HEADER = "csrf", "X-CSRF-Token"
@@ -20,18 +20,17 @@ SAFE_METHODS = frozenset({"GET", "HEAD"})
 _FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
 
 
-def check_origin(request: web.BaseRequest) -> None:
-    """Raises AccessDenied unless a page of this host made the request."""
-    host = request.headers.get("Host", "").lower()
+def check_origin(request: web.BaseRequest, hosts: set[str]) -> None:
+    """Raises AccessDenied unless a page of one of these hosts made the request."""
     origin = request.headers.get("Origin")
     site = request.headers.get("Sec-Fetch-Site")
     if origin is not None:
-        is_ours = _host_of(origin) == host
+        is_ours = _host_of(origin) in hosts
     elif site is not None:
         is_ours = site == "same-origin"
     else:
-        is_ours = _host_of(request.headers.get("Referer", "")) == host
-    if not is_ours or not host or (site is not None and site not in ("same-origin", "none")):
+        is_ours = _host_of(request.headers.get("Referer", "")) in hosts
+    if not is_ours or (site is not None and site not in ("same-origin", "none")):
         raise AccessDenied("This request was not made by a page of this console.")
 
 
@@ -52,12 +51,8 @@ def _host_of(url: str) -> str | None:
 
 
 def _is_loopback(address: str) -> bool:
-    try:
-        parsed = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return False
-    mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
-    return (mapped or parsed).is_loopback
+    found = parsed(address)
+    return found is not None and found.is_loopback
 
 
 def _is_local_name(host: str) -> bool:

@@ -11,9 +11,10 @@ goes.
 
 from __future__ import annotations
 
-import ipaddress
 from collections import OrderedDict
+from ipaddress import IPv6Address, IPv6Network
 
+from admin.origins import parsed
 from cqs.clock import Clock
 
 BOOK_MAX = 20_000
@@ -102,10 +103,7 @@ def _keys(user: str, address: str) -> tuple[tuple[tuple[str, str], _Rule], ...]:
 
 
 def _network(address: str) -> str:
-    try:
-        parsed = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if isinstance(parsed, ipaddress.IPv6Address):
-        return str(parsed.ipv4_mapped or ipaddress.ip_network((int(parsed), 64), strict=False))
-    return str(parsed)
+    found = parsed(address)
+    if isinstance(found, IPv6Address):
+        return str(IPv6Network((int(found), 64), strict=False))
+    return str(found or address)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import msgspec
 
 from cqs.errors import AccessDenied, QueueDoesNotExist
-from cqs.identity import Caller, Role, User
+from cqs.identity import Caller, Circumstances, Role, User
 from cqs.queue import Queue
 from cqs.service.access import authorize_queue
 from cqs.service.policy_actions import is_in_role
@@ -58,14 +58,15 @@ class Viewer(msgspec.Struct, frozen=True, kw_only=True):
         if not self.may(permission):
             raise AccessDenied(f"Your role ({self.role.value.replace('_', ' ')}) does not allow {permission}.")
 
-    def check_queue(self, permission: str, queue: Queue, *, is_enforced: bool) -> None:
-        """Returns when this may be done to the queue. Raises AccessDenied, or QueueDoesNotExist for a queue that is
-        none of the viewer's business."""
+    def check_queue(self, permission: str, queue: Queue, circumstances: Circumstances | None) -> None:
+        """Returns when this may be done to the queue, in these circumstances where policies are enforced (None = they
+        are not). Raises AccessDenied, or QueueDoesNotExist for a queue that is none of the viewer's business."""
         if not self.sees(queue.account):
             raise QueueDoesNotExist
         self.check(permission)
-        if is_enforced and self.role is not Role.ADMINISTRATOR:
-            authorize_queue(self.caller(), permission, queue)
+        if circumstances is not None and self.role is not Role.ADMINISTRATOR:
+            caller = msgspec.structs.replace(self.caller(), circumstances=circumstances)
+            authorize_queue(caller, permission, queue)
 
 
 def local_viewer(account: str) -> Viewer:

@@ -11,9 +11,11 @@ from aiohttp import web
 
 from admin.console import Console
 from admin.links import PREFIX, Links, base_of
+from admin.origins import client_of
 from admin.session import Flash, Session
 from admin.viewer import Viewer
 from cqs.errors import QueueDoesNotExist
+from cqs.identity import Circumstances
 from cqs.queue import Queue, QueueName
 
 QUERY_LENGTH_MAX = 2_000
@@ -78,6 +80,21 @@ class Visit:
         host = self.request.headers.get("Host", "localhost")
         return self.console.about.public_url or f"{'https' if self.is_secure else 'http'}://{host}"
 
+    @cached_property
+    def address(self) -> str:
+        """The client's, as far as it is known."""
+        return client_of(self.request, self.console.about.proxies)
+
+    @property
+    def circumstances(self) -> Circumstances:
+        """What the conditions of a policy may ask for."""
+        return Circumstances(
+            now_ms=self.now_ms,
+            source_ip=self.address or None,
+            is_secure=self.is_secure,
+            user_agent=self.request.headers.get("User-Agent"),
+        )
+
     def query(self, name: str, default: str = "") -> str:
         """A value of the address, cut to a bearable length."""
         return self.request.query.get(name, default)[:QUERY_LENGTH_MAX]
@@ -97,7 +114,7 @@ class Visit:
         if not self.viewer.sees(name.account):
             raise QueueDoesNotExist
         queue = self.console.engine.registry.find(name)
-        self.viewer.check_queue(permission, queue, is_enforced=self.console.about.is_enforced)
+        self.viewer.check_queue(permission, queue, self.circumstances if self.console.about.is_enforced else None)
         return queue
 
     def may(self, permission: str) -> bool:

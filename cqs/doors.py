@@ -48,6 +48,7 @@ def _about(engine: Engine, config: Config) -> About:
         reports=Path(reports).expanduser() if (reports := config.monitoring.reports_dir) else folder / "reports",
         journal=observers.journal_folder(config),
         public_url=config.listening.public_url,
+        proxies=config.security.trusted_proxies,
         is_forwarded_trusted=config.listening.is_forwarded_trusted,
         backends=f"{build.cache} cache, {build.store} store",
     )

@@ -18,7 +18,7 @@ _NAME_MAX = 100
 
 async def act(visit: Visit, form: Form) -> web.StreamResponse:
     """The page that was asked for, with a new session; or the form again, 401 or (locked) 429."""
-    console, address = visit.console, visit.request.remote or ""
+    console, address = visit.console, visit.address
     name, goal = form.word("user")[:_NAME_MAX], login.goal_of(visit, form.text("next"))
     wait_ms = console.throttle.begin(name, address)
     if wait_ms:
@@ -51,7 +51,7 @@ async def _log(visit: Visit, name: str, error: str, role: str = "", account: str
             who=name or "?",
             role=role,
             account=account,
-            address=visit.request.remote or "",
+            address=visit.address,
             action="LogIn",
             error=error,
         )

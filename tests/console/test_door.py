@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
+
 import pytest
 
+from admin.action_log import Question
+from admin.console import About
 from admin.headers import POLICY
+from admin.origins import Network
 from cqs.identity import Role
-from tests.console.desk import Desk
+from tests.console.desk import PASSWORD, Desk, make_desk
 
 
 async def test_without_a_password_this_machine_gets_in_and_sees_a_banner(desk: Desk) -> None:
@@ -133,3 +138,53 @@ async def test_a_hostile_prefix_is_not_believed(desk: Desk, prefix: str) -> None
 
     assert 'action="/ADMIN/login"' in page.text
     assert "evil" not in page.text
+
+
+LOCAL_PROXY = (ip_network("127.0.0.0/8"), ip_network("10.0.0.0/8"))
+
+
+@pytest.mark.parametrize(
+    ("proxies", "told", "address"),
+    [
+        ((), "203.0.113.9", "127.0.0.1"),
+        (LOCAL_PROXY, "203.0.113.9", "203.0.113.9"),
+        (LOCAL_PROXY, "198.51.100.1, 203.0.113.9, 10.1.1.1", "203.0.113.9"),
+        (LOCAL_PROXY, "", "127.0.0.1"),
+        (LOCAL_PROXY, "nonsense", ""),
+        (LOCAL_PROXY, "::ffff:203.0.113.9", "203.0.113.9"),
+    ],
+)
+async def test_only_listed_proxies_say_for_whom_they_ask(proxies: tuple[Network, ...], told: str, address: str) -> None:
+    desk = await make_desk(about=About(proxies=proxies))
+    await desk.add_user("alice", Role.ADMINISTRATOR)
+    desk.headers["X-Forwarded-For"] = told
+
+    await desk.log_in("alice")
+
+    await desk.client.close()
+    lines, _ = await desk.console.actions.find(Question(), 1)
+    assert lines[0].address == address
+
+
+@pytest.mark.parametrize(
+    ("about", "host", "origin", "is_fine"),
+    [
+        (About(), "queues.example", "https://queues.example", False),
+        (About(proxies=LOCAL_PROXY), "queues.example", "https://queues.example", True),
+        (About(proxies=LOCAL_PROXY), "queues.example", "https://evil.example", False),
+        (About(public_url="https://queues.example"), "", "https://queues.example", True),
+        (About(public_url="https://queues.example"), "", "https://queues.example:8443", False),
+    ],
+)
+async def test_a_proxy_that_changes_the_host_needs_to_be_listed(
+    about: About, host: str, origin: str, is_fine: bool
+) -> None:
+    desk = await make_desk(about=about)
+    await desk.add_user("alice", Role.ADMINISTRATOR)
+    await desk.get("/login")
+    pairs = [("csrf", desk.token), ("user", "alice"), ("password", PASSWORD)]
+
+    seen = await desk.post_raw("/login", pairs, follow=False, Origin=origin, X_Forwarded_Host=host)
+
+    await desk.client.close()
+    assert seen.status == (303 if is_fine else 403)

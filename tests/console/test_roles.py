@@ -170,3 +170,12 @@ async def test_administrators_can_mend_a_policy_that_shuts_everybody_out(enforce
 
     await enforced.log_in("operator")
     assert (await enforced.get(f"/q/{ACCOUNT}/orders/messages")).status == 200
+
+
+@pytest.mark.parametrize(("network", "status"), [("127.0.0.0/8", 200), ("192.0.2.0/24", 403)])
+async def test_a_policy_sees_where_the_browser_is(enforced: Desk, network: str, status: int) -> None:
+    condition = f'"Condition": {{"NotIpAddress": {{"aws:SourceIp": "{network}"}}}}'
+    await enforced.bench.create("guarded", policy=POLICY.replace('"Resource": "*"', f'"Resource": "*", {condition}'))
+    await enforced.log_in("operator")
+
+    assert (await enforced.get(f"/q/{ACCOUNT}/guarded/messages")).status == status

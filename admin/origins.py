@@ -1,0 +1,46 @@
+"""Where a request came from, and which host the browser thinks it talks to, through proxies that are listed. What
+others say in X-Forwarded-… decides nothing here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+Network = IPv4Network | IPv6Network
+HOPS_MAX = 32
+
+
+def parsed(address: str) -> IPv4Address | IPv6Address | None:
+    """The address, an IPv4 one also when it comes dressed as IPv6; None for a text that is none."""
+    try:
+        found = ip_address(address.strip().partition("%")[0])
+    except ValueError:
+        return None
+    return (found.ipv4_mapped or found) if isinstance(found, IPv6Address) else found
+
+
+def client_of(request: web.BaseRequest, proxies: Sequence[Network]) -> str:
+    """The client's address: the last one on the way that is no listed proxy; "" when it is not known."""
+    source = parsed(request.remote or "")
+    if source is not None and _is_listed(source, proxies):
+        for hop in reversed(request.headers.get("X-Forwarded-For", "").split(",")[-HOPS_MAX:]):
+            source = parsed(hop) if hop.strip() else source
+            if source is None or not _is_listed(source, proxies):
+                break
+    return str(source) if source is not None else ""
+
+
+def hosts_of(request: web.BaseRequest, proxies: Sequence[Network], public_url: str) -> set[str]:
+    """The hosts, with their ports, whose pages are this console's, in lower case."""
+    hosts = {request.headers.get("Host", "").lower(), urlsplit(public_url).netloc.lower()}
+    peer = parsed(request.remote or "")
+    if peer is not None and _is_listed(peer, proxies):
+        hosts.add(request.headers.get("X-Forwarded-Host", "").partition(",")[0].strip().lower())
+    return hosts - {""}
+
+
+def _is_listed(address: IPv4Address | IPv6Address, proxies: Sequence[Network]) -> bool:
+    return any(address in network for network in proxies)
