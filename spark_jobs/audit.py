@@ -81,7 +81,7 @@ def audit(
 
 
 def _audited(journal: Journal, output: str, rules: Rules, stored: DataFrame | None) -> Audit:
-    steps = steps_of(journal.events).persist(StorageLevel.DISK_ONLY)
+    steps = steps_of(journal.events, rules.skew_ms).persist(StorageLevel.DISK_ONLY)
     try:
         lives = _kept(lives_of(steps, journal.events), f"{output}/lives")
         there = _kept(stored, f"{output}/stage/stored") if stored is not None else None

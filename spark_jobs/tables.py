@@ -45,9 +45,10 @@ def is_event(*names: EventName | str) -> Column:
     return F.col("event").isin([str(name) for name in names])
 
 
-def steps_of(events: DataFrame) -> DataFrame:
-    """What happened to messages, each step with `time_ms`, `is_delivery`, `is_replay`, and of the step before that hid
-    the message: `previous_until_ms` (null: none), `previous_event`; `deleted_before_ms`: when it had been deleted."""
+def steps_of(events: DataFrame, skew_ms: int = 0) -> DataFrame:
+    """What happened to messages, by clocks that differ by up to `skew_ms`: each step with `time_ms`, `is_delivery`,
+    `is_replay`, and of the step before that hid the message: `previous_until_ms` (null: none), `previous_event`;
+    `deleted_before_ms`: when it had been deleted."""
     own = events.where(is_event(*_KINDS)).select(*_STEP_COLUMNS)
     given_back = events.where(is_event(EventName.GIVEN_BACK)).select("address", "receive_number").distinct()
     kept = own.join(given_back, ["address", "receive_number"], "left_anti").unionByName(arrivals_of(events))
@@ -57,9 +58,9 @@ def steps_of(events: DataFrame) -> DataFrame:
     by_message = Window.partitionBy("address")
     in_time = by_message.orderBy("time_ms", "receive_number", "at_ms", "number")
     before = in_time.rowsBetween(Window.unboundedPreceding, -1)
-    until_now = by_message.orderBy("time_ms").rangeBetween(Window.unboundedPreceding, Window.currentRow)
+    about_now = by_message.orderBy("time_ms").rangeBetween(-skew_ms, skew_ms)
     shows = hides & (F.col("hidden_until_ms") <= F.col("at_ms"))
-    is_shown_now = receives & (F.max(F.when(shows, F.col("time_ms"))).over(until_now) == F.col("time_ms"))
+    is_shown_now = receives & F.max(shows).over(about_now)
     until_ms = F.last(F.when(hides | receives, F.col("hidden_until_ms")), ignorenulls=True).over(before)
     number = F.last(F.when(receives, F.col("receive_number")), ignorenulls=True).over(before)
     is_replay = F.coalesce(receives & (number == F.col("receive_number")), F.lit(False))

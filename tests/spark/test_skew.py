@@ -1,0 +1,69 @@
+"""Clocks of nodes that differ: told how far, the audit does not take it for a fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cqs.journal import Journal, JournalRules
+from cqs.testing.clock import ManualClock
+from tests.spark.golden import Golden
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_message_shown_by_a_node_whose_clock_is_ahead_was_hidden_long_enough(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    from spark_jobs.events import read_journal
+    from spark_jobs.hiding import hidden_too_short
+    from spark_jobs.tables import steps_of
+
+    golden = Golden(tmp_path / "journal", seed=2)
+    ahead = ManualClock(golden.clock.now_ms() + 40)
+    other = Journal(JournalRules(tmp_path / "journal", "ahead"), ahead, golden.rng)
+    other.recorder.open()
+    orders = golden.queue("orders")
+    [message] = golden.send(orders, 1)
+    golden.receive(orders, message)
+    ahead.set_ms(golden.clock.now_ms() + 40)
+    other.hidden(orders, message.address, ahead.now_ms())
+    golden.receive(orders, message)
+    other.close()
+    golden.close()
+
+    events = read_journal(spark, [str(tmp_path / "journal")], str(tmp_path / "stage")).events
+
+    assert hidden_too_short(steps_of(events), 0).count() == 1
+    assert hidden_too_short(steps_of(events, 50), 50).count() == 0
+
+
+def test_deletes_of_a_node_whose_clock_is_behind_are_no_faults(spark: SparkSession, tmp_path: Path) -> None:
+    from spark_jobs.events import read_journal
+    from spark_jobs.fifo import fifo_violations
+    from spark_jobs.resurrected import resurrected
+    from spark_jobs.tables import lives_of, steps_of
+
+    golden = Golden(tmp_path / "journal", seed=2)
+    golden.clock.advance_ms(1_000)
+    behind = ManualClock(golden.clock.now_ms() - 40)
+    other = Journal(JournalRules(tmp_path / "journal", "node-behind"), behind, golden.rng)
+    other.recorder.open()
+    payments = golden.queue("payments.fifo")
+    messages = golden.send(payments, 3, "g")
+    for message in messages:
+        golden.receive(payments, message)
+        golden.tick()
+        behind.advance_ms(golden.clock.now_ms() - 40 - behind.now_ms())
+        other.deleted(payments, [message.address])
+    other.close()
+    golden.close()
+
+    events = read_journal(spark, [str(tmp_path / "journal")], str(tmp_path / "stage")).events
+    steps = steps_of(events, 50).cache()
+    lives = lives_of(steps, events).cache()
+
+    assert resurrected(steps, skew_ms=0).count() == 3
+    assert resurrected(steps, skew_ms=50).count() == 0
+    assert fifo_violations(steps, lives, skew_ms=50).count() == 0
