@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +20,10 @@ from admin.thrift import Thrift
 from admin.throttle import Throttle
 from cqs.service.accounts import Accounts
 from cqs.service.engine import Engine
+from cqs.store.coordination import Node
+
+Servers = Callable[[], Awaitable[Mapping[str, Sequence[str]]]]
+Nodes = Callable[[], Awaitable[Sequence[Node]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,10 @@ class About:
     proxies: tuple[Network, ...] = ()
     """Proxies that are believed when they say for whom they ask."""
     backends: str = ""
+    servers: Servers | None = None
+    """Asks each cache server what is wrong with it, by its name; [] = nothing. None = there are none."""
+    nodes: Nodes | None = None
+    """Asks which nodes live; None = this is the only one."""
 
     @property
     def is_enforced(self) -> bool:

@@ -45,6 +45,7 @@ class CacheServers:
         wanted = config.backends
         self.spawned = PrivateRedis() if _SPAWN in wanted.redis else None
         self.is_redis = bool(wanted.redis)
+        self._names = [_name_of(place) for place in _places_of(wanted, self.spawned)]
         self._redis = _redis_of(wanted, self.spawned, rng) if wanted.redis else None
         self.cache: QueueCache = self._redis or MemoryCache(clock, rng, config.storage.body_memory)
 
@@ -55,6 +56,11 @@ class CacheServers:
             for server, problems in (await self._redis.health()).items():
                 for problem in problems:
                     _log.warning("redis_not_in_order", server=server, problem=problem)
+
+    async def problems(self) -> dict[str, list[str]]:
+        """Of each Redis server what is wrong with it, in words; [] = nothing."""
+        wrong = await self._redis.health() if self._redis is not None else {}
+        return {name: wrong.get(name, []) for name in self._names}
 
     async def close(self) -> None:
         """Idempotent."""
@@ -109,6 +115,15 @@ def _cassandra_of(wanted: Backends, clock: Clock) -> Store:
     return CassandraStore(options, clock)
 
 
+def _places_of(wanted: Backends, spawned: PrivateRedis | None) -> list[str]:
+    return [spawned.url if one == _SPAWN and spawned is not None else one for one in wanted.redis]
+
+
+def _name_of(place: str) -> str:
+    """The address without user and password."""
+    return place.rpartition("@")[2]
+
+
 def _redis_of(wanted: Backends, spawned: PrivateRedis | None, rng: random.Random) -> RedisCache:
     try:
         from cqs.cache.redis import url
@@ -117,9 +132,8 @@ def _redis_of(wanted: Backends, spawned: PrivateRedis | None, rng: random.Random
     except ImportError as error:
         raise CannotStart("the client of Redis is not installed: pip install 'cqs-server[redis]'") from error
     ca_file = wanted.redis_ca or None
-    places = [spawned.url if one == _SPAWN and spawned is not None else one for one in wanted.redis]
     servers = {
-        place.rpartition("@")[2]: RedisServer(url.parse(place, ca_file=ca_file), Breaker(rng), rng, wanted.redis_memory)
-        for place in places
+        _name_of(place): RedisServer(url.parse(place, ca_file=ca_file), Breaker(rng), rng, wanted.redis_memory)
+        for place in _places_of(wanted, spawned)
     }
     return RedisCache(servers, Ring({name: 1.0 for name in servers}).owner, rng)

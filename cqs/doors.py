@@ -8,7 +8,7 @@ from pathlib import Path
 from aiohttp import web
 
 from admin.app import make_application
-from admin.console import About, make_console
+from admin.console import About, Servers, make_console
 from admin.lately import Lately
 from admin.links import PREFIX
 from cqs import __version__, observers
@@ -28,16 +28,20 @@ def lately_of(config: Config, clock: Clock) -> list[Lately]:
     return [Lately(clock)] if config.monitoring.is_console else []
 
 
-async def mounts_of(engine: Engine, store: Store, accounts: Accounts, config: Config, lately: list[Lately]) -> Mounts:
+async def mounts_of(
+    engine: Engine, store: Store, accounts: Accounts, config: Config, lately: list[Lately], servers: Servers
+) -> Mounts:
     """The applications that the settings ask for. Raises StoreUnavailable."""
     mounts = metrics_mounts(engine) if config.monitoring.is_metrics else {}
     if lately:
-        console = make_console(engine, accounts, await store.secret(), _about(engine, config), lately=lately[0])
+        console = make_console(
+            engine, accounts, await store.secret(), _about(engine, config, servers), lately=lately[0]
+        )
         mounts[PREFIX] = make_application(console)
     return mounts
 
 
-def _about(engine: Engine, config: Config) -> About:
+def _about(engine: Engine, config: Config, servers: Servers) -> About:
     folder = folder_of(config.storage)
     build = engine.metrics.build
     return About(
@@ -48,6 +52,7 @@ def _about(engine: Engine, config: Config) -> About:
         reports=Path(reports).expanduser() if (reports := config.monitoring.reports_dir) else folder / "reports",
         journal=observers.journal_folder(config),
         public_url=config.listening.public_url,
+        servers=servers,
         proxies=config.security.trusted_proxies,
         is_forwarded_trusted=config.listening.is_forwarded_trusted,
         backends=f"{build.cache} cache, {build.store} store",

@@ -128,7 +128,7 @@ async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket], certi
         lately = doors.lately_of(config, clock)
         engine = await parts.engine_of(config, store, cache.cache, clock, rng, journal, lately)
         is_cut = await stop.cuts(_fill(engine, loaded))
-        mounts = await doors.mounts_of(engine, store, people.accounts, config, lately)
+        mounts = await doors.mounts_of(engine, store, people.accounts, config, lately, cache.problems)
         code = 0 if is_cut else await _run(_Built(loaded, sockets, certificate, engine, people, mounts), stop)
         await engine.background.drain()
     finally:

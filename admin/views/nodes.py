@@ -7,14 +7,17 @@ import os
 import platform
 import resource
 import sys
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from aiohttp import web
 
 from admin.visit import Visit
+from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.metrics.calls import CallStats
 from cqs.metrics.histogram import Histogram
 from cqs.metrics.timed import LayerTimes
+from cqs.store.coordination import Node
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _MAX_RSS_UNIT = 1 if sys.platform == "darwin" else 1_024
@@ -56,8 +59,25 @@ async def show(visit: Visit) -> web.StreamResponse:
         layers=layers,
         watched=watched,
         problem=await visit.console.health.problem(),
+        servers=await _servers(visit),
+        nodes=await _nodes(visit),
         waiting=len(visit.console.engine.waiters),
     )
+
+
+async def _servers(visit: Visit) -> Mapping[str, Sequence[str]]:
+    """Asked seldom: each answer is a round trip to a server that may be silent."""
+    ask = visit.console.about.servers
+    return await visit.console.thrift.ask("servers", ask, is_fresh=not visit.is_refresh) if ask is not None else {}
+
+
+async def _nodes(visit: Visit) -> Sequence[Node] | None:
+    """The other nodes; None when they are not known now, or there are none."""
+    ask = visit.console.about.nodes
+    try:
+        return await ask() if ask is not None else None
+    except (StoreUnavailable, OutcomeUnknown):
+        return None
 
 
 def _action(name: str, stats: CallStats) -> Timing:
