@@ -1,4 +1,8 @@
-"""Logging in: the tries are counted, the session is a new one, the password is seen by nobody."""
+"""Logging in: the tries are counted, the session is a new one, the password is seen by nobody.
+
+Each wrong try is in the log of changes; what comes while the door is locked is not, or whoever knocks long enough could
+push everything else out of the log.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,6 @@ async def act(visit: Visit, form: Form) -> web.StreamResponse:
     name, goal = form.word("user")[:_NAME_MAX], login.goal_of(visit, form.text("next"))
     wait_ms = console.throttle.begin(name, address)
     if wait_ms:
-        await _log(visit, name, "locked after too many tries")
         response = login.form(visit, next_path=goal, user=name, error=_locked(wait_ms), status=429)
         response.headers["Retry-After"] = str(-(-wait_ms // 1_000))
         return response

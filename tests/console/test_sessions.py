@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from admin.action_log import Question
 from admin.session import AGE_MS_MAX, IDLE_MS_MAX, TOUCH_MS, Sessions
 from cqs.identity import Role
 from cqs.testing.clock import ManualClock
@@ -168,6 +169,16 @@ async def test_tries_are_written_down_and_passwords_are_not(desk: Desk) -> None:
     assert b"wrong user or password" in written
     assert b"secret guess" not in written
     assert PASSWORD.encode() not in written
+
+
+async def test_knocking_at_a_locked_door_fills_no_log(desk: Desk) -> None:
+    await desk.add_user("alice", Role.ADMINISTRATOR)
+    for _ in range(30):
+        await desk.log_in("alice", "wrong password")
+
+    lines, _ = await desk.console.actions.find(Question(), 100)
+
+    assert len(lines) == 5
 
 
 def desk_folder(desk: Desk) -> Path:
