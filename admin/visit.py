@@ -117,6 +117,10 @@ class Visit:
         self.viewer.check_queue(permission, queue, self.circumstances if self.console.about.is_enforced else None)
         return queue
 
+    async def names(self) -> dict[str, str]:
+        """Users by the id under which they send and receive. Raises StoreUnavailable."""
+        return {user.user_id: user.name for user in (await self.console.accounts.identities()).users}
+
     def may(self, permission: str) -> bool:
         """For templates: whether to offer it. The server asks again when it is done."""
         return self.viewer.may(permission)

@@ -26,7 +26,7 @@ async def show(visit: Visit) -> web.StreamResponse:
     try:
         found = await _found(visit, queue)
     except ResourceNotFound as error:
-        return _gone(visit, queue, str(error))
+        return await _gone(visit, queue, str(error))
     message = found.message
     lately = visit.console.lately
     holders = lately.holders(queue, [message.address])
@@ -37,6 +37,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         found=found,
         message=message,
         holder=holders.get(message.address),
+        names=await visit.names(),
         body=shown(message.body, visit.query("view")),
         kinds=KINDS,
         attributes=[(one, attribute_text(one)) for one in message.attributes],
@@ -84,12 +85,19 @@ def send_params(url: str, message: Message) -> Params:
     return params
 
 
-def _gone(visit: Visit, queue: Queue, problem: str) -> web.StreamResponse:
+async def _gone(visit: Visit, queue: Queue, problem: str) -> web.StreamResponse:
     address = visit.parts["message"][:ID_LENGTH_MAX].lower()
     number = ids.parse(address)
     life = visit.console.lately.life(queue, number) if number is not None else []
     return visit.page(
-        "message_gone.html", status=404, queue=queue, tab="messages", address=address, life=life, problem=problem
+        "message_gone.html",
+        status=404,
+        queue=queue,
+        tab="messages",
+        address=address,
+        life=life,
+        names=await visit.names(),
+        problem=problem,
     )
 
 

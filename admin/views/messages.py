@@ -59,6 +59,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         preview=preview,
         limit=SCAN_LIMIT,
         has_groups=has_groups,
+        names=await visit.names() if step.holders else {},
         tab="messages",
         states=STATES,
         counts=None if is_rows else await _counts(visit, queue),

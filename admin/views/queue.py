@@ -8,7 +8,6 @@ import msgspec
 from aiohttp import web
 
 from admin.charts import RANGE_NAMES, range_of
-from admin.lately import Receiver
 from admin.snippets import snippets, url_of
 from admin.views.queues import row_of
 from admin.visit import Visit
@@ -50,7 +49,8 @@ async def show(visit: Visit) -> web.StreamResponse:
             ("groups", queue.storage_id), lambda: _groups(visit, queue), is_fresh=not visit.is_refresh
         ),
         groups_max=GROUPS_SCANNED_MAX,
-        receivers=[(one, await _name_of(visit, one)) for one in visit.console.lately.receivers(queue)],
+        receivers=visit.console.lately.receivers(queue),
+        names=await visit.names(),
         waiting=engine.waiters.count(queue.uid),
         sources=engine.registry.sources(queue, "", SOURCES_MAX),
         snippets=_snippets(visit, queue),
@@ -76,11 +76,6 @@ async def _groups(visit: Visit, queue: Queue) -> list[Group]:
     ready, in_flight = found[State.READY], found[State.IN_FLIGHT]
     total = ready + in_flight
     return [Group(name, ready[name], in_flight[name]) for name, _ in total.most_common(GROUPS_SHOWN_MAX)]
-
-
-async def _name_of(visit: Visit, receiver: Receiver) -> str:
-    users = (await visit.console.accounts.identities()).users
-    return next((user.name for user in users if user.user_id == receiver.receiver_id), "")
 
 
 def _snippets(visit: Visit, queue: Queue) -> list[tuple[str, str]]:

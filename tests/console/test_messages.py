@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cqs.cache.interface import State
+from cqs.identity import Role
 from cqs.message import Attribute
 from cqs.queue import Queue
 from cqs.service.draft_rules import Draft
@@ -14,6 +15,7 @@ from cqs.service.send import send_batch
 from tests.console.desk import Desk
 from tests.console.hostile import PLAIN_TEXTS, let_through
 from tests.console.talk import ORDERS, ids, there
+from tests.engine import ACCOUNT
 
 
 @pytest.fixture
@@ -52,6 +54,16 @@ async def test_a_message_in_flight_says_who_holds_it_and_until_when(desk: Desk, 
 
     assert "AIDAWORKER" in page.words
     assert "in 1 min" in page.words
+
+
+async def test_a_receiver_that_is_a_user_is_told_by_name(desk: Desk, orders: Queue) -> None:
+    user = await desk.accounts.add_user("worker", ACCOUNT, Role.OPERATOR)
+    await desk.bench.send(orders, "one")
+    delivery = (await desk.bench.receive(orders))[0]
+    desk.console.lately.received(orders, [delivery.received], is_from_store=False, receiver_id=user.user_id)
+
+    for path in ("", "/messages?state=in_flight", f"/messages/{delivery.message.message_id}"):
+        assert "worker" in (await desk.get(ORDERS + path)).words, path
 
 
 @pytest.mark.parametrize(
