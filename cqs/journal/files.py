@@ -1,7 +1,7 @@
 """The journal's folder: names, finishing, pruning. Used by the writer, and by `cqs journal` beside a running server.
 
-    api-1.20260131T120000.0f3a9c1b2d4e5.000001.jsonl.open     being written, locked (flock) by its writer
-    api-1.20260131T120000.0f3a9c1b2d4e5.000001.jsonl.gz       finished
+    api-1.20260131T120000250.0f3a9c1b2d4e5.000001.jsonl.open     being written, locked (flock) by its writer
+    api-1.20260131T120000250.0f3a9c1b2d4e5.000001.jsonl.gz       finished
     ….jsonl.gz.part                                           being compressed
 
 A file becomes `.gz` in one rename, after fsync. An `.open` file that nobody locks was left by a process that died, or
@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 _NAME = re.compile(
-    r"(?P<node>[A-Za-z0-9._-]{1,64})\.(?P<start>\d{8}T\d{6})\.(?P<incarnation>[0-9a-f]{13})\.(?P<file>\d{6,})"
+    r"(?P<node>[A-Za-z0-9._-]{1,64})\.(?P<start>\d{8}T\d{9})\.(?P<incarnation>[0-9a-f]{13})\.(?P<file>\d{6,})"
     r"\.jsonl(?P<end>\.open|\.gz)"
 )
 _COPY_BYTES = 1 << 20
@@ -47,9 +47,9 @@ class JournalFile:
 
 
 def name_of(node: str, incarnation: str, started_ms: int, file: int) -> str:
-    """The name of a file being written. `started_ms` is the incarnation's start."""
+    """The name of a file being written. `started_ms` is the incarnation's start, kept whole: names sort by it."""
     start = datetime.fromtimestamp(started_ms // 1_000, UTC).strftime("%Y%m%dT%H%M%S")
-    return f"{node}.{start}.{incarnation}.{file:06}.jsonl.open"
+    return f"{node}.{start}{started_ms % 1_000:03}.{incarnation}.{file:06}.jsonl.open"
 
 
 def node_name(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from cqs.store.sqlite.schema import PAGE_BYTES
 from cqs.testing.clock import ManualClock
 from tests.contract.sqlite_home import SqliteHome
 from tests.contract.store_home import Maker, addresses_of, held
+
+LEAF = 0x0D
+"""How a page with rows of a table begins."""
 
 
 @pytest.fixture
@@ -45,10 +49,12 @@ async def queue(store: SqliteStore, make: Maker) -> Queue:
 
 
 def wreck_page_of(home: SqliteHome, body: str) -> None:
-    """Overwrites the B-tree page that holds the body."""
+    """Overwrites the leaf of the B-tree that holds the body; a root keeps what it held as a leaf, and is spared."""
     raw = bytearray(home.file.read_bytes())
-    page = raw.index(body.encode()) // PAGE_BYTES
-    raw[page * PAGE_BYTES : page * PAGE_BYTES + 200] = b"\xff" * 200
+    holders = {found.start() // PAGE_BYTES * PAGE_BYTES for found in re.finditer(body.encode(), raw)}
+    for page in holders:
+        if raw[page] == LEAF:
+            raw[page : page + 200] = b"\xff" * 200
     home.file.write_bytes(raw)
 
 

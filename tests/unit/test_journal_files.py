@@ -47,7 +47,7 @@ def test_file_of_a_dead_process_is_finished_without_a_closing_line(tmp_path: Pat
 
     JournalBench(tmp_path)
 
-    first, second = files_of(tmp_path)
+    first, second = sorted(files_of(tmp_path), key=lambda file: not file.is_finished)
     assert (first.is_finished, second.is_finished) == (True, False)
     assert [line.event.value for line in lines_of(first.path)] == ["opened", "sent"]
 
@@ -98,7 +98,7 @@ def test_pruning_to_nothing_spares_the_file_being_written(tmp_path: Path) -> Non
 
 
 def test_foreign_files_are_no_journal(tmp_path: Path) -> None:
-    for name in ("notes.txt", "a.jsonl.gz", "api.20260131T120000.0123456789abc.000001.jsonl.gz.part"):
+    for name in ("notes.txt", "a.jsonl.gz", "api.20260131T120000250.0123456789abc.000001.jsonl.gz.part"):
         (tmp_path / name).write_text("x")
 
     assert files_of(tmp_path) == []
