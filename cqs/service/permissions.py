@@ -19,6 +19,7 @@ from cqs import limits
 from cqs.errors import InvalidAttributeValue, InvalidParameterValue, MissingParameter, OverLimit
 from cqs.queue import Queue
 from cqs.service.engine import Engine
+from cqs.service.policy_actions import OWNER_ONLY
 from cqs.service.queue_edit import edit
 
 POLICY_VERSION = "2008-10-17"
@@ -33,22 +34,6 @@ GRANTABLE = frozenset(
         "PurgeQueue",
         "ReceiveMessage",
         "SendMessage",
-    }
-)
-OWNER_ONLY = frozenset(
-    {
-        "AddPermission",
-        "CancelMessageMoveTask",
-        "CreateQueue",
-        "DeleteQueue",
-        "ListMessageMoveTasks",
-        "ListQueueTags",
-        "ListQueues",
-        "RemovePermission",
-        "SetQueueAttributes",
-        "StartMessageMoveTask",
-        "TagQueue",
-        "UntagQueue",
     }
 )
 _ACCOUNT = re.compile(r"[0-9]{12}")

@@ -15,7 +15,6 @@ ever, so a call first waits until none of its ids is pending elsewhere, and then
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -25,6 +24,7 @@ import msgspec
 from cqs.clock import Clock
 from cqs.queue import GENERATION_BITS, Queue
 from cqs.store.interface import Claim, Wanted
+from cqs.store.settling import Settling
 
 Key = tuple[int, str, str]
 """Storage id (a purge ends all windows, as on SQS), scope, deduplication id."""
@@ -49,27 +49,16 @@ class Expired(NamedTuple):
     sequences: dict[int, int]
 
 
-class _Pending:
+class _Pending(Settling):
     """A claim whose append has not been confirmed."""
 
-    __slots__ = ("held", "is_doubtful", "key", "waiters")
+    __slots__ = ("held", "is_doubtful", "key")
 
     def __init__(self, key: Key, held: Held) -> None:
+        super().__init__()
         self.key = key
         self.held = held
         self.is_doubtful = False
-        self.waiters: list[asyncio.Future[None]] = []
-
-    async def settled(self) -> None:
-        waiter = asyncio.get_running_loop().create_future()
-        self.waiters.append(waiter)
-        await waiter
-
-    def wake(self) -> None:
-        waiters, self.waiters = self.waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
 
 
 class Claims:

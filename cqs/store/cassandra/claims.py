@@ -34,6 +34,7 @@ from cqs.store.cassandra.claimer import Claimer
 from cqs.store.cassandra.messages import Messages
 from cqs.store.cassandra.session import Session
 from cqs.store.interface import Claim, Wanted
+from cqs.store.settling import Settling
 
 PENDING_MS = 15_000
 APPEND_MS_MAX = 8_000
@@ -41,12 +42,13 @@ POLL_S = 0.05
 CONFIRMED_MARGIN_MS = 600_000
 
 
-class _Pending:
+class _Pending(Settling):
     """A new claim of this process whose message is not stored yet."""
 
-    __slots__ = ("address", "claimed_ms", "is_doubtful", "key", "queue", "settling", "waiters", "window_ms")
+    __slots__ = ("address", "claimed_ms", "is_doubtful", "key", "queue", "settling", "window_ms")
 
     def __init__(self, queue: Queue, key: Id, address: int, claimed_ms: int, window_ms: int) -> None:
+        super().__init__()
         self.queue = queue
         self.key = key
         self.address = address
@@ -54,18 +56,6 @@ class _Pending:
         self.window_ms = window_ms
         self.is_doubtful = False
         self.settling: asyncio.Task[None] | None = None
-        self.waiters: list[asyncio.Future[None]] = []
-
-    async def settled(self) -> None:
-        waiter = asyncio.get_running_loop().create_future()
-        self.waiters.append(waiter)
-        await waiter
-
-    def wake(self) -> None:
-        waiters, self.waiters = self.waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
 
 
 class Claims:
