@@ -50,7 +50,7 @@ async def admit(console: Console, request: web.Request) -> Visit:
 
 def _user_of(session: Session | None, users: dict[str, User]) -> User | None:
     user = users.get(session.user) if session is not None and session.user else None
-    if user is None or session is None or not user.is_enabled or user.version != session.user_version:
+    if user is None or session is None or not user.is_enabled or not session.is_of(user):
         return None
     return user if user.password_hash else None
 

@@ -4,9 +4,10 @@
     each visit       idle too long, too old, user changed, logged out ──► nobody
     a visit by hand  older than TOUCH_MS ──► the same id, seen now   (a page that refreshes itself does not count)
 
-The cookie holds no right by itself: the user is looked up at each visit, and must have the version that logged in. So a
-changed password or role, a disabled user, or "log out everywhere" (which only raises the version) ends all sessions of
-the user on every node at once. Logging out ends one session on the node that hears of it, and takes its cookie away.
+The cookie holds no right by itself: the user is looked up in the store at each visit. The session must have begun under
+the user's present number of sessions, which a changed password or role, a disabled user and "log out everywhere" raise;
+and it must not be among those that were logged out, which the user's record keeps for as long as their cookies would
+last. So what has ended has ended on every node at once, and stays so after a restart.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import hashlib
 import hmac
 import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections import OrderedDict
 from typing import TypeVar
 
 import msgspec
@@ -30,7 +30,6 @@ COOKIE, FLASH_COOKIE = "cqs_console", "cqs_flash"
 IDLE_MS_MAX = 30 * 60_000
 AGE_MS_MAX = 12 * 3_600_000
 TOUCH_MS = 60_000
-ENDED_MAX = 10_000
 COOKIE_LENGTH_MAX = 4_096
 
 
@@ -41,7 +40,18 @@ class Session(msgspec.Struct, frozen=True):
     issued_ms: int
     seen_ms: int
     user: str = ""
-    user_version: int = 0
+    user_sessions: int = 0
+    """The user's number of sessions at the login."""
+
+    @property
+    def end_ms(self) -> int:
+        """When its cookie is worth nothing any more, whatever happens."""
+        return self.issued_ms + AGE_MS_MAX
+
+    def is_of(self, user: User) -> bool:
+        """Whether the user, as it is now, is still logged in by it."""
+        is_current = self.user == user.name and self.user_sessions == user.sessions
+        return is_current and all(one.sid != self.sid for one in user.ended)
 
 
 class Flash(msgspec.Struct, frozen=True):
@@ -55,31 +65,31 @@ class Flash(msgspec.Struct, frozen=True):
 
 
 class Sessions:
-    """Makes, reads and ends sessions. Belongs to one event loop."""
+    """Makes and reads sessions. Belongs to one event loop."""
 
     def __init__(self, secret: bytes, clock: Clock) -> None:
         self._clock = clock
         self._sealer = Sealer([_derived(secret, b"cookies")])
         self._csrf_key = _derived(secret, b"csrf")
-        self._ended: OrderedDict[str, int] = OrderedDict()
 
     def begin(self, user: User | None = None) -> Session:
         """A new session, of the user or of nobody yet."""
         now_ms = self._clock.now_ms()
-        name, version = (user.name, user.version) if user is not None else ("", 0)
-        return Session(secrets.token_urlsafe(18), now_ms, now_ms, name, version)
+        name, number = (user.name, user.sessions) if user is not None else ("", 0)
+        return Session(secrets.token_urlsafe(18), now_ms, now_ms, name, number)
 
     def write(self, session: Session) -> str:
         """The cookie's value."""
         return _sealed(self._sealer, session, COOKIE)
 
     def read(self, cookie: str) -> Session | None:
-        """The living session of a cookie; None for one that is damaged, too old, idle too long or ended."""
+        """The session of a cookie; None for one that is damaged, too old or idle too long. Whether its user was logged
+        out `Session.is_of` tells."""
         session = _opened(self._sealer, cookie, COOKIE, Session)
-        if session is None or session.sid in self._ended:
+        if session is None:
             return None
         now_ms = self._clock.now_ms()
-        is_alive = now_ms - session.issued_ms < AGE_MS_MAX and now_ms - session.seen_ms < IDLE_MS_MAX
+        is_alive = now_ms < session.end_ms and now_ms - session.seen_ms < IDLE_MS_MAX
         return session if is_alive else None
 
     def touched(self, session: Session) -> Session:
@@ -88,13 +98,6 @@ class Sessions:
         if now_ms - session.seen_ms < TOUCH_MS:
             return session
         return msgspec.structs.replace(session, seen_ms=now_ms)
-
-    def end(self, session: Session) -> None:
-        """The session is dead on this node, whoever kept its cookie."""
-        now_ms = self._clock.now_ms()
-        self._ended[session.sid] = now_ms + AGE_MS_MAX
-        while self._ended and (len(self._ended) > ENDED_MAX or next(iter(self._ended.values())) <= now_ms):
-            self._ended.popitem(last=False)
 
     def token(self, session: Session) -> str:
         """What every form of the session carries, and no other site can know."""

@@ -42,6 +42,13 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     version: int = 0
 
 
+class EndedSession(msgspec.Struct, frozen=True):
+    """A console session that was logged out. `until_ms` is when its cookie would end by itself."""
+
+    sid: str
+    until_ms: int
+
+
 class User(msgspec.Struct, frozen=True, kw_only=True):
     """Somebody, or some program, of an account."""
 
@@ -55,6 +62,10 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     is_enabled: bool = True
     created_ms: int
     version: int = 0
+    sessions: int = 0
+    """Console sessions that began under another number are over."""
+    ended: tuple[EndedSession, ...] = ()
+    """Console sessions that were logged out."""
 
     @property
     def arn(self) -> str:

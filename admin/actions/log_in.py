@@ -34,7 +34,8 @@ async def act(visit: Visit, form: Form) -> web.StreamResponse:
         await _log(visit, name, "wrong user or password")
         return login.form(visit, next_path=goal, user=name, error=_WRONG, status=401)
     console.throttle.forgive(name, address)
-    console.sessions.end(visit.session)
+    if visit.viewer.user:
+        await console.accounts.end_session(visit.viewer.user, visit.session.sid, visit.session.end_ms)
     present = next(one for one in (await console.accounts.identities()).users if one.name == user.name)
     response = redirect(goal)
     session = console.sessions.begin(present)

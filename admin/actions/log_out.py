@@ -11,22 +11,23 @@ from admin.visit import Visit
 
 
 async def here(visit: Visit, form: Form) -> web.StreamResponse:
-    """Ends this session."""
+    """Ends this session, for good. Raises IdentityError, StoreUnavailable, OutcomeUnknown."""
+    if visit.viewer.user:
+        await visit.console.accounts.end_session(visit.viewer.user, visit.session.sid, visit.session.end_ms)
     await log(visit, "LogOut")
     return _leave(visit)
 
 
 async def everywhere(visit: Visit, form: Form) -> web.StreamResponse:
-    """Ends all sessions of the user, on every node. Raises IdentityError, StoreUnavailable, OutcomeUnknown."""
+    """Ends all sessions of the user. Raises IdentityError, StoreUnavailable, OutcomeUnknown."""
     if visit.viewer.user:
-        await visit.console.accounts.set_user_enabled(visit.viewer.user, True)
+        await visit.console.accounts.end_sessions(visit.viewer.user)
     await log(visit, "LogOutEverywhere")
     return _leave(visit)
 
 
 def _leave(visit: Visit) -> web.StreamResponse:
     sessions = visit.console.sessions
-    sessions.end(visit.session)
     response = redirect(visit.links.to("/login"))
     set_cookie(visit, response, COOKIE, sessions.write(sessions.begin()), AGE_MS_MAX // 1_000)
     return response

@@ -15,7 +15,7 @@ import msgspec
 
 from cqs.clock import Clock
 from cqs.errors import IdentityError, NoSuchIdentity
-from cqs.identity import ACCOUNT_ID, KEY_ID, USER_NAME, AccessKey, Account, Identities, Role, User
+from cqs.identity import ACCOUNT_ID, KEY_ID, USER_NAME, AccessKey, Account, EndedSession, Identities, Role, User
 from cqs.service.credentials import Credentials
 from cqs.service.passwords import Passwords, check_hash
 from cqs.service.seal import Sealer
@@ -23,6 +23,8 @@ from cqs.store.identity import IdentityStore
 
 KEYS_PER_USER_MAX = 10
 SECRET_LENGTH_MIN, SECRET_LENGTH_MAX = 1, 128
+ENDED_SESSIONS_MAX = 64
+"""Logged-out sessions kept of one user; one more, and all sessions of the user end."""
 _TRIES_MAX = 10
 
 
@@ -86,14 +88,23 @@ class Accounts:
     async def set_password(self, name: str, password: str) -> None:
         """`password` "" takes it away: the user can't log in."""
         kept = await self._passwords.hash(password) if password else ""
-        await self._change_user(name, lambda user: msgspec.structs.replace(user, password_hash=kept))
+        await self._change_user(name, lambda user: _without_sessions(user, password_hash=kept))
 
     async def set_role(self, name: str, role: Role) -> None:
-        await self._change_user(name, lambda user: msgspec.structs.replace(user, role=role))
+        await self._change_user(name, lambda user: _without_sessions(user, role=role))
 
     async def set_user_enabled(self, name: str, is_enabled: bool) -> None:
         """A disabled user can't log in, and none of its keys works."""
-        await self._change_user(name, lambda user: msgspec.structs.replace(user, is_enabled=is_enabled))
+        await self._change_user(name, lambda user: _without_sessions(user, is_enabled=is_enabled))
+
+    async def end_session(self, name: str, sid: str, until_ms: int) -> None:
+        """The console session is over for good, on every node and after every restart. Idempotent."""
+        now_ms = self._clock.now_ms()
+        await self._change_user(name, lambda user: _without_session(user, EndedSession(sid, until_ms), now_ms))
+
+    async def end_sessions(self, name: str) -> None:
+        """All console sessions of the user are over."""
+        await self._change_user(name, _without_sessions)
 
     async def drop_user(self, name: str) -> None:
         """Removes the user and its keys."""
@@ -184,6 +195,18 @@ def _user_of(everybody: Identities, name: str) -> User:
         if user.name == name:
             return user
     raise NoSuchIdentity(f"There is no user {name!r}.")
+
+
+def _without_sessions(user: User, **changes: object) -> User:
+    """Changed, and logged out everywhere."""
+    return msgspec.structs.replace(user, sessions=user.sessions + 1, ended=(), **changes)
+
+
+def _without_session(user: User, ended: EndedSession, now_ms: int) -> User:
+    if any(one.sid == ended.sid for one in user.ended):
+        return user
+    kept = (*(one for one in user.ended if one.until_ms > now_ms), ended)
+    return _without_sessions(user) if len(kept) > ENDED_SESSIONS_MAX else msgspec.structs.replace(user, ended=kept)
 
 
 def _is_administrating(user: User) -> bool:

@@ -32,6 +32,7 @@ from cqs.store.identity import MemoryIdentities
 from tests.engine import Bench, make_bench
 
 Client = TestClient[web.Request, web.Application]
+SECRET = b"s" * 32
 PASSWORD = "correct horse battery"
 _TOKEN = re.compile(r'name="csrf" (?:value|content)="([0-9a-f]+)"')
 _QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
@@ -108,6 +109,14 @@ class Desk:
         client: Client = TestClient(self.server, cookie_jar=CookieJar(unsafe=True))
         return Desk(self.bench, self.console, self.accounts, self.server, client)
 
+    async def neighbour(self) -> Desk:
+        """A browser at another node: a console of its own, over the same store and with the same secret."""
+        console = make_console(self.bench.engine, self.accounts, SECRET, self.console.about, skin=_skin())
+        server = TestServer(make_application(console))
+        client: Client = TestClient(server, cookie_jar=CookieJar(unsafe=True))
+        await client.start_server()
+        return Desk(self.bench, console, self.accounts, server, client)
+
     async def _fresh_token(self) -> str:
         await self.get("/")
         return self.token
@@ -134,7 +143,7 @@ async def make_desk(*, about: About | None = None, folder: Path | None = None, b
     credentials = Credentials(identities, sealer, engine.clock)
     accounts = Accounts(identities, sealer, Passwords(_QUICK), engine.clock, credentials)
     told = about or About(version="1", data=str(folder or ""))
-    console = make_console(engine, accounts, b"s" * 32, told, skin=_skin())
+    console = make_console(engine, accounts, SECRET, told, skin=_skin())
     server = TestServer(make_application(console))
     client: Client = TestClient(server, cookie_jar=CookieJar(unsafe=True))
     await client.start_server()
