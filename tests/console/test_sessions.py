@@ -1,4 +1,4 @@
-"""Logging in and out: rotated, bounded in time, ended everywhere, and few guesses."""
+"""Logging in: rotated, bounded in time, and few guesses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 from admin.action_log import Question
 from admin.session import AGE_MS_MAX, IDLE_MS_MAX, TOUCH_MS, Sessions
 from cqs.identity import Role
-from cqs.service.accounts import ENDED_SESSIONS_MAX
 from cqs.testing.clock import ManualClock
 from tests.console.desk import PASSWORD, Desk
 
@@ -56,89 +55,6 @@ async def test_the_session_is_a_new_one_after_the_login(desk: Desk) -> None:
     assert not await is_in(thief)
     assert await is_in(desk)
     await thief.client.session.close()
-
-
-async def test_logging_out_kills_the_session_and_not_only_its_cookie(alice: Desk) -> None:
-    thief = await alice.other()
-    thief.client.session.cookie_jar.update_cookies({"cqs_console": alice.cookie()})
-    assert await is_in(thief)
-
-    await alice.post("/log-out")
-
-    assert not await is_in(alice)
-    assert not await is_in(thief)
-    await thief.client.session.close()
-
-
-async def test_logging_out_ends_no_other_session_of_the_user(alice: Desk) -> None:
-    elsewhere = await alice.other()
-    await elsewhere.log_in("alice")
-
-    await alice.post("/log-out")
-
-    assert await is_in(elsewhere)
-    await elsewhere.client.session.close()
-
-
-async def test_a_logged_out_cookie_is_dead_on_another_node_and_after_a_restart(alice: Desk) -> None:
-    """Another console over the same store is both: it remembers nothing of this one."""
-    kept = alice.cookie()
-    before = await alice.neighbour()
-    before.client.session.cookie_jar.update_cookies({"cqs_console": kept})
-    assert await is_in(before)
-
-    await alice.post("/log-out")
-
-    after = await alice.neighbour()
-    after.client.session.cookie_jar.update_cookies({"cqs_console": kept})
-    assert not await is_in(before)
-    assert not await is_in(after)
-    await before.client.close()
-    await after.client.close()
-
-
-async def test_logging_in_as_somebody_else_ends_the_session_before(alice: Desk) -> None:
-    await alice.add_user("bob", Role.OPERATOR)
-    kept = alice.cookie()
-
-    await alice.log_in("bob")
-
-    thief = await alice.other()
-    thief.client.session.cookie_jar.update_cookies({"cqs_console": kept})
-    assert not await is_in(thief)
-    await thief.client.session.close()
-
-
-async def test_more_log_outs_than_are_kept_end_all_sessions_of_the_user(alice: Desk) -> None:
-    for number in range(ENDED_SESSIONS_MAX):
-        await alice.accounts.end_session("alice", f"session {number}", alice.bench.clock.now_ms() + AGE_MS_MAX)
-    assert await is_in(alice)
-
-    await alice.accounts.end_session("alice", "one more", alice.bench.clock.now_ms() + AGE_MS_MAX)
-
-    assert not await is_in(alice)
-
-
-async def test_log_outs_are_forgotten_when_their_cookies_would_have_ended(alice: Desk) -> None:
-    await alice.accounts.end_session("alice", "old", alice.bench.clock.now_ms() + 1_000)
-    alice.bench.clock.advance_ms(1_000)
-
-    await alice.accounts.end_session("alice", "new", alice.bench.clock.now_ms() + 1_000)
-
-    (user,) = (await alice.accounts.identities()).users
-    assert [one.sid for one in user.ended] == ["new"]
-
-
-async def test_logging_out_everywhere_ends_every_session_of_the_user(alice: Desk) -> None:
-    elsewhere = await alice.other()
-    await elsewhere.log_in("alice")
-    await alice.get("/")
-
-    await alice.post("/log-out-everywhere")
-
-    assert not await is_in(elsewhere)
-    assert not await is_in(alice)
-    await elsewhere.client.session.close()
 
 
 @pytest.mark.parametrize("change", ["password", "role", "disable", "drop"])
