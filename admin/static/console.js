@@ -14,7 +14,7 @@
   let fresh = Date.now(), due = 0;
   const refresh = () => { due = Date.now(); document.body.dispatchEvent(new Event("refresh")); };
   if (live && period) {
-    if (live.querySelector("[data-still]") || !live.hasChildNodes()) period.closest(".refresh").hidden = true;
+    if (live.matches("[data-still]") || live.querySelector("[data-still]") || !live.hasChildNodes()) period.closest(".refresh").hidden = true;
     period.value = recall("refresh") ?? "5";
     if (period.selectedIndex < 0) period.value = "5";
     period.addEventListener("change", () => { remember("refresh", period.value); refresh(); });

@@ -50,13 +50,14 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 
 async def in_journal(visit: Visit) -> web.StreamResponse:
-    """What the event journal has of the message, which may be gone; asked for by hand, since it reads files."""
-    visit.queue("GetMessage")
+    """What the event journal has of the message, which may be gone; asked for by hand, since it reads files. A page of
+    its own, or a part of the message's."""
+    queue = visit.queue("GetMessage")
     folder = visit.console.about.journal
-    address = visit.parts["message"].lower()
-    if folder is None or ids.parse(address) is None:
-        return visit.page("journal.html", found=None, address=address)
-    return visit.page("journal.html", found=await asyncio.to_thread(search, folder, address), address=address)
+    address = visit.parts["message"][:ID_LENGTH_MAX].lower()
+    is_there = folder is not None and ids.parse(address) is not None
+    found = await asyncio.to_thread(search, folder, address) if folder is not None and is_there else None
+    return visit.page("journal.html", queue=queue, tab="messages", address=address, found=found, is_still=True)
 
 
 async def as_file(visit: Visit) -> web.StreamResponse:

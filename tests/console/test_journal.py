@@ -87,7 +87,11 @@ async def test_the_page_shows_what_the_journal_has_of_a_message_that_is_gone(fol
     page = await desk.get(f"/q/{ACCOUNT}/orders/messages/{MESSAGE}/journal", HX_Request="true")
     nonsense = await desk.get(f"/q/{ACCOUNT}/orders/messages/nonsense/journal", HX_Request="true")
 
+    whole = await desk.get(f"/q/{ACCOUNT}/orders/messages/{MESSAGE}/journal")
+
     await desk.client.close()
+    assert "In the event journal Sent " in whole.words
+    assert whole.text.count("<h1>") == 1
     assert page.words.startswith("Sent ")
     assert "Deleted" in page.words
     assert "All 2 files of the journal were read." in page.words

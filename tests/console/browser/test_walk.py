@@ -18,7 +18,6 @@ pytestmark = needs("chromium", "npm")
 _NO_PAGES = (
     "/find",
     "/chart",
-    "/journal",
     ".csv",
     ".toml",
     ".jsonl",
