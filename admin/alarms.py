@@ -51,6 +51,9 @@ def alarms_of(visit: Visit, problem: str) -> list[Alarm]:
 def _of_server(visit: Visit, problem: str) -> Iterator[Alarm]:
     if problem:
         yield Alarm(DANGER, -1e18, problem)
+    if visit.console.engine.waiters.is_draining:
+        text = "This node is draining: it tells load balancers to go elsewhere."
+        yield Alarm(WARNING, -1e18, text, visit.links.to("/nodes"), "See")
     failed, calls = _failures(visit.console.engine.metrics.ring, visit.now_ms)
     if failed >= ERRORS_MIN and failed > ERROR_SHARE_MAX * calls:
         text = f"{percent(failed / calls)} of the calls of the last minute failed ({number(failed)})."

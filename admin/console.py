@@ -18,11 +18,13 @@ from admin.rendering import Templates
 from admin.session import Sessions
 from admin.thrift import Thrift
 from admin.throttle import Throttle
+from cqs.cache.interface import Shard
+from cqs.cache.report import ServerReport
 from cqs.service.accounts import Accounts
 from cqs.service.engine import Engine
 from cqs.store.coordination import Node
 
-Servers = Callable[[], Awaitable[Mapping[str, Sequence[str]]]]
+Servers = Callable[[], Awaitable[Mapping[str, ServerReport]]]
 Nodes = Callable[[], Awaitable[Sequence[Node]]]
 
 
@@ -31,6 +33,8 @@ class About:
     """What the pages tell of the server. `mode` is open, signed or enforced; `data` the data folder, "" for memory."""
 
     version: str = ""
+    node: str = ""
+    """What this node is called."""
     mode: str = "open"
     home: str = "000000000000"
     """The server's own account."""
@@ -45,7 +49,9 @@ class About:
     """Proxies that are believed when they say for whom they ask."""
     backends: str = ""
     servers: Servers | None = None
-    """Asks each cache server what is wrong with it, by its name; [] = nothing. None = there are none."""
+    """Asks each cache server for its report, by its name; None = there are none."""
+    place: Callable[[Shard], str] = lambda shard: ""
+    """The name of the cache server that a shard lives on."""
     nodes: Nodes | None = None
     """Asks which nodes live; None = this is the only one."""
 

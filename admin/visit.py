@@ -14,7 +14,7 @@ from admin.links import PREFIX, Links, base_of
 from admin.origins import client_of
 from admin.session import Flash, Session
 from admin.viewer import Viewer
-from cqs.errors import QueueDoesNotExist
+from cqs.errors import AccessDenied, QueueDoesNotExist
 from cqs.identity import Circumstances
 from cqs.queue import Queue, QueueName
 
@@ -120,6 +120,16 @@ class Visit:
     async def names(self) -> dict[str, str]:
         """Users by the id under which they send and receive. Raises StoreUnavailable."""
         return {user.user_id: user.name for user in (await self.console.accounts.identities()).users}
+
+    @property
+    def is_at_home(self) -> bool:
+        """Whether the viewer is of the server's own account: the nodes are no other account's business."""
+        return self.viewer.account == self.console.about.home
+
+    def check_home(self) -> None:
+        """Raises AccessDenied unless the viewer is of the server's own account."""
+        if not self.is_at_home:
+            raise AccessDenied(f"Only users of the server's own account ({self.console.about.home}) may do this.")
 
     def may(self, permission: str) -> bool:
         """For templates: whether to offer it. The server asks again when it is done."""

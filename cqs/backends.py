@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from cqs.cache.interface import QueueCache
+from cqs.cache.interface import QueueCache, Shard
 from cqs.cache.memory import MemoryCache
+from cqs.cache.report import ServerReport
 from cqs.clock import Clock
 from cqs.cluster.breaker import Breaker
 from cqs.cluster.ring import Ring
@@ -45,7 +46,6 @@ class CacheServers:
         wanted = config.backends
         self.spawned = PrivateRedis() if _SPAWN in wanted.redis else None
         self.is_redis = bool(wanted.redis)
-        self._names = [_name_of(place) for place in _places_of(wanted, self.spawned)]
         self._redis = _redis_of(wanted, self.spawned, rng) if wanted.redis else None
         self.cache: QueueCache = self._redis or MemoryCache(clock, rng, config.storage.body_memory)
 
@@ -53,14 +53,17 @@ class CacheServers:
         """Connects. A server that can't be reached is tried again and again; its queues are served from the store."""
         if self._redis is not None:
             await self._redis.start()
-            for server, problems in (await self._redis.health()).items():
-                for problem in problems:
+            for server, report in (await self._redis.reports()).items():
+                for problem in report.problems:
                     _log.warning("redis_not_in_order", server=server, problem=problem)
 
-    async def problems(self) -> dict[str, list[str]]:
-        """Of each Redis server what is wrong with it, in words; [] = nothing."""
-        wrong = await self._redis.health() if self._redis is not None else {}
-        return {name: wrong.get(name, []) for name in self._names}
+    async def reports(self) -> dict[str, ServerReport]:
+        """What each Redis server tells of itself, by its address."""
+        return await self._redis.reports() if self._redis is not None else {}
+
+    def place(self, shard: Shard) -> str:
+        """The address of the Redis server that the shard lives on; "" = the hot state is in this process."""
+        return self._redis.place(shard) if self._redis is not None else ""
 
     async def close(self) -> None:
         """Idempotent."""

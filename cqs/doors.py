@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping
 from pathlib import Path
 
 from aiohttp import web
 
 from admin.app import make_application
-from admin.console import About, Servers, make_console
+from admin.console import About, make_console
 from admin.lately import Lately
 from admin.links import PREFIX
 from cqs import __version__, observers
 from cqs.api.metrics_page import metrics_mounts
-from cqs.backends import folder_of
+from cqs.backends import CacheServers, folder_of
 from cqs.clock import Clock
 from cqs.config import Config
 from cqs.service.accounts import Accounts
@@ -29,30 +30,30 @@ def lately_of(config: Config, clock: Clock) -> list[Lately]:
 
 
 async def mounts_of(
-    engine: Engine, store: Store, accounts: Accounts, config: Config, lately: list[Lately], servers: Servers
+    engine: Engine, store: Store, accounts: Accounts, config: Config, lately: list[Lately], cache: CacheServers
 ) -> Mounts:
     """The applications that the settings ask for. Raises StoreUnavailable."""
     mounts = metrics_mounts(engine) if config.monitoring.is_metrics else {}
     if lately:
-        console = make_console(
-            engine, accounts, await store.secret(), _about(engine, config, servers), lately=lately[0]
-        )
+        console = make_console(engine, accounts, await store.secret(), _about(engine, config, cache), lately=lately[0])
         mounts[PREFIX] = make_application(console)
     return mounts
 
 
-def _about(engine: Engine, config: Config, servers: Servers) -> About:
+def _about(engine: Engine, config: Config, cache: CacheServers) -> About:
     folder = folder_of(config.storage)
     build = engine.metrics.build
     return About(
         version=__version__,
+        node=platform.node(),
         mode=config.security.auth,
         home=config.behaviour.account,
         data="" if config.storage.is_in_memory else str(folder),
         reports=Path(reports).expanduser() if (reports := config.monitoring.reports_dir) else folder / "reports",
         journal=observers.journal_folder(config),
         public_url=config.listening.public_url,
-        servers=servers,
+        servers=cache.reports if cache.is_redis else None,
+        place=cache.place,
         proxies=config.security.trusted_proxies,
         is_forwarded_trusted=config.listening.is_forwarded_trusted,
         backends=f"{build.cache} cache, {build.store} store",

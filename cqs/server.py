@@ -128,7 +128,7 @@ async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket], certi
         lately = doors.lately_of(config, clock)
         engine = await parts.engine_of(config, store, cache.cache, clock, rng, journal, lately)
         is_cut = await stop.cuts(_fill(engine, loaded))
-        mounts = await doors.mounts_of(engine, store, people.accounts, config, lately, cache.problems)
+        mounts = await doors.mounts_of(engine, store, people.accounts, config, lately, cache)
         code = 0 if is_cut else await _run(_Built(loaded, sockets, certificate, engine, people, mounts), stop)
         await engine.background.drain()
     finally:
@@ -160,7 +160,7 @@ async def _accept(built: _Built, stop: _Stop) -> None:
     engine, config = built.engine, built.loaded.config
     app = App(
         parts.dispatcher_of(engine, built.people.credentials, config),
-        why_not_ready=lambda: "stopping" if stop.requested.is_set() else "",
+        why_not_ready=lambda: _why_not_ready(engine, stop),
         mounts=built.mounts,
         bounds=parts.bounds_of(config),
         facts={"auth": config.security.auth},
@@ -180,6 +180,12 @@ async def _accept(built: _Built, stop: _Stop) -> None:
         _log.info("stopping", polls=len(engine.waiters), connections=len(app.connections))
         engine.waiters.end_all()
         await app.stop()
+
+
+def _why_not_ready(engine: Engine, stop: _Stop) -> str:
+    if stop.requested.is_set():
+        return "stopping"
+    return "draining" if engine.waiters.is_draining else ""
 
 
 def _reload(certificate: Certificate) -> None:

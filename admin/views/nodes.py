@@ -7,16 +7,19 @@ import os
 import platform
 import resource
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import msgspec
 from aiohttp import web
 
 from admin.visit import Visit
+from cqs.cache.report import ServerReport
 from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.metrics.calls import CallStats
 from cqs.metrics.histogram import Histogram
 from cqs.metrics.timed import LayerTimes
+from cqs.service.engine import shard_of
 from cqs.store.coordination import Node
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -47,7 +50,7 @@ async def show(visit: Visit) -> web.StreamResponse:
     return visit.page(
         "nodes.html",
         build=metrics.build,
-        host=platform.node(),
+        host=visit.console.about.node or platform.node(),
         process=os.getpid(),
         started_ms=metrics.started_ms,
         is_leader=metrics.is_leader(),
@@ -60,12 +63,26 @@ async def show(visit: Visit) -> web.StreamResponse:
         watched=watched,
         problem=await visit.console.health.problem(),
         servers=await _servers(visit),
+        shares=await _shares(visit),
+        is_draining=visit.console.engine.waiters.is_draining,
         nodes=await _nodes(visit),
         waiting=len(visit.console.engine.waiters),
     )
 
 
-async def _servers(visit: Visit) -> Mapping[str, Sequence[str]]:
+async def _shares(visit: Visit) -> Mapping[str, int]:
+    """How many queues have their hot state on each cache server."""
+    engine, place = visit.console.engine, visit.console.about.place
+
+    async def count() -> Counter[str]:
+        return Counter(place(shard_of(queue)) for queue in engine.registry)
+
+    if visit.console.about.servers is None:
+        return {}
+    return await visit.console.thrift.ask("shares", count, is_fresh=not visit.is_refresh)
+
+
+async def _servers(visit: Visit) -> Mapping[str, ServerReport]:
     """Asked seldom: each answer is a round trip to a server that may be silent."""
     ask = visit.console.about.servers
     return await visit.console.thrift.ask("servers", ask, is_fresh=not visit.is_refresh) if ask is not None else {}

@@ -17,6 +17,8 @@ from collections import Counter, OrderedDict
 
 from cqs.errors import RequestThrottled
 
+DRAINING_WAIT_MS = 1_000
+
 
 class Waiter:
     """One waiting receive: an event that can be set many times, without a task of its own."""
@@ -53,6 +55,8 @@ class Waiters:
         self._by_account: Counter[str] = Counter()
         self._account_max = account_max
         self._is_closed = False
+        self.is_draining = False
+        """Whether this node gives its receivers up to others; see `drain`."""
 
     def __len__(self) -> int:
         return sum(len(waiters) for waiters in self._by_queue.values())
@@ -98,6 +102,21 @@ class Waiters:
         for waiter in list(self._by_queue.get(queue_uid, ())):
             waiter.is_over = True
             waiter.wake()
+
+    def drain(self) -> None:
+        """An operator takes the node out: everyone is answered now, and who comes later waits for DRAINING_WAIT_MS at
+        most. Not for no time at all, or clients that nobody led elsewhere would ask without a pause. Idempotent."""
+        self.is_draining = True
+        for queue_uid in list(self._by_queue):
+            self.end_queue(queue_uid)
+
+    def resume(self) -> None:
+        """The node is in again. Idempotent."""
+        self.is_draining = False
+
+    def wait_ms_of(self, wanted_ms: int) -> int:
+        """How long a receive may wait now."""
+        return min(wanted_ms, DRAINING_WAIT_MS) if self.is_draining else wanted_ms
 
     def end_all(self) -> None:
         """The server stops: everyone is answered now, and later ones do not wait."""

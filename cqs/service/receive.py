@@ -61,6 +61,7 @@ async def receive(
     look = await _look(engine, queue, request)
     deliveries = look.deliveries
     if not deliveries and wait_ms:
+        wait_ms = engine.waiters.wait_ms_of(wait_ms)
         deliveries = await _wait(engine, queue, request, wait_ms, is_client_there)
     elif look.is_over_limit and not queue.settings.is_fifo:
         raise OverLimit(f"Too many messages in flight; the limit is {engine.tuning.in_flight_max} a queue.")

@@ -11,6 +11,7 @@ import redis
 
 from cqs.cache.redis.connection import Script
 from cqs.cache.redis.replies import Reply
+from cqs.cache.report import ServerReport
 from cqs.errors import CacheUnavailable
 
 
@@ -56,5 +57,5 @@ class FakeRedisServer:
         self._free_bytes -= size
         return True
 
-    async def health(self) -> list[str]:
-        return ["is down"] if self.is_down else []
+    async def report(self) -> ServerReport:
+        return ServerReport(problems=("is down",) if self.is_down else ())

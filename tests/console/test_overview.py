@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from admin.console import About
 from cqs.errors import CacheUnavailable, StoreUnavailable
 from cqs.queue import Redrive
 from cqs.service import queues
 from cqs.service.statistics import Sampler
-from cqs.store.coordination import Node
-from tests.console.desk import Desk, make_desk
+from tests.console.desk import Desk
 from tests.engine import ACCOUNT
 
 
@@ -121,43 +119,3 @@ async def test_the_health_of_store_and_cache_is_asked_seldom(desk: Desk) -> None
         await desk.get("/")
 
     assert asked == 1
-
-
-async def test_the_nodes_page_tells_of_calls_and_their_failures(desk: Desk) -> None:
-    calls = desk.bench.engine.metrics.calls
-    calls.record("SendMessage", "", 2_000_000)
-    calls.record("SendMessage", "QueueDoesNotExist", 2_000_000)
-
-    told = (await desk.get("/nodes")).words
-
-    assert "SendMessage QueueDoesNotExist 1 2 1 2.5 ms" in told
-
-
-async def test_nodes_and_cache_servers_are_told_with_what_is_wrong() -> None:
-    async def servers() -> dict[str, list[str]]:
-        return {"redis://10.0.0.1": [], "redis://10.0.0.2": ["it evicts keys <b>"]}
-
-    async def nodes() -> list[Node]:
-        return [
-            Node(name="api-1", started_ms=1, beat_ms=1),
-            Node(name="api-2", started_ms=1, beat_ms=1, lost=("10.0.0.2",)),
-        ]
-
-    desk = await make_desk(about=About(servers=servers, nodes=nodes))
-    told = (await desk.get("/nodes")).words
-    await desk.client.close()
-
-    assert "redis://10.0.0.1 well redis://10.0.0.2 in trouble it evicts keys <b>" in told
-    assert "api-2 10.0.0.2" in told
-
-
-async def test_other_nodes_that_are_not_known_now_hide_nothing_else() -> None:
-    async def nodes() -> list[Node]:
-        raise StoreUnavailable("no quorum")
-
-    desk = await make_desk(about=About(nodes=nodes))
-    page = await desk.get("/nodes")
-    await desk.client.close()
-
-    assert page.status == 200
-    assert "Calls" in page.words

@@ -78,3 +78,18 @@ def test_a_logged_out_session_stays_dead_after_kill_and_restart(tmp_path: Path) 
     with console_server(tmp_path) as server:
         assert not Browser(server, stolen).is_in()
         assert Browser(server, elsewhere.cookie).is_in()
+
+
+def test_a_drained_node_is_not_ready_until_it_is_taken_in_again(tmp_path: Path) -> None:
+    with console_server(tmp_path) as server:
+        alice = Browser(server)
+        alice.log_in("alice")
+        assert server.get("/ready")[0] == 200
+        assert alice.get("/ADMIN/nodes") == 200
+
+        assert alice.post("/ADMIN/nodes/drain") == 303
+        assert server.get("/ready") == (503, '{"status": "unavailable", "reason": "draining", "auth": "open"}')
+        assert server.get("/health")[0] == 200
+
+        assert alice.post("/ADMIN/nodes/resume") == 303
+        assert server.get("/ready")[0] == 200

@@ -38,6 +38,7 @@ from cqs.cache.redis.replies import ConnectionLost, Reply
 from cqs.cache.redis.runner import ScriptRunner
 from cqs.cache.redis.scripts import load
 from cqs.cache.redis.servers import Servers
+from cqs.cache.report import ServerReport
 
 KEEP_MS = 3_600_000
 FILL_LEASE_MS = 10_000
@@ -87,9 +88,13 @@ class RedisCache:
         """Idempotent."""
         await self._servers.close()
 
-    async def health(self) -> dict[str, list[str]]:
-        """What is wrong with each server, in words; servers in order are left out."""
-        return await self._servers.health()
+    async def reports(self) -> dict[str, ServerReport]:
+        """What each server tells of itself."""
+        return await self._servers.reports()
+
+    def place(self, shard: Shard) -> str:
+        """The name of the server that the shard lives on."""
+        return self._servers.name_of(shard)
 
     def server_of(self, shard: Shard) -> ScriptRunner:
         """The server that the shard lives on."""

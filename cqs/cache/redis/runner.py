@@ -8,6 +8,7 @@ from typing import Protocol
 
 from cqs.cache.redis.connection import Script
 from cqs.cache.redis.replies import Reply
+from cqs.cache.report import ServerReport
 
 
 class ScriptRunner(Protocol):
@@ -34,5 +35,5 @@ class ScriptRunner(Protocol):
         """Whether the server may keep that many more bytes of content; reserves them until it is asked how much it
         holds."""
 
-    async def health(self) -> list[str]:
-        """What is wrong with the server, in words; [] = nothing."""
+    async def report(self) -> ServerReport:
+        """What the server tells of itself now; never raises."""

@@ -16,9 +16,12 @@ import random
 from collections.abc import Sequence
 from typing import Protocol, cast
 
+import msgspec
+
 from cqs.cache.redis.connection import Address, Link, Script, Send
 from cqs.cache.redis.replies import ConnectionLost, Refused, Reply
 from cqs.cache.redis.scripts import all_scripts
+from cqs.cache.report import ServerReport
 from cqs.errors import CacheUnavailable
 
 REGAIN_S = 0.5
@@ -29,6 +32,9 @@ RUN_ID_LENGTH = 16
 
 class Gate(Protocol):
     """A circuit breaker; see `cqs.cluster.breaker`."""
+
+    @property
+    def is_open(self) -> bool: ...
 
     def may_call(self, now_ms: float) -> bool: ...
 
@@ -99,14 +105,23 @@ class RedisServer:
         self._used_bytes += size
         return True
 
-    async def health(self) -> list[str]:
+    async def report(self) -> ServerReport:
         if not self.link.is_connected:
-            return [f"can't be reached: {self.link.reason}"]
+            return self._report(f"can't be reached: {self.link.reason}")
         try:
-            memory = _fields(await self.link.call(b"INFO", b"memory"))
-            return [*self._warnings, *_eviction(memory)]
+            told = _fields(await self.link.call(b"INFO"))
+            return msgspec.structs.replace(
+                self._report(*self._warnings, *_eviction(told)),
+                version=told.get("redis_version", ""),
+                used_bytes=int(_told(told, "used_memory")),
+                keys=_keys(told, self.address.database),
+                clients=int(_told(told, "connected_clients")),
+            )
         except CacheUnavailable as error:
-            return [str(error)]
+            return self._report(str(error))
+
+    def _report(self, *problems: str) -> ServerReport:
+        return ServerReport(problems=problems, budget_bytes=self._budget_bytes, is_left_alone=self._gate.is_open)
 
     def _note_loss(self) -> None:
         """A lost connection is one failure, however many calls were under way."""
@@ -157,6 +172,12 @@ def _told(fields: dict[str, str], name: str) -> str:
     if name not in fields:
         raise CacheUnavailable(f"its INFO does not tell {name}; it is no Redis")
     return fields[name]
+
+
+def _keys(told: dict[str, str], database: int) -> int:
+    """A database that holds none is not told of."""
+    counted = dict(part.split("=", 1) for part in told.get(f"db{database}", "").split(",") if "=" in part)
+    return int(counted.get("keys", 0))
 
 
 def _eviction(memory: dict[str, str]) -> list[str]:

@@ -11,6 +11,7 @@ from cqs.cache.redis import keys
 from cqs.cache.redis.connection import Script
 from cqs.cache.redis.replies import Reply
 from cqs.cache.redis.runner import ScriptRunner
+from cqs.cache.report import ServerReport
 from cqs.errors import CacheUnavailable
 
 _PLACES_MAX = 100_000
@@ -52,14 +53,18 @@ class Servers:
         """Idempotent."""
         await asyncio.gather(*(server.close() for server in self._by_name.values()))
 
-    async def health(self) -> dict[str, list[str]]:
-        """What is wrong with each, in words; those in order are left out."""
-        found = {name: await server.health() for name, server in self._by_name.items()}
-        return {name: problems for name, problems in found.items() if problems}
+    async def reports(self) -> dict[str, ServerReport]:
+        """What each tells of itself, asked side by side."""
+        found = await asyncio.gather(*(server.report() for server in self._by_name.values()))
+        return dict(zip(self._by_name, found, strict=True))
 
     def of(self, shard: Shard) -> ScriptRunner:
         """The server that the shard lives on."""
         return (self._places.get(shard) or self._find(shard)).server
+
+    def name_of(self, shard: Shard) -> str:
+        """The name of the server that the shard lives on."""
+        return self._owner(keys.state_key(shard))
 
     def run(self, script: Script, shard: Shard, *words: bytes | str | int) -> Coroutine[object, object, Reply]:
         """Runs the script on the shard. Raises CacheUnavailable."""

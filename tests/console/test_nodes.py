@@ -1,0 +1,117 @@
+"""The nodes page: calls, cache servers, other nodes; and a node that is taken out and in again."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from admin.console import About
+from cqs.cache.interface import Shard
+from cqs.cache.report import ServerReport
+from cqs.errors import StoreUnavailable
+from cqs.identity import Role
+from cqs.service.long_poll import DRAINING_WAIT_MS
+from cqs.service.receive import ReceiveRequest, receive
+from cqs.store.coordination import Node
+from tests.console.desk import Desk, make_desk
+from tests.engine import until
+
+
+async def test_the_nodes_page_tells_of_calls_and_their_failures(desk: Desk) -> None:
+    calls = desk.bench.engine.metrics.calls
+    calls.record("SendMessage", "", 2_000_000)
+    calls.record("SendMessage", "QueueDoesNotExist", 2_000_000)
+
+    told = (await desk.get("/nodes")).words
+
+    assert "SendMessage QueueDoesNotExist 1 2 1 2.5 ms" in told
+
+
+async def test_nodes_and_cache_servers_are_told_with_what_is_wrong() -> None:
+    async def servers() -> dict[str, ServerReport]:
+        well = ServerReport(version="8.0", used_bytes=2 << 20, budget_bytes=4 << 20, keys=12, clients=3)
+        return {"10.0.0.1:6379": well, "10.0.0.2:6379": ServerReport(problems=("it evicts keys <b>",))}
+
+    async def nodes() -> list[Node]:
+        return [
+            Node(name="api-1", started_ms=1, beat_ms=1),
+            Node(name="api-2", started_ms=1, beat_ms=1, lost=("10.0.0.2",)),
+        ]
+
+    desk = await make_desk(about=About(servers=servers, nodes=nodes))
+    told = (await desk.get("/nodes")).words
+    await desk.client.close()
+
+    assert "10.0.0.1:6379 Redis 8.0 well 0 2.0 MB bodies up to 4.0 MB 12 3" in told
+    assert "10.0.0.2:6379 in trouble 0 – – – it evicts keys <b>" in told
+    assert "api-2 10.0.0.2" in told
+
+
+async def test_other_nodes_that_are_not_known_now_hide_nothing_else() -> None:
+    async def nodes() -> list[Node]:
+        raise StoreUnavailable("no quorum")
+
+    desk = await make_desk(about=About(nodes=nodes))
+    page = await desk.get("/nodes")
+    await desk.client.close()
+
+    assert page.status == 200
+    assert "Calls" in page.words
+
+
+async def test_each_cache_server_is_told_with_its_queues() -> None:
+    async def servers() -> dict[str, ServerReport]:
+        return {"a": ServerReport(), "b": ServerReport(is_left_alone=True)}
+
+    def place(shard: Shard) -> str:
+        return "a"
+
+    desk = await make_desk(about=About(servers=servers, place=place))
+    for name in ("orders", "bills"):
+        await desk.bench.create(name)
+    told = (await desk.get("/nodes")).words
+    await desk.client.close()
+
+    assert "a well 2 –" in told
+    assert "b left alone 0 –" in told
+
+
+async def test_a_drained_node_answers_who_waits_and_lets_nobody_wait_long(desk: Desk) -> None:
+    queue = await desk.bench.create("orders")
+    engine = desk.bench.engine
+    waiting = asyncio.create_task(receive(engine, queue, ReceiveRequest(wait_ms=20_000), lambda: True))
+    await until(lambda: len(engine.waiters) == 1)
+
+    page = await desk.post("/nodes/drain")
+
+    assert await waiting == []
+    assert "1 waiting receives were answered" in page.words
+    assert "Draining." in page.words
+    assert "This node is draining" in (await desk.get("/")).words
+    assert engine.waiters.wait_ms_of(20_000) == DRAINING_WAIT_MS
+
+
+async def test_a_drained_node_still_serves_and_comes_in_again(desk: Desk) -> None:
+    queue = await desk.bench.create("orders")
+    await desk.post("/nodes/drain")
+    await desk.bench.send(queue, "one")
+
+    assert len(await desk.bench.receive(queue)) == 1
+
+    page = await desk.post("/nodes/resume")
+    assert "The node is in again." in page.words
+    assert desk.bench.engine.waiters.wait_ms_of(20_000) == 20_000
+
+
+@pytest.mark.parametrize("role", [Role.OPERATOR, Role.ADMINISTRATOR])
+async def test_nodes_are_no_business_of_another_account(desk: Desk, role: Role) -> None:
+    await desk.add_user("root", Role.ADMINISTRATOR)
+    await desk.add_user("stranger", role, "111122223333")
+    await desk.log_in("stranger")
+
+    page = await desk.post("/nodes/drain")
+
+    assert "Only users of the server's own account" in page.words
+    assert not desk.bench.engine.waiters.is_draining
+    assert "Drain this node" not in (await desk.get("/nodes")).words
