@@ -53,17 +53,17 @@ class CacheServers:
         """Connects. A server that can't be reached is tried again and again; its queues are served from the store."""
         if self._redis is not None:
             await self._redis.start()
-            for server, report in (await self._redis.reports()).items():
+            for server, report in (await self._redis.servers.reports()).items():
                 for problem in report.problems:
                     _log.warning("redis_not_in_order", server=server, problem=problem)
 
     async def reports(self) -> dict[str, ServerReport]:
         """What each Redis server tells of itself, by its address."""
-        return await self._redis.reports() if self._redis is not None else {}
+        return await self._redis.servers.reports() if self._redis is not None else {}
 
     def place(self, shard: Shard) -> str:
         """The address of the Redis server that the shard lives on; "" = the hot state is in this process."""
-        return self._redis.place(shard) if self._redis is not None else ""
+        return self._redis.servers.name_of(shard) if self._redis is not None else ""
 
     async def close(self) -> None:
         """Idempotent."""

@@ -118,14 +118,14 @@ class TestContent:
 class TestUnfitServers:
     async def test_good_server_has_no_problems(self, own: RedisProcess) -> None:
         async with cache_on(server_at(own)) as cache:
-            (report,) = (await cache.reports()).values()
+            (report,) = (await cache.servers.reports()).values()
             assert report.problems == ()
             assert report.used_bytes and report.clients and report.version
             assert report.keys == 0
 
             await bench_on(cache, ManualClock(), SHARD).open()
 
-            (report,) = (await cache.reports()).values()
+            (report,) = (await cache.servers.reports()).values()
             assert report.keys
 
     async def test_replica_is_refused(self, own: RedisProcess) -> None:
@@ -133,7 +133,7 @@ class TestUnfitServers:
             async with cache_on(server_at(replica)) as cache:
                 with pytest.raises(CacheUnavailable, match="is a replica"):
                     await cache.state(SHARD)
-                assert "is a replica" in (await cache.reports())[replica.path].problems[0]
+                assert "is a replica" in (await cache.servers.reports())[replica.path].problems[0]
 
     async def test_server_that_evicts_is_refused(self) -> None:
         with RedisProcess("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru") as evicting:
@@ -147,12 +147,12 @@ class TestUnfitServers:
                 admin.config_set("maxmemory-policy", "volatile-ttl")
                 admin.config_set("maxmemory", 1 << 30)
 
-            assert "volatile-ttl" in (await cache.reports())[own.path].problems[0]
+            assert "volatile-ttl" in (await cache.servers.reports())[own.path].problems[0]
 
     async def test_server_that_writes_to_disk_is_pointed_out(self) -> None:
         with RedisProcess("--save", "60 1", "--appendonly", "yes") as saving:
             async with cache_on(server_at(saving)) as cache:
-                problems = (await cache.reports())[saving.path].problems
+                problems = (await cache.servers.reports())[saving.path].problems
 
         assert len(problems) == 2
         assert "saves to disk" in problems[0] and "append-only" in problems[1]
@@ -161,7 +161,7 @@ class TestUnfitServers:
         rng = random.Random(1)
         absent = RedisServer(Address(path=f"{tmp_path}/nobody.sock"), Breaker(rng), rng, 0)
         async with cache_on(absent) as cache:
-            assert "can't be reached" in (await cache.reports())[f"{tmp_path}/nobody.sock"].problems[0]
+            assert "can't be reached" in (await cache.servers.reports())[f"{tmp_path}/nobody.sock"].problems[0]
 
     async def test_what_is_no_redis_is_told(self, tmp_path: object) -> None:
         async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -173,6 +173,6 @@ class TestUnfitServers:
         other = await asyncio.start_unix_server(answer, path)
         rng = random.Random(1)
         async with cache_on(RedisServer(Address(path=path), Breaker(rng), rng, 0)) as cache:
-            assert "it is no Redis" in (await cache.reports())[path].problems[0]
+            assert "it is no Redis" in (await cache.servers.reports())[path].problems[0]
         other.close()
         await other.wait_closed()

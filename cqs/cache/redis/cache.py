@@ -38,7 +38,6 @@ from cqs.cache.redis.replies import ConnectionLost, Reply
 from cqs.cache.redis.runner import ScriptRunner
 from cqs.cache.redis.scripts import load
 from cqs.cache.redis.servers import Servers
-from cqs.cache.report import ServerReport
 
 KEEP_MS = 3_600_000
 FILL_LEASE_MS = 10_000
@@ -75,30 +74,22 @@ class RedisCache:
         now_ms: Callable[[], int] | None = None,
     ) -> None:
         self._rng = rng
-        self._servers = Servers(servers, owner, keep_ms, now_ms)
-        self._run = self._servers.run
+        self.servers = Servers(servers, owner, keep_ms, now_ms)
+        self._run = self.servers.run
         self._life = b"%x-" % rng.getrandbits(64)
         self._takes = count()
 
     async def start(self) -> None:
         """Connects to all servers; one that can't be reached is tried again and again."""
-        await self._servers.start()
+        await self.servers.start()
 
     async def close(self) -> None:
         """Idempotent."""
-        await self._servers.close()
-
-    async def reports(self) -> dict[str, ServerReport]:
-        """What each server tells of itself."""
-        return await self._servers.reports()
-
-    def place(self, shard: Shard) -> str:
-        """The name of the server that the shard lives on."""
-        return self._servers.name_of(shard)
+        await self.servers.close()
 
     def server_of(self, shard: Shard) -> ScriptRunner:
         """The server that the shard lives on."""
-        return self._servers.of(shard)
+        return self.servers.of(shard)
 
     async def state(self, shard: Shard) -> ShardState:
         residency, epoch = cast("list[bytes]", await self._run(_STATE, shard))
@@ -143,7 +134,7 @@ class RedisCache:
             try:
                 reply = await self._run(_TAKE, shard, *words)
             except ConnectionLost:
-                if not await self._servers.of(shard).regained():
+                if not await self.servers.of(shard).regained():
                     raise
                 reply = await self._run(_TAKE, shard, *words)
             residency, is_over, is_unfinished, received_ms, received, dead, expired = cast("list[int]", reply)
@@ -229,16 +220,16 @@ class RedisCache:
         await self._run(_DROP, shard, keys.vesting_name(shard))
 
     async def vesting(self, limit: int) -> list[Shard]:
-        each = max(1, limit // self._servers.count)
-        names = await self._servers.run_everywhere(_VESTING, each, VESTING_LEASE_MS)
+        each = max(1, limit // self.servers.count)
+        names = await self.servers.run_everywhere(_VESTING, each, VESTING_LEASE_MS)
         return [keys.shard_of(name) for found in names for name in cast("list[bytes]", found)]
 
     async def next_vesting_ms(self) -> int | None:
-        times = await self._servers.run_everywhere(_NEXT_VESTING, LOOKS_MAX)
+        times = await self.servers.run_everywhere(_NEXT_VESTING, LOOKS_MAX)
         return min((int(cast(bytes, time)) for time in times if time), default=None)
 
     def _entry_words(self, shard: Shard, entries: Iterable[Entry]) -> list[bytes]:
-        server = self._servers.of(shard)
+        server = self.servers.of(shard)
         words: list[bytes] = []
         for entry in entries:
             content = b"" if entry.message is None else codec.content_word(entry.message)
