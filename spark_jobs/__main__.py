@@ -15,7 +15,7 @@ from spark_jobs.errors import JobError
 from spark_jobs.latency import HOUR_MS
 from spark_jobs.report import read_figures, write_report
 from spark_jobs.session import session
-from spark_jobs.stored import in_sqlite
+from spark_jobs.store_options import add_store_arguments, store_settings, stored_of
 from spark_jobs.verdict import EXIT_CODES, last_line
 
 
@@ -23,16 +23,18 @@ def main(given: Sequence[str] | None = None) -> int:
     """The command; its exit code."""
     options = _arguments(given)
     command = shlex.join(["python", "-m", "spark_jobs", *(given or sys.argv[1:])])
-    spark = session("audit", options.master)
     try:
-        stored = in_sqlite(spark, options.data_dir) if options.data_dir else None
+        spark = session("audit", options.master, settings=store_settings(options))
+    except JobError as error:
+        return _refused(error)
+    try:
+        stored = stored_of(spark, options, options.data_dir)
         rules = Rules(is_drained=options.drained, skew_ms=options.clock_skew_ms, bucket_ms=options.span_ms)
         found = audit(spark, options.folders, options.output, rules, stored)
         before = read_figures(options.compare) if options.compare else None
         page = write_report(found, options.output, title=options.title, command=command, before=before)
     except JobError as error:
-        sys.stderr.write(f"audit: {error}\n")
-        return 2
+        return _refused(error)
     finally:
         spark.stop()
     for reason in found.verdict.reasons:
@@ -41,13 +43,18 @@ def main(given: Sequence[str] | None = None) -> int:
     return EXIT_CODES[found.verdict.state]
 
 
+def _refused(error: JobError) -> int:
+    sys.stderr.write(f"audit: {error}\n")
+    return 2
+
+
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m spark_jobs", description="Audit event journals.")
     parser.add_argument("folders", nargs="+", metavar="FOLDER", help="a journal's folder; name those of all nodes")
     parser.add_argument("--output", default="build/audit", help="where everything is written (default: build/audit)")
     parser.add_argument("--title", default="audit", help="what the report calls it")
     parser.add_argument("--drained", action="store_true", help="receivers went on until nothing came")
-    parser.add_argument("--data-dir", default="", help="data folder of a stopped server, to reconcile with its store")
+    add_store_arguments(parser)
     parser.add_argument("--clock-skew-ms", type=int, default=0, help="how far clocks may differ (default: 0)")
     parser.add_argument("--span-ms", type=int, default=HOUR_MS, help="spans of the plots over time (default: an hour)")
     parser.add_argument("--compare", metavar="FOLDER", help="an earlier output to compare with")

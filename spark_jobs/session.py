@@ -19,6 +19,11 @@ SMALL = {
 """Settings for many queries over few rows: little is compiled, and little waited for."""
 
 
+def is_submitted() -> bool:
+    """Started by `spark-submit`."""
+    return "SPARK_ENV_LOADED" in os.environ
+
+
 def session(
     name: str, master: str = "local[2]", *, memory: str = DRIVER_MEMORY, settings: Mapping[str, str] | None = None
 ) -> SparkSession:
@@ -27,7 +32,7 @@ def session(
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName(f"cqs-{name}")
-    if "SPARK_ENV_LOADED" not in os.environ:
+    if not is_submitted():
         builder = (
             builder.master(master)
             .config("spark.driver.memory", memory)

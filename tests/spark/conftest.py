@@ -32,8 +32,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark() -> Iterator[SparkSession]:
     if importlib.util.find_spec("pyspark") is None or importlib.util.find_spec("pyarrow") is None:
         needs.absent("needs pyspark", "pip install 'cqs-server[spark]'")
+    from spark_jobs.connector import connector_settings
     from spark_jobs.session import SMALL, session
 
-    started = session("tests", "local[2]", settings=SMALL)
+    has_maven = not needs.missing_programs(("mvn",))
+    started = session("tests", "local[2]", settings=SMALL | (connector_settings() if has_maven else {}))
     yield started
     started.stop()

@@ -23,7 +23,8 @@ VISIBILITY_MS = 30_000
 class Golden:
     """Plays into `folder`. `planted` counts what the audit must find, by kind; `redelivered` why, by reason."""
 
-    def __init__(self, folder: Path, seed: int, *, sample_every: int = 1) -> None:
+    def __init__(self, folder: Path, seed: int, *, sample_every: int = 1, rows: int = 1) -> None:
+        self.rows = rows
         self.rng = random.Random(seed)
         self.clock = ManualClock()
         self.addresses = Addresses(self.clock, self.rng)
@@ -69,7 +70,7 @@ class Golden:
         self._sequence += queue.settings.is_fifo
         says = {"cqs.run": "golden", "cqs.sender": sender, "cqs.index": str(index)} if sender else {}
         return Message(
-            address=self.addresses.next(),
+            address=self.addresses.next(self.rows),
             body=f"body {index} {self.rng.random()}",
             sent_ms=self.clock.now_ms(),
             group=group,

@@ -1,0 +1,44 @@
+"""Which store a command reconciles with, as its arguments say."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.connector import connector_settings
+from spark_jobs.session import is_submitted
+from spark_jobs.stored import NoStore, in_sqlite
+from spark_jobs.stored_cassandra import Keyspace, in_cassandra
+
+
+def add_store_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds them."""
+    parser.add_argument("--data-dir", default="", help="data folder of a stopped server, to reconcile with its store")
+    parser.add_argument("--cassandra", metavar="HOST[:PORT]", help="reconcile with a cluster's Cassandra, at rest")
+    parser.add_argument("--keyspace", default="cqs", help="the cluster's keyspace (default: cqs)")
+    parser.add_argument("--cassandra-user", default="", metavar="USER", help="user at Cassandra")
+    parser.add_argument("--cassandra-password-file", default="", metavar="FILE", help="holds that user's password")
+
+
+def store_settings(options: argparse.Namespace) -> dict[str, str]:
+    """What the session needs for it from its start. Raises NoConnector."""
+    return connector_settings() if options.cassandra and not is_submitted() else {}
+
+
+def keyspace_of(options: argparse.Namespace) -> Keyspace:
+    """Raises NoStore."""
+    file = options.cassandra_password_file
+    try:
+        password = Path(file).read_text().strip() if file else ""
+    except OSError as error:
+        raise NoStore(f"The password of Cassandra can't be read from {file}: {error.strerror}.") from error
+    return Keyspace(options.cassandra, options.keyspace, options.cassandra_user, password)
+
+
+def stored_of(spark: SparkSession, options: argparse.Namespace, data_dir: str) -> DataFrame | None:
+    """What lies in the store; None when none was named. Raises NoStore."""
+    if options.cassandra:
+        return in_cassandra(spark, keyspace_of(options))
+    return in_sqlite(spark, data_dir) if data_dir else None

@@ -1,0 +1,114 @@
+"""What lies in a cluster's keyspace, as the rows that `spark_jobs.stored` gives of SQLite: address, uid, generation,
+md5.
+
+    messages (token ranges, a Spark task each) ─► address, md5 of the body ─┬─► rows of living queues
+    queues (the catalogue) ─────────────────────────────────────────────────┘
+
+Read at LOCAL_QUORUM, as servers read: one replica that lags would show a loss that there is none. No message may be
+sent or deleted meanwhile; what is looks like an orphan, or lost. The connector has to be among the session's jars
+(`spark_jobs.connector`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from cqs.ids import INCARNATION_BITS
+from cqs.queue import GENERATION_BITS
+from spark_jobs.connector import PACKAGE
+from spark_jobs.stored import NoStore
+
+PORT = 9042
+_FORMAT = "org.apache.spark.sql.cassandra"
+_VARIANT = 2 << 62
+"""The two bits of a UUID that say which kind it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keyspace:
+    """Where a cluster keeps its messages. `place`: HOST[:PORT], more of them separated by commas, one port for all."""
+
+    place: str
+    name: str = "cqs"
+    user: str = ""
+    password: str = field(default="", repr=False)
+
+    @property
+    def options(self) -> dict[str, str]:
+        """As the connector reads them. Raises NoStore."""
+        hosts, ports = [], set()
+        for text in self.place.split(","):
+            host, _, port = text.strip().partition(":")
+            if not host or (port and not port.isdigit()):
+                raise NoStore(f"{text!r} is no HOST[:PORT] of a Cassandra node.")
+            hosts.append(host)
+            ports.add(port or str(PORT))
+        if len(ports) > 1:
+            raise NoStore(f"{self.place}: all nodes of a cluster have one port.")
+        asked = {
+            "spark.cassandra.connection.host": ",".join(hosts),
+            "spark.cassandra.connection.port": ports.pop(),
+            "spark.cassandra.input.consistency.level": "LOCAL_QUORUM",
+        }
+        if self.user:
+            asked |= {"spark.cassandra.auth.username": self.user, "spark.cassandra.auth.password": self.password}
+        return asked
+
+
+def in_cassandra(spark: SparkSession, keyspace: Keyspace) -> DataFrame:
+    """All messages of the keyspace; those of purged or deleted queues, which only wait to be swept, are left out.
+    Raises NoStore."""
+    messages = _table(spark, keyspace, "messages").select("queue_id", "row", "at", "incarnation", "body")
+    living = _table(spark, keyspace, "queues").select("uid", F.col("generation").cast("long").alias("generation"))
+    rows = messages.select(
+        address_text(F.col("at"), F.col("row"), F.col("incarnation")).alias("address"),
+        F.shiftright("queue_id", GENERATION_BITS).alias("uid"),
+        F.col("queue_id").bitwiseAND(F.lit((1 << GENERATION_BITS) - 1)).alias("generation"),
+        F.md5("body").alias("md5"),
+    )
+    return rows.join(F.broadcast(living), ["uid", "generation"], "left_semi")
+
+
+def address_text(at: Column, row: Column, incarnation: Column) -> Column:
+    """`cqs.ids.text_of` of a row's columns, without leaving the JVM."""
+    low = (
+        F.lit(_VARIANT - (1 << 64))
+        .bitwiseOR(F.shiftleft(at.bitwiseAND(F.lit(3)), 60))
+        .bitwiseOR(F.shiftleft(row.cast("long"), INCARNATION_BITS))
+        .bitwiseOR(incarnation)
+    )
+    time, counter, tail = (
+        _hex(F.shiftright(at, 14), 12),
+        _hex(F.shiftright(at, 2).bitwiseAND(F.lit(0xFFF)), 3),
+        _hex(low, 16),
+    )
+    parts = [F.substring(time, 1, 8), F.substring(time, 9, 4), F.concat(F.lit("8"), counter)]
+    return F.concat_ws("-", *parts, F.substring(tail, 1, 4), F.substring(tail, 5, 12))
+
+
+def _hex(number: Column, digits: int) -> Column:
+    return F.lower(F.lpad(F.hex(number), digits, "0"))
+
+
+def _table(spark: SparkSession, keyspace: Keyspace, name: str) -> DataFrame:
+    reader = spark.read.format(_FORMAT).options(keyspace=keyspace.name, table=name, **keyspace.options)
+    try:
+        return reader.load()
+    except (Py4JJavaError, PySparkException) as error:
+        raise NoStore(_why(keyspace, str(error))) from error
+
+
+def _why(keyspace: Keyspace, text: str) -> str:
+    """In a sentence. (The connector's own exception for a keyspace that is missing is one that Spark 4 has no more.)"""
+    if "DATA_SOURCE_NOT_FOUND" in text:
+        return f"This session can't read Cassandra: give it {PACKAGE} by --packages."
+    if "NoSuchNamespace" in text or "NoSuchTable" in text:
+        return f"Keyspace {keyspace.name} at {keyspace.place} has no tables of ours: was `cqs schema apply` run there?"
+    lines = text.strip().splitlines()
+    cause = next((line.lstrip(": ") for line in lines if line.startswith(": ")), lines[0] if lines else "no answer")
+    return f"Cassandra at {keyspace.place} can't be read: {cause[:300]}"
