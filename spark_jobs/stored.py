@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 FILE_NAME = "messages.db"
 _SCHEMA = "address string, uid long, generation long, md5 string"
-_GENERATION_BITS = 15
+GENERATION_BITS = 15
+"""Low bits of a queue's storage id, as both stores have it; its uid is above them."""
 _ROWS = "SELECT id, queue, tail, body FROM messages WHERE id >= ? AND id < ?"
 _BATCH_ROWS = 1_000
 
@@ -70,8 +71,8 @@ def _read(path: str, first: int, end: int) -> Iterator[pa.RecordBatch]:
                 [
                     {
                         "address": address_text(key, tail),
-                        "uid": queue >> _GENERATION_BITS,
-                        "generation": queue & ((1 << _GENERATION_BITS) - 1),
+                        "uid": queue >> GENERATION_BITS,
+                        "generation": queue & ((1 << GENERATION_BITS) - 1),
                         "md5": hashlib.md5(body, usedforsecurity=False).hexdigest(),
                     }
                     for key, queue, tail, body in rows

@@ -18,13 +18,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from cqs.ids import INCARNATION_BITS
-from cqs.queue import GENERATION_BITS
 from spark_jobs.connector import PACKAGE
-from spark_jobs.stored import NoStore
+from spark_jobs.stored import GENERATION_BITS, NoStore
 
 PORT = 9042
 _FORMAT = "org.apache.spark.sql.cassandra"
+_INCARNATION_BITS = 50
 _VARIANT = 2 << 62
 """The two bits of a UUID that say which kind it is."""
 
@@ -79,7 +78,7 @@ def address_text(at: Column, row: Column, incarnation: Column) -> Column:
     low = (
         F.lit(_VARIANT - (1 << 64))
         .bitwiseOR(F.shiftleft(at.bitwiseAND(F.lit(3)), 60))
-        .bitwiseOR(F.shiftleft(row.cast("long"), INCARNATION_BITS))
+        .bitwiseOR(F.shiftleft(row.cast("long"), _INCARNATION_BITS))
         .bitwiseOR(incarnation)
     )
     time, counter, tail = (
