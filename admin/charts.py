@@ -3,7 +3,7 @@ how fine it is. Sums become rates (a second), peaks stay what they are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -39,7 +39,30 @@ LINES = {
     ),
     "calls": (Line("calls", "calls", 0), Line("errors", "errors", 4)),
     "waiting": (Line("waiting", "waiting receives", 3),),
+    "times": (
+        Line("send_most_ms", "send, 99 %", 0),
+        Line("send_half_ms", "send, half", 1),
+        Line("cache_most_ms", "cache, 99 %", 3),
+        Line("store_most_ms", "store, 99 %", 2),
+    ),
+    "hits": (Line("hit_percent", "from the cache", 1),),
+    "wait": (Line("mean_wait_s", "on average", 0),),
 }
+
+
+def _hit_percent(from_store: float, received: float) -> float:
+    return 100 * (1 - from_store / received)
+
+
+def _mean_s(waited_ms: float, first_receives: float) -> float:
+    return waited_ms / first_receives / 1_000
+
+
+_DERIVED = {
+    "hit_percent": ("from_store", "received", _hit_percent),
+    "mean_wait_s": ("waited_ms", "first_receives", _mean_s),
+}
+"""Lines made of two sums; nothing is drawn where the second one is 0."""
 
 
 def range_of(name: str) -> str:
@@ -48,9 +71,9 @@ def range_of(name: str) -> str:
 
 
 def drawn(ring: Ring | None, kind: str, range_name: str, now_ms: int) -> dict[str, object]:
-    """The chart as uPlot wants it: times first, then a column for each line."""
+    """The chart as uPlot wants it: times first, then a column for each line; `spans`: gaps are drawn over."""
     lines = LINES[kind]
-    series = [{"label": line.label, "colour": line.colour} for line in lines]
+    series = [{"label": line.label, "colour": line.colour, "spans": line.field in _DERIVED} for line in lines]
     now_s = now_ms // 1_000
     if ring is None:
         times = [now_s - RANGES[range_name], now_s]
@@ -61,6 +84,8 @@ def drawn(ring: Ring | None, kind: str, range_name: str, now_ms: int) -> dict[st
 
 
 def _column(chart: Chart, field: str) -> Sequence[float | None]:
+    if field in _DERIVED:
+        return _derived(chart, *_DERIVED[field])
     if field not in chart.fields:
         return [None] * len(chart.rows)
     place = chart.fields.index(field)
@@ -68,3 +93,8 @@ def _column(chart: Chart, field: str) -> Sequence[float | None]:
     if field not in NODE_SUMS:
         return values
     return [None if value is None else round(value / chart.period_s, 3) for value in values]
+
+
+def _derived(chart: Chart, part: str, whole: str, make: Callable[[float, float], float]) -> Sequence[float | None]:
+    ours, theirs = chart.fields.index(part), chart.fields.index(whole)
+    return [round(make(row[ours] or 0, count), 3) if (count := row[theirs]) else None for row in chart.rows]

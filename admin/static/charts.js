@@ -41,7 +41,7 @@
       axes: [{ ...axis, size: 26, space: 70, grid: { show: false }, values: moments }, { ...axis, size: 46, space: 34, values: (_, ticks) => ticks.map(number) }],
       series: [{}, ...chart.series.map((series, index) => {
         const colour = probe(figure, `series-${series.colour ?? index}`);
-        return { label: series.label, stroke: colour, width: 1.6, fill: index === 0 ? faint(colour) : undefined, points: { show: false }, spanGaps: false };
+        return { label: series.label, stroke: colour, width: 1.6, fill: index === 0 ? faint(colour) : undefined, points: { show: false }, spanGaps: series.spans === true };
       })],
       hooks: { setCursor: [drawn => legend(figure, figure.chart, drawn.cursor.idx)] },
     };

@@ -45,6 +45,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         ranges=RANGE_NAMES,
         url=url_of(visit, queue),
         state=await _state(visit, queue),
+        shard=shard_of(queue),
         groups=await visit.console.thrift.ask(
             ("groups", queue.storage_id), lambda: _groups(visit, queue), is_fresh=not visit.is_refresh
         ),

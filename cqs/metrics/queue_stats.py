@@ -14,8 +14,8 @@ class QueueStats:
 
     __slots__ = (
         "account", "arrived", "bodies_from_store", "dead_lettered", "deduplicated", "deleted", "empty_receives",
-        "expired", "from_store", "given_back", "gone_ms", "hidden", "is_fifo", "name", "purges", "received",
-        "redriven", "revealed", "ring", "sent", "size_total", "sizes",
+        "expired", "first_receives", "from_store", "given_back", "gone_ms", "hidden", "is_fifo", "name", "purges",
+        "received", "redriven", "revealed", "ring", "sent", "size_total", "sizes", "waited_ms",
     )  # fmt: skip
 
     def __init__(self, account: str, name: str) -> None:
@@ -29,6 +29,8 @@ class QueueStats:
         self.sent = self.received = self.deleted = self.empty_receives = self.deduplicated = 0
         self.from_store = self.bodies_from_store = self.given_back = self.hidden = self.revealed = 0
         self.expired = self.dead_lettered = self.redriven = self.arrived = self.purges = 0
+        self.first_receives = self.waited_ms = 0
+        """Messages that were received for the first time, and how long they had been there by then, added up."""
         self.sizes = [0] * SIZE_SLOTS
         self.size_total = 0
 
@@ -36,6 +38,8 @@ class QueueStats:
         """Takes over what the other one counted."""
         for field in QUEUE_COUNTERS:
             setattr(self, field, getattr(self, field) + getattr(other, field))
+        self.first_receives += other.first_receives
+        self.waited_ms += other.waited_ms
         self.sizes = [mine + theirs for mine, theirs in zip(self.sizes, other.sizes, strict=True)]
         self.size_total += other.size_total
 

@@ -3,8 +3,9 @@
     every 5 s for 10 min      every minute for 6 h      every 30 min for 7 days
     ├──┼──┼──┼──┤ 120         ├────┼────┼────┤ 360      ├───────┼───────┤ 336
 
-A ring holds some sums (messages sent in the period) and some peaks (backlog) as 32-bit floats: 816 points of ten fields
-are 32,640 bytes a queue, whatever it does and for however long. A period without a sample is empty (NaN), not zero.
+A ring holds some sums (messages sent in the period) and some peaks (backlog) as 32-bit floats: 816 points of twelve
+fields are 39,168 bytes a queue, whatever it does and for however long. A period without a sample is empty (NaN), not
+zero.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ RESOLUTIONS = ((SAMPLE_S, 120), (60, 360), (1_800, 336))
 RANGES = {"5m": 300, "10m": 600, "1h": 3_600, "6h": 21_600, "1d": 86_400, "7d": 604_800}
 """Seconds by the names that users say."""
 
-QUEUE_SUMS = ("sent", "received", "deleted", "empty_receives", "from_store", "dead_lettered")
+QUEUE_SUMS = (
+    "sent", "received", "deleted", "empty_receives", "from_store", "dead_lettered", "first_receives", "waited_ms",
+)  # fmt: skip
 NODE_SUMS = (*QUEUE_SUMS, "calls", "errors")
 QUEUE_PEAKS = ("visible", "in_flight", "delayed", "oldest_s")
-NODE_PEAKS = (*QUEUE_PEAKS, "waiting")
+NODE_PEAKS = (*QUEUE_PEAKS, "waiting", "send_half_ms", "send_most_ms", "cache_most_ms", "store_most_ms")
 
 
 class Chart(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,6 +35,10 @@ class MetricsWitness:
     ) -> None:
         stats = self._by_uid.get(queue.uid) or self._queues.meet(queue)
         stats.received += len(received)
+        for one in received:
+            if one.receive_count == 1:
+                stats.first_receives += 1
+                stats.waited_ms += one.received_ms - one.sent_ms
         if is_from_store:
             stats.from_store += len(received)
 

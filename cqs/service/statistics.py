@@ -15,6 +15,7 @@ from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from cqs.cache.interface import Counts
 from cqs.errors import CacheUnavailable, CqsError, ServiceUnavailable
 from cqs.metrics import declarations as d
+from cqs.metrics import latency
 from cqs.metrics.collector import Snapshot
 from cqs.metrics.depths import Depth, age_s
 from cqs.metrics.node import ring_of
@@ -23,6 +24,7 @@ from cqs.metrics.rings import NODE_SUMS, QUEUE_SUMS, SAMPLE_S, Ring
 from cqs.queue import Queue, QueueName
 from cqs.service.engine import Engine, shard_of
 
+SENDS = ("SendMessage", "SendMessageBatch")
 QUEUES_MAX = 10_000
 COUNTERS = 8
 """Counts under way at a time."""
@@ -50,6 +52,9 @@ class Sampler:
         self._engine = engine
         self._next = 0
         self._samples = 0
+        self._sends, self._cache_calls, self._store_calls = (
+            latency.Lately(metric) for metric in (d.REQUEST_SECONDS, d.CACHE_SECONDS, d.STORE_SECONDS)
+        )
 
     async def sample(self) -> None:
         """One pass. Without the cache the depths stay as they were."""
@@ -75,7 +80,7 @@ class Sampler:
         sums = [metrics.queues.total(field) for field in QUEUE_SUMS]
         sums += metrics.calls.totals()
         assert len(sums) == len(NODE_SUMS)
-        _add(metrics.ring, now_ms, sums, [*_peaks(totals, now_ms), len(engine.waiters)])
+        _add(metrics.ring, now_ms, sums, [*_peaks(totals, now_ms), len(engine.waiters), *self._latencies()])
         for place, stats in enumerate(metrics.queues):
             if place % QUEUES_A_TURN == 0:
                 await asyncio.sleep(0)
@@ -85,6 +90,16 @@ class Sampler:
                 depth = metrics.depths.get(queue.uid) if queue is not None else None
                 counts = depth.counts if depth is not None else Counts()
                 _add(ring, now_ms, [getattr(stats, field) for field in QUEUE_SUMS], _peaks(counts, now_ms))
+
+    def _latencies(self) -> list[float]:
+        """In the order of NODE_PEAKS. Of calls only sends: how long a receive takes is the client's wish."""
+        metrics = self._engine.metrics
+        by_action = metrics.calls.by_action
+        self._sends.look(by_action[name].duration for name in SENDS if name in by_action)
+        self._cache_calls.look(call.duration for call in metrics.cache.by_call.values())
+        self._store_calls.look(call.duration for call in metrics.store.by_call.values())
+        sends = [self._sends.quantile_ms(share) for share in (0.5, 0.99)]
+        return [*sends, self._cache_calls.quantile_ms(0.99), self._store_calls.quantile_ms(0.99)]
 
 
 def _add(ring: Ring, now_ms: int, sums: Sequence[int], peaks: Iterable[float]) -> None:

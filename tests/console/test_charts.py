@@ -1,0 +1,67 @@
+"""The figures behind the charts: made of what was sampled, and of nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+
+from cqs.service.statistics import Sampler
+from tests.console.desk import Desk, make_desk
+from tests.engine import ACCOUNT
+from tests.protocol.measured import measured_bench
+
+
+@pytest.fixture
+async def desk() -> AsyncIterator[Desk]:
+    """A console whose engine counts."""
+    made = await make_desk(bench=await measured_bench())
+    yield made
+    await made.client.close()
+
+
+async def newest(desk: Desk, path: str) -> dict[str, float | None]:
+    """The last point of each line of a chart."""
+    told = json.loads((await desk.get(path)).text)
+    columns = told["data"][1:]
+    return {one["label"]: column[-1] for one, column in zip(told["series"], columns, strict=True)}
+
+
+async def test_the_wait_until_a_first_receive_is_a_mean_over_messages(desk: Desk) -> None:
+    queue = await desk.bench.create("orders")
+    await desk.bench.send(queue, "one")
+    desk.bench.clock.advance_ms(2_000)
+    await desk.bench.send(queue, "two")
+    desk.bench.clock.advance_ms(1_000)
+    await desk.bench.receive(queue, 10, visibility_ms=0)
+    await desk.bench.receive(queue, 10)
+    await Sampler(desk.bench.engine).sample()
+
+    assert await newest(desk, f"/q/{ACCOUNT}/orders/chart?kind=wait") == {"on average": 2.0}
+    assert await newest(desk, f"/q/{ACCOUNT}/orders/chart?kind=hits") == {"from the cache": 100.0}
+
+
+async def test_nothing_received_is_no_ratio(desk: Desk) -> None:
+    queue = await desk.bench.create("orders")
+    await desk.bench.send(queue, "one")
+    await Sampler(desk.bench.engine).sample()
+
+    assert await newest(desk, f"/q/{ACCOUNT}/orders/chart?kind=hits") == {"from the cache": None}
+    assert await newest(desk, "/chart?kind=hits") == {"from the cache": None}
+
+
+async def test_times_of_calls_are_of_the_last_period_alone(desk: Desk) -> None:
+    metrics, sampler = desk.bench.engine.metrics, Sampler(desk.bench.engine)
+    for took_ns in (900_000, 900_000, 900_000, 40_000_000):
+        metrics.calls.record("SendMessage", "", took_ns)
+    metrics.calls.record("ReceiveMessage", "", 20_000_000_000)
+    await sampler.sample()
+    first = await newest(desk, "/chart?kind=times")
+    desk.bench.clock.advance_ms(5_000)
+    await sampler.sample()
+    second = await newest(desk, "/chart?kind=times")
+
+    assert first["send, half"] == 1.0
+    assert first["send, 99 %"] == 50.0
+    assert (second["send, half"], second["send, 99 %"]) == (0, 0)
