@@ -6,13 +6,19 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 QUICK_TESTS := tests/unit tests/contract tests/protocol
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check docs bench bench-spark audit clean provision test-env
+.PHONY: help run cluster cluster-2dc test check docs bench bench-spark audit clean provision test-env
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 run: $(VENV)/.serve ## set up and serve on 127.0.0.1:9324 (CQS_HOST, CQS_PORT, CQS_DATA_DIR, CQS_CONFIG ...)
 	@CQS_DATA_DIR="$${CQS_DATA_DIR:-.cqs}"; [ -n "$$CQS_CONFIG" ] || export CQS_DATA_DIR; exec $(VENV)/bin/cqs serve
+
+cluster: $(VENV)/.cluster ## run 3 Cassandra nodes, 2 Redis servers and 2 API nodes (needs java, mvn and redis-server)
+	@exec $(PY) -m deploy.cluster
+
+cluster-2dc: $(VENV)/.cluster ## run two data centres, each a Cassandra node, a Redis server and an API node
+	@exec $(PY) -m deploy.cluster --two-datacenters
 
 test: test-env provision ## set up and run all tests
 	$(PY) -m pytest
@@ -51,11 +57,16 @@ $(VENV)/.serve: pyproject.toml
 	@$(PY) $(PIP_INSTALL) --editable .
 	@touch $@
 
+$(VENV)/.cluster: $(VENV)/.serve
+	@echo "Installing the clients of Redis and Cassandra into $(VENV) ..." >&2
+	@$(PY) $(PIP_INSTALL) --editable '.[redis,cassandra]'
+	@touch $@
+
 $(VENV)/.dev: pyproject.toml
 	@.ci/venv $(VENV)
 	@echo "Installing CQS and its tests' tools into $(VENV) ..." >&2
 	@$(PY) $(PIP_INSTALL) --editable '.[dev]'
-	@touch $@ $(VENV)/.serve
+	@touch $@ $(VENV)/.serve $(VENV)/.cluster
 
 $(VENV)/.bench: $(VENV)/.dev
 	@$(PY) $(PIP_INSTALL) --editable '.[bench]'

@@ -18,7 +18,7 @@ from cqs.ids import Addresses
 from cqs.message import Message
 from cqs.queue import Queue
 from cqs.store.cassandra import CassandraStore, Options, schema
-from tests.cassandra_server import Ring
+from deploy.cluster.ring import Ring
 
 GROUPS = (1, 16, 64)
 BODY = "x" * 1_024

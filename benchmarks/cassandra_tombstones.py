@@ -21,7 +21,7 @@ from cqs.message import Message
 from cqs.queue import Queue
 from cqs.store.cassandra import CassandraStore, Options, schema
 from cqs.store.cassandra.session import Session
-from tests.cassandra_server import Ring
+from deploy.cluster.ring import Ring
 
 GROUP = 64
 SENDERS = 8

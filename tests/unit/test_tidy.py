@@ -19,9 +19,17 @@ FUNCTION_LINES_MAX = 40
 SELF_EXPLAINED_LINES_MAX = 6
 
 CODE = sources("cqs", "admin", "spark_jobs")
-TESTS = sources("tests", "benchmarks")
+TESTS = sources("tests", "benchmarks", "deploy")
 _LEFTOVER = re.compile(r"#.*\b(TODO|FIXME|XXX|HACK)\b|\b(breakpoint|pdb\.set_trace)\(")
-_SLEEPERS = ("tests/sdk/", "tests/integration/", "tests/crash/", "tests/drills/", "tests/console/", "benchmarks/")
+_SLEEPERS = (
+    "tests/sdk/",
+    "tests/integration/",
+    "tests/crash/",
+    "tests/drills/",
+    "tests/console/",
+    "benchmarks/",
+    "deploy/",
+)
 """These watch real processes, and may wait for them."""
 
 _AWS_NAMES = "cqs/api/shapes/"

@@ -1,0 +1,72 @@
+"""`make cluster`: a cluster in the foreground, until SIGTERM or Ctrl-C.
+
+Standard output has one line for each server, then `ready`; what goes wrong later is told on standard error.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from types import FrameType
+
+from cqs.errors import CqsError
+from deploy.cluster.api_node import ApiFailed
+from deploy.cluster.cluster import ONE_DATACENTER, TWO_DATACENTERS, Cluster
+from deploy.cluster.ring import CassandraFailed
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_LOOK_S = 1.0
+_USAGE = "usage: python -m deploy.cluster [--two-datacenters]"
+
+
+class _Asked(BaseException):
+    """Told to stop."""
+
+
+def main(arguments: list[str]) -> int:
+    """The exit code: 0 when told to stop, 1 when something did not start, 2 for wrong usage."""
+    if arguments not in ([], ["--two-datacenters"]):
+        print(_USAGE, file=sys.stderr)
+        return 2
+    for number in _SIGNALS:
+        signal.signal(number, _hear)
+    try:
+        with Cluster(TWO_DATACENTERS if arguments else ONE_DATACENTER) as cluster:
+            _tell(cluster)
+            _watch(cluster)
+    except _Asked:
+        return 0
+    except (CassandraFailed, ApiFailed, CqsError, AssertionError, OSError) as error:
+        print(f"the cluster did not start: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _hear(number: int, frame: FrameType | None) -> None:
+    """The first one ends the cluster; `make` and a terminal may send more, which say the same."""
+    for each in _SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+    raise _Asked
+
+
+def _tell(cluster: Cluster) -> None:
+    lines = [f"api {node.endpoint} pid {node.pid}" for node in cluster.apis]
+    lines += [f"redis 127.0.0.1:{redis.port} pid {redis.pid}" for redis in cluster.redises]
+    lines += [f"cassandra {node.address}:{node.port} pid {node.pid}" for node in cluster.ring.nodes]
+    print("\n".join([*lines, "ready"]), flush=True)
+
+
+def _watch(cluster: Cluster) -> None:
+    """For ever: tells of API nodes that ended, each once. They are not started again."""
+    ended: set[str] = set()
+    while True:
+        time.sleep(_LOOK_S)
+        for node in cluster.apis:
+            if node.name not in ended and node.has_ended():
+                ended.add(node.name)
+                print(f"{node.name} ({node.endpoint}) ended: {node.end_of_log()}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,238 @@
+"""Real Cassandra nodes on loopback, from Maven's jars.
+
+    build/cassandra/lib-5.0.6/     100 jars, fetched once by `mvn dependency:copy-dependencies` (services/pom.xml)
+    build/cassandra/run-…/127.0.0.1/     a node's folder: conf, data, commit log, log; removed when the ring ends
+
+Nodes of a ring have the addresses 127.0.0.1, .2, … and share their ports, as the driver expects. The commit log is
+synced before a write is answered (`commitlog_sync: group`), so that a killed node has lost nothing it acknowledged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+
+from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile
+from cassandra.policies import WhiteListRoundRobinPolicy
+
+from deploy.cluster.ports import ends_with_parent, free_ports
+
+ROOT = Path(__file__).parents[2]
+CACHE = ROOT / "build" / "cassandra"
+SERVICES = Path(__file__).parent / "services"
+
+VERSION = "5.0.6"
+START_S = 180
+JOIN_S = 60
+STOP_S = 20
+_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+_OPTIONS_FRAME = bytes((4, 0, 0, 0, 5, 0, 0, 0, 0))
+_SUPPORTED = 6
+
+
+class CassandraFailed(Exception):
+    """A node can't be had or does not start; the text says why."""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What is changed of a node. `tombstones_max`: how many a read may meet before it fails."""
+
+    tombstones_max: int = 100_000
+    heap_min: str = "512m"
+    heap_max: str = "768m"
+
+
+def fetch_jars() -> Path:
+    """The folder with the server's jars, fetched when it is not there. Raises CassandraFailed."""
+    folder = CACHE / f"lib-{VERSION}"
+    if not folder.exists():
+        print(f"fetching Cassandra {VERSION} by Maven ...", file=sys.stderr)
+        CACHE.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix="lib-partial-", dir=CACHE))
+        command = ["mvn", "-q", "-B", "-f", str(SERVICES / "pom.xml"), _GOAL]
+        command += [f"-DoutputDirectory={partial}", f"-Dcassandra.version={VERSION}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise CassandraFailed(f"mvn failed: {(done.stdout + done.stderr).strip()[-800:]}")
+        with contextlib.suppress(OSError):
+            partial.rename(folder)
+    return folder
+
+
+class Node:
+    """One Cassandra process. `stop` and `kill` keep its data, so that `start` brings it back."""
+
+    def __init__(self, folder: Path, address: str, port: int, datacenter: str) -> None:
+        self.folder = folder
+        self.address = address
+        self.port = port
+        self.datacenter = datacenter
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def launch(self, tuning: Tuning) -> None:
+        """Starts the process and returns at once."""
+        (self.folder / "tmp").mkdir(exist_ok=True)
+        conf = self.folder / "conf"
+        command = ["java", f"-Xms{tuning.heap_min}", f"-Xmx{tuning.heap_max}"]
+        command += (SERVICES / "jvm17.options").read_text().split()
+        command += [
+            f"-Djava.io.tmpdir={self.folder / 'tmp'}",
+            f"-Dcassandra.storagedir={self.folder}",
+            f"-Dcassandra.config=file://{conf / 'cassandra.yaml'}",
+            f"-Dlogback.configurationFile={SERVICES / 'logback.xml'}",
+            "-cp",
+            f"{conf}:{fetch_jars()}/*",
+            "org.apache.cassandra.service.CassandraDaemon",
+        ]
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                command,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+                preexec_fn=ends_with_parent(),
+            )
+
+    def wait(self, seconds: float = START_S) -> None:
+        """Returns when CQL is answered. Raises CassandraFailed when the process ends or the time runs out."""
+        assert self._process is not None
+        deadline = time.monotonic() + seconds
+        while not self._answers():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(0.2)
+                raise CassandraFailed(f"Cassandra on {self.address} ended: {self._end_of_log()}")
+            if time.monotonic() > deadline:
+                raise CassandraFailed(
+                    f"Cassandra on {self.address} did not answer in {seconds} s: {self._end_of_log()}"
+                )
+
+    def pause(self) -> None:
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
+
+    def stop(self) -> None:
+        """An orderly end, by force after STOP_S. Idempotent."""
+        if self._process is not None:
+            self.resume()
+            self._process.terminate()
+            try:
+                self._process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                self.kill()
+            self._process = None
+
+    def kill(self) -> None:
+        """kill -9. Idempotent."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def _answers(self) -> bool:
+        with contextlib.suppress(OSError), socket.create_connection((self.address, self.port), 2) as connection:
+            connection.sendall(_OPTIONS_FRAME)
+            answer = connection.recv(16)
+            return len(answer) > 4 and answer[4] == _SUPPORTED
+        return False
+
+    def _end_of_log(self) -> str:
+        return (self.folder / "log").read_text(errors="replace").strip()[-1_500:]
+
+
+class Ring:
+    """Nodes that form one cluster, one for each entry of `datacenters`."""
+
+    def __init__(self, datacenters: Sequence[str] = ("dc1",), tuning: Tuning | None = None) -> None:
+        fetch_jars()
+        self.folder = Path(tempfile.mkdtemp(prefix="run-", dir=CACHE))
+        self.tuning = tuning or Tuning()
+        addresses = [f"127.0.0.{number}" for number in range(1, len(datacenters) + 1)]
+        self.port, storage_port, ssl_port = free_ports(addresses, 3)
+        self.nodes: list[Node] = []
+        for address, datacenter in zip(addresses, datacenters, strict=True):
+            folder = self.folder / address
+            self._configure(folder, address, datacenter, f"{addresses[0]}:{storage_port}", storage_port, ssl_port)
+            self.nodes.append(Node(folder, address, self.port, datacenter))
+
+    @property
+    def contact_points(self) -> list[str]:
+        return [node.address for node in self.nodes]
+
+    def start(self) -> None:
+        """Returns when every node answers: the seed first, then the others together. Raises CassandraFailed."""
+        self.nodes[0].launch(self.tuning)
+        self.nodes[0].wait()
+        for node in self.nodes[1:]:
+            node.launch(self.tuning)
+        for node in self.nodes[1:]:
+            node.wait()
+        for node in self.nodes if len(self.nodes) > 1 else ():
+            self._wait_until_joined(node)
+
+    def stop(self) -> None:
+        """Ends all nodes and removes their data. Idempotent."""
+        for node in reversed(self.nodes):
+            node.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _wait_until_joined(self, node: Node, seconds: float = JOIN_S) -> None:
+        """Returns when the node knows all the others. Raises CassandraFailed."""
+        deadline = time.monotonic() + seconds
+        policy = WhiteListRoundRobinPolicy([node.address])
+        profiles = {EXEC_PROFILE_DEFAULT: ExecutionProfile(load_balancing_policy=policy)}
+        with Cluster([node.address], port=self.port, execution_profiles=profiles, protocol_version=4) as cluster:
+            session = cluster.connect()
+            while len(list(session.execute("SELECT peer FROM system.peers"))) < len(self.nodes) - 1:
+                if time.monotonic() > deadline:
+                    raise CassandraFailed(f"Cassandra on {node.address} did not meet the others in {seconds} s")
+                time.sleep(0.2)
+
+    def __enter__(self) -> Ring:
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _configure(
+        self, folder: Path, address: str, datacenter: str, seeds: str, storage_port: int, ssl_port: int
+    ) -> None:
+        conf = folder / "conf"
+        conf.mkdir(parents=True)
+        text = Template((SERVICES / "cassandra.yaml").read_text()).substitute(
+            cluster="cqs",
+            folder=folder,
+            seeds=seeds,
+            address=address,
+            port=self.port,
+            storage_port=storage_port,
+            ssl_port=ssl_port,
+            tombstones_max=self.tuning.tombstones_max,
+            tombstones_warn=max(1, self.tuning.tombstones_max // 4),
+        )
+        (conf / "cassandra.yaml").write_text(text)
+        (conf / "cassandra-rackdc.properties").write_text(f"dc={datacenter}\nrack=rack1\n")

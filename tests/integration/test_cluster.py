@@ -1,0 +1,116 @@
+"""`make cluster` and `make cluster-2dc`: what they print, that any node serves any queue, and that nothing is left."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import boto3
+import pytest
+from botocore.config import Config
+
+from deploy.cluster.ring import CACHE
+from tests.needs import needs
+
+ROOT = Path(__file__).parents[2]
+START_S_MAX, STOP_S_MAX = 150.0, 30.0
+LINE = re.compile(r"(api http://127\.0\.0\.1|redis 127\.0\.0\.1|cassandra 127\.0\.0\.\d):(\d+) pid (\d+)")
+
+pytestmark = [needs("java", "mvn", "redis-server"), pytest.mark.slow, pytest.mark.timeout(240)]
+
+
+@contextmanager
+def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
+    """The launcher as `make cluster` runs it, in a process group of its own, and its lines until `ready`."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "deploy.cluster", *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True,
+    )  # fmt: skip
+    try:
+        yield process, lines_until_ready(process)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def lines_until_ready(process: subprocess.Popen[str]) -> list[str]:
+    assert process.stdout is not None
+    lines: list[str] = []
+    give_up = threading.Timer(START_S_MAX, process.kill)
+    give_up.start()
+    for line in process.stdout:
+        lines.append(line.strip())
+        if lines[-1] == "ready":
+            give_up.cancel()
+            return lines
+    raise AssertionError(f"no cluster: {lines} {process.communicate()}")
+
+
+def runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def sqs_at(endpoint: str) -> boto3.client:
+    return boto3.client("sqs", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="000000000000",
+                        aws_secret_access_key="any", config=Config(retries={"max_attempts": 0}))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kinds", "number"),
+    [
+        ([], {"api": 2, "redis": 2, "cassandra": 3}, signal.SIGTERM),
+        (["--two-datacenters"], {"api": 2, "redis": 2, "cassandra": 2}, signal.SIGINT),
+    ],
+    ids=["cluster", "cluster-2dc"],
+)
+def test_what_one_node_took_another_gives_out(arguments: list[str], kinds: dict[str, int], number: int) -> None:
+    before = set(CACHE.glob("run-*"))
+    with running(*arguments) as (process, lines):
+        servers = [LINE.fullmatch(line) for line in lines[:-1]]
+        assert None not in servers, lines
+        pids = [int(server[3]) for server in servers if server]
+        assert {kind: sum(line.startswith(kind + " ") for line in lines) for kind in kinds} == kinds
+        assert all(runs(pid) for pid in pids)
+
+        first, second = [sqs_at(line.split()[1]) for line in lines if line.startswith("api ")]
+        url = first.create_queue(QueueName="tea")["QueueUrl"]
+        first.send_message(QueueUrl=url, MessageBody="two cups")
+        there = second.get_queue_url(QueueName="tea")["QueueUrl"]
+        (message,) = second.receive_message(QueueUrl=there, WaitTimeSeconds=5)["Messages"]
+        assert message["Body"] == "two cups"
+        second.delete_message(QueueUrl=there, ReceiptHandle=message["ReceiptHandle"])
+
+        os.killpg(process.pid, number)
+        output, errors = process.communicate(timeout=STOP_S_MAX)
+
+    assert (process.returncode, output, errors) == (0, "", "")
+    assert [pid for pid in pids if runs(pid)] == []
+    assert set(CACHE.glob("run-*")) - before == set()
+
+
+def test_told_to_stop_while_it_starts_it_leaves_nothing() -> None:
+    before = set(CACHE.glob("run-*"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "deploy.cluster"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    give_up_s = time.monotonic() + START_S_MAX
+    while not any(folder / "127.0.0.1" / "log" for folder in set(CACHE.glob("run-*")) - before):
+        assert time.monotonic() < give_up_s and process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    output, errors = process.communicate(timeout=STOP_S_MAX)
+
+    assert (process.returncode, output, errors) == (0, "", "")
+    assert set(CACHE.glob("run-*")) - before == set()
