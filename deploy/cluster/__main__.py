@@ -8,14 +8,15 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from contextlib import ExitStack
 from types import FrameType
 
 from cqs.errors import CqsError
 from deploy.cluster.api_node import ApiFailed
 from deploy.cluster.cluster import ONE_DATACENTER, TWO_DATACENTERS, Cluster
-from deploy.cluster.ring import CassandraFailed
+from deploy.cluster.ports import STOP_SIGNALS, signals_held
+from deploy.cluster.ring import CassandraFailed, fetch_jars
 
-_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _LOOK_S = 1.0
 _USAGE = "usage: python -m deploy.cluster [--two-datacenters]"
 
@@ -29,10 +30,15 @@ def main(arguments: list[str]) -> int:
     if arguments not in ([], ["--two-datacenters"]):
         print(_USAGE, file=sys.stderr)
         return 2
-    for number in _SIGNALS:
+    for number in STOP_SIGNALS:
         signal.signal(number, _hear)
     try:
-        with Cluster(TWO_DATACENTERS if arguments else ONE_DATACENTER) as cluster:
+        fetch_jars()
+        with ExitStack() as stack:
+            with signals_held():
+                cluster = Cluster(TWO_DATACENTERS if arguments else ONE_DATACENTER)
+                stack.callback(cluster.stop)
+            cluster.start()
             _tell(cluster)
             _watch(cluster)
     except _Asked:
@@ -45,7 +51,7 @@ def main(arguments: list[str]) -> int:
 
 def _hear(number: int, frame: FrameType | None) -> None:
     """The first one ends the cluster; `make` and a terminal may send more, which say the same."""
-    for each in _SIGNALS:
+    for each in STOP_SIGNALS:
         signal.signal(each, signal.SIG_IGN)
     raise _Asked
 

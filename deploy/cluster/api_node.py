@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from deploy.cluster.ports import ends_with_parent
+from deploy.cluster.ports import ends_with_parent, signals_held
 
 ROOT = Path(__file__).parents[2]
 START_S = 60
@@ -55,7 +55,7 @@ class ApiNode:
         self.folder.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "cqs", "serve", "--port", str(self.port), "--log-format", "json"]
         command += ["--data-dir", str(self.folder), *self.arguments]
-        with self.log.open("ab") as log:
+        with self.log.open("ab") as log, signals_held():
             self._process = subprocess.Popen(
                 command,
                 stdout=log,

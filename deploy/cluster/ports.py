@@ -1,4 +1,11 @@
-"""Free ports, and processes that end with their parent."""
+"""Free ports, and processes that end with their parent.
+
+A signal that raises between the start of a process and its being remembered would leave it behind, so it is held back
+for as long:
+
+    with signals_held():
+        self._process = Popen(…, preexec_fn=ends_with_parent())
+"""
 
 from __future__ import annotations
 
@@ -6,8 +13,9 @@ import contextlib
 import ctypes
 import signal
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _PR_SET_PDEATHSIG = 1
 
 
@@ -35,5 +43,16 @@ def ends_with_parent(number: int = signal.SIGKILL) -> Callable[[], None]:
 
     def ask() -> None:
         prctl(_PR_SET_PDEATHSIG, number)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
 
     return ask
+
+
+@contextlib.contextmanager
+def signals_held() -> Iterator[None]:
+    """Inside, no signal that asks to stop is heard; one that came is heard at the end."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

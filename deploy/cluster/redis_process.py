@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from deploy.cluster.ports import ends_with_parent
+from deploy.cluster.ports import ends_with_parent, signals_held
 
 START_S = 10
 
@@ -44,13 +44,14 @@ class RedisProcess:
         command = ["redis-server", "--port", str(self.port), "--save", "", "--appendonly", "no"]
         command += ["--bind", "127.0.0.1"] if self.port else ["--unixsocket", self.path]
         command += ["--dir", str(self.folder), "--daemonize", "no", *self._options]
-        self._process = subprocess.Popen(
-            command,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            preexec_fn=ends_with_parent(),
-        )
+        with signals_held():
+            self._process = subprocess.Popen(
+                command,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                preexec_fn=ends_with_parent(),
+            )
         deadline = time.monotonic() + START_S
         while not self._answers():
             assert self._process.poll() is None, f"{' '.join(command)} ended with {self._process.returncode}"

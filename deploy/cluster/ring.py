@@ -26,7 +26,7 @@ from string import Template
 from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile
 from cassandra.policies import WhiteListRoundRobinPolicy
 
-from deploy.cluster.ports import ends_with_parent, free_ports
+from deploy.cluster.ports import ends_with_parent, free_ports, signals_held
 
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / "build" / "cassandra"
@@ -63,11 +63,14 @@ def fetch_jars() -> Path:
         partial = Path(tempfile.mkdtemp(prefix="lib-partial-", dir=CACHE))
         command = ["mvn", "-q", "-B", "-f", str(SERVICES / "pom.xml"), _GOAL]
         command += [f"-DoutputDirectory={partial}", f"-Dcassandra.version={VERSION}"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise CassandraFailed(f"mvn failed: {(done.stdout + done.stderr).strip()[-800:]}")
-        with contextlib.suppress(OSError):
-            partial.rename(folder)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise CassandraFailed(f"mvn failed: {(done.stdout + done.stderr).strip()[-800:]}")
+            with contextlib.suppress(OSError):
+                partial.rename(folder)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
     return folder
 
 
@@ -101,7 +104,7 @@ class Node:
             f"{conf}:{fetch_jars()}/*",
             "org.apache.cassandra.service.CassandraDaemon",
         ]
-        with (self.folder / "log").open("ab") as log:
+        with (self.folder / "log").open("ab") as log, signals_held():
             self._process = subprocess.Popen(
                 command,
                 stdout=log,
