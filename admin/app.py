@@ -54,6 +54,7 @@ def make_application(console: Console) -> web.Application:
 
 
 async def _end_jobs(application: web.Application) -> None:
+    await application[CONSOLE].grace.end()
     await application[CONSOLE].jobs.end()
 
 

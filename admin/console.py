@@ -10,6 +10,7 @@ from aiohttp import web
 
 from admin.action_log import ActionLog
 from admin.assets import Assets
+from admin.grace import Grace
 from admin.health import Health
 from admin.jobs import Jobs
 from admin.lately import Lately
@@ -72,6 +73,7 @@ class Console:
     actions: ActionLog
     lately: Lately
     jobs: Jobs
+    grace: Grace
     health: Health
     thrift: Thrift
     assets: Assets
@@ -97,6 +99,7 @@ def make_console(
     *,
     lately: Lately | None = None,
     skin: Skin | None = None,
+    grace: Grace | None = None,
 ) -> Console:
     """`secret` is the cluster's, so that every node reads every cookie. `lately` must be among the engine's witnesses,
     or it hears nothing."""
@@ -111,6 +114,7 @@ def make_console(
         actions=ActionLog(folder),
         lately=lately or Lately(engine.clock),
         jobs=Jobs(engine.clock),
+        grace=grace or Grace(engine.clock),
         health=Health(engine),
         thrift=Thrift(),
         assets=skin.assets,

@@ -17,6 +17,7 @@ from admin.actions import (
     resend_message,
     send_messages,
     stop_move,
+    undo,
 )
 from admin.message_form import FORM_BYTES_MAX
 from admin.route import Action, Page
@@ -46,6 +47,7 @@ _QUEUE = "/q/{account}/{queue}"
 _USER = "/users/{user}"
 
 ROUTES: tuple[Page | Action, ...] = (
+    Action("/undo/{number}", undo.act, "Undo", permission="DeleteMessage"),
     Page("/login", login.show, permission=None),
     Action("/login", log_in.act, "LogIn", permission=None, is_logged=False),
     Action("/log-out", log_out.here, "LogOut", permission=LOOK, is_logged=False),

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from aiohttp import web
 
 from admin.console import Console
+from admin.grace import Pending
 from admin.links import PREFIX, Links, base_of
 from admin.origins import client_of
 from admin.session import Flash, Session
@@ -151,6 +152,11 @@ class Visit:
         templates = self.console.templates
         text = templates.live(template, everything) if self.is_refresh else templates.page(template, everything)
         return web.Response(text=text, status=status, content_type="text/html", charset="utf-8")
+
+    @property
+    def pending(self) -> list[Pending]:
+        """What will be done in a moment, in the account that is looked at."""
+        return self.console.grace.of(self.account) if self.is_logged_in else []
 
     @property
     def csrf(self) -> str:

@@ -38,19 +38,40 @@ async def act(visit: Visit, form: Form) -> Done:
     wanted = list(dict.fromkeys(form.all("chosen")))
     if not 1 <= len(wanted) <= CHOSEN_MAX:
         raise BadInput(f"Choose 1 to {CHOSEN_MAX:,} messages.")
-    do = _do_of(verb, form)
-    done = missed = 0
+    do, grace = _do_of(verb, form), visit.console.grace
+    path = visit.links.queue(queue, "messages") if len(wanted) == 1 and verb != "hide" else _back(visit, form, queue)
+    if verb == "delete" and grace.is_on:
+
+        async def work() -> str:
+            await _each(visit, queue, wanted, do)
+            return ""
+
+        what = f"{_messages(len(wanted))} of {queue.name} will be deleted"
+        grace.begin(what, queue.account, work)
+        text = f"{what} in {grace.wait_s} seconds, unless received and deleted before."
+    else:
+        done = await _each(visit, queue, wanted, do)
+        missed = len(wanted) - done
+        text = f"{_messages(done)} {_VERBS[verb]}."
+        if missed:
+            text += f" {missed} {'was' if missed == 1 else 'were'} gone or in another state by then."
+    return Done(text, path, target=queue.arn, detail=f"{verb}: {', '.join(wanted[:10])}")
+
+
+async def _each(visit: Visit, queue: Queue, wanted: list[str], do: Do) -> int:
+    """How many it could be done to."""
+    done = 0
     for message_id in wanted:
         try:
             await do(visit, queue, await find(visit.console.engine, queue, message_id))
             done += 1
         except (ResourceNotFound, InvalidParameterValue):
-            missed += 1
-    text = f"{done} {'message' if done == 1 else 'messages'} {_VERBS[verb]}."
-    if missed:
-        text += f" {missed} {'was' if missed == 1 else 'were'} gone or in another state by then."
-    path = visit.links.queue(queue, "messages") if len(wanted) == 1 and verb != "hide" else _back(visit, form, queue)
-    return Done(text, path, target=queue.arn, detail=f"{verb}: {', '.join(wanted[:10])}")
+            pass
+    return done
+
+
+def _messages(count: int) -> str:
+    return f"{count} {'message' if count == 1 else 'messages'}"
 
 
 def _back(visit: Visit, form: Form, queue: Queue) -> str:

@@ -14,6 +14,7 @@ from cqs.service import queues
 from cqs.service.engine import Engine
 
 TOLD_MAX = 5
+_PAST = {"purge": "purged", "delete": "deleted"}
 
 
 async def purge(visit: Visit, form: Form) -> Done:
@@ -34,25 +35,52 @@ async def _each(
         raise BadInput(f"Choose 1 to {QUEUES_MAX} queues.")
     if form.word("typed") != phrase(verb, names):
         raise BadInput(f"Nothing was done: type {phrase(verb, names)!r} to go on.")
+    only = len(names) == 1 and verb == "purge"
+    path = visit.links.queue(QueueName(visit.account, names[0])) if only else visit.links.to("/queues")
+    account, grace = form.word("account", visit.account), visit.console.grace
+
+    async def one(name: str) -> None:
+        await do(visit.console.engine, visit.queue_named(QueueName(account, name), permission))
+
+    if not grace.is_on:
+        done, failed = await _all(names, one)
+        if not done:
+            raise BadInput(_told(verb, done, failed))
+        return Done(_told(verb, done, failed), path, target=", ".join(done), detail="; ".join(failed))
+    for name in names:
+        visit.queue_named(QueueName(account, name), permission)
+    return _later(visit, verb, names, one, path)
+
+
+def _later(visit: Visit, verb: str, names: list[str], one: Callable[[str], Awaitable[None]], path: str) -> Done:
+    """After the time in which it can be undone."""
+    what = names[0] if len(names) == 1 else f"{len(names)} queues"
+
+    async def work() -> str:
+        done, failed = await _all(names, one)
+        return _told(verb, done, failed) if failed else ""
+
+    grace = visit.console.grace
+    text = f"{what} will be {_PAST[verb]}"
+    grace.begin(text, visit.account, work)
+    return Done(f"{text} in {grace.wait_s} seconds.", path, target=", ".join(names))
+
+
+async def _all(names: list[str], one: Callable[[str], Awaitable[None]]) -> tuple[list[str], list[str]]:
+    """Whose turn succeeded, and why the others' did not."""
     done: list[str] = []
     failed: list[str] = []
     for name in names:
         try:
-            queue = visit.queue_named(QueueName(form.word("account", visit.account), name), permission)
-            await do(visit.console.engine, queue)
+            await one(name)
             done.append(name)
         except CqsError as error:
             failed.append(f"{name}: {error}")
-    text = _told(verb, done, failed)
-    if not done:
-        raise BadInput(text)
-    only = len(names) == 1 and verb == "purge"
-    path = visit.links.queue(QueueName(visit.account, names[0])) if only else visit.links.to("/queues")
-    return Done(text, path, target=", ".join(done), detail="; ".join(failed))
+    return done, failed
 
 
 def _told(verb: str, done: list[str], failed: list[str]) -> str:
-    past = "purged" if verb == "purge" else "deleted"
+    past = _PAST[verb]
     what = done[0] if len(done) == 1 else f"{len(done)} queues"
     text = f"{what} {past}." if done else "Nothing was done."
     if failed:

@@ -85,6 +85,9 @@
     select();
   });
 
+  // What can be undone for a while: gone when the while is over.
+  all("[data-until]").forEach(node => setTimeout(() => node.remove(), Math.max(0, Number(node.dataset.until))));
+
   let going = 0;
   document.addEventListener("keydown", event => {
     if (event.key === "Escape") { all("details.who[open], details.menu[open]").forEach(node => { node.open = false; }); event.target.blur?.(); return; }

@@ -23,6 +23,7 @@ from argon2 import PasswordHasher
 
 from admin.app import make_application
 from admin.console import About, Console, Skin, make_console
+from admin.grace import Grace
 from cqs.identity import DEFAULT_ACCOUNT, Role
 from cqs.service.accounts import Accounts
 from cqs.service.credentials import Credentials
@@ -135,15 +136,17 @@ def _skin() -> Skin:
     return Skin()
 
 
-async def make_desk(*, about: About | None = None, folder: Path | None = None, bench: Bench | None = None) -> Desk:
-    """A console where nobody has a password yet."""
+async def make_desk(
+    *, about: About | None = None, folder: Path | None = None, bench: Bench | None = None, grace: Grace | None = None
+) -> Desk:
+    """A console where nobody has a password yet; without `grace` everything is done at once."""
     bench = bench or await make_bench()
     engine = bench.engine
     identities, sealer = MemoryIdentities(), Sealer([b"k" * 32])
     credentials = Credentials(identities, sealer, engine.clock)
     accounts = Accounts(identities, sealer, Passwords(_QUICK), engine.clock, credentials)
     told = about or About(version="1", data=str(folder or ""))
-    console = make_console(engine, accounts, SECRET, told, skin=_skin())
+    console = make_console(engine, accounts, SECRET, told, skin=_skin(), grace=grace or Grace(engine.clock, 0))
     server = TestServer(make_application(console))
     client: Client = TestClient(server, cookie_jar=CookieJar(unsafe=True))
     await client.start_server()

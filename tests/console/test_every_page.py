@@ -68,6 +68,7 @@ def concrete(path: str, message_id: str) -> str:
         "{message}": message_id,
         "{user}": "alice",
         "{job}": "1",
+        "{number}": "1",
         "{name:.+}": "audit.html",
     }
     for name, value in values.items():

@@ -60,7 +60,11 @@ def test_a_queue_is_created_used_changed_purged_and_deleted(eye: Eye) -> None:
         expect(button).to_be_disabled()
         page.get_by_label(re.compile("Type made-by-hand")).fill("made-by-hand")
         button.click()
-        expect(flash(page)).to_have_text(f"made-by-hand {done}.")
+        expect(flash(page)).to_have_text(f"made-by-hand will be {done} in 10 seconds.")
+    page.locator(".strip", has_text="will be purged").get_by_role("button", name="Undo").click()
+    expect(flash(page)).to_have_text("Called off: nothing was done.")
+    page.goto(f"{eye.base}/ADMIN/queues?q=made-by-hand")
+    expect(page.locator("main")).to_contain_text("No queue fits", timeout=30_000)
 
 
 def test_a_wrong_value_is_told_and_nothing_typed_is_lost(eye: Eye) -> None:
@@ -95,7 +99,8 @@ def test_messages_are_found_edited_and_deleted(eye: Eye, sqs: Any) -> None:
     page.get_by_label("Select all that are shown").check()
     expect(page.locator("[data-count]")).to_have_text("3")
     delete.click()
-    expect(flash(page)).to_have_text("3 messages deleted.")
+    expect(flash(page)).to_contain_text("3 messages of mended will be deleted in 10 seconds")
+    expect(page.locator("tbody tr[data-row]")).to_have_count(0, timeout=30_000)
     counts = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])["Attributes"]
     assert counts["ApproximateNumberOfMessages"] == "0"
 
@@ -173,7 +178,7 @@ def test_queues_are_chosen_by_filter_and_deleted_together(eye: Eye, sqs: Any) ->
     page.get_by_label(re.compile("Type delete 3 queues")).fill("delete 3 queues")
     page.get_by_role("button", name="Delete 3 queues").click()
 
-    expect(flash(page)).to_have_text("3 queues deleted.")
+    expect(flash(page)).to_have_text("3 queues will be deleted in 10 seconds.")
 
 
 def test_the_log_tells_what_was_done(eye: Eye, sqs: Any) -> None:
