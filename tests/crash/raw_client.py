@@ -13,7 +13,11 @@ class ConnectionLost(Exception):
 
 
 class Refused(Exception):
-    """The server answered with an error; nothing happened."""
+    """The server answered with an error. A 4xx says that nothing happened."""
+
+    def __init__(self, status: int, answer: dict[str, Any]) -> None:
+        super().__init__(f"{status} {answer}")
+        self.status = status
 
 
 class RawClient:
@@ -46,7 +50,7 @@ class RawClient:
             raise ConnectionLost(action) from error
         answer = dict(json.loads(body or b"{}"))
         if status != 200:
-            raise Refused(f"{status} {answer}")
+            raise Refused(status, answer)
         return answer
 
     async def _exchange(self, action: str, body: bytes) -> tuple[int, bytes]:

@@ -1,0 +1,126 @@
+"""What happened in a drill, as the clients saw it: every attempt with its outcome, and every fault, on one clock.
+
+Times are seconds of `time.monotonic`, which all clients of a drill share. The history knows nothing of right and wrong;
+that is `tests.drills.verdict`'s.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+
+class Outcome(StrEnum):
+    """What a client knows of a call. `UNKNOWN`: no answer, or a 5xx, so it may have happened."""
+
+    DONE = "done"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A message and all attempts to send it. `message_id` "" = never acknowledged. `unknown`: attempts that may have
+    made a copy beside the acknowledged one. `number` counts within the queue, and within a group in order."""
+
+    queue: str
+    number: int
+    group: str
+    started_s: float
+    ended_s: float
+    message_id: str
+    unknown: int
+
+
+@dataclass(frozen=True, slots=True)
+class Receive:
+    """A message in an answer. `number` None = its body is not one that was sent, or damaged. `answer` numbers the
+    answers, `place` counts within one; `count` is the ApproximateReceiveCount."""
+
+    queue: str
+    number: int | None
+    message_id: str
+    count: int
+    started_s: float
+    ended_s: float
+    hidden_s: float
+    answer: int
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    queue: str
+    message_id: str
+    started_s: float
+    ended_s: float
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class LetGo:
+    """A reader does not go on with a message: it quit (the lease runs on), or gave it back (visible at once)."""
+
+    queue: str
+    message_id: str
+    at_s: float
+    is_given_back: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One attempt of one call."""
+
+    action: str
+    started_s: float
+    ended_s: float
+    is_done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """From when to when something was broken on purpose."""
+
+    name: str
+    started_s: float
+    ended_s: float
+
+
+@dataclass
+class History:
+    """Grows at the end only. `left`: rows that the store still held for each queue after everything was drained."""
+
+    sends: list[Send] = field(default_factory=list)
+    receives: list[Receive] = field(default_factory=list)
+    deletes: list[Delete] = field(default_factory=list)
+    let_go: list[LetGo] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    left: dict[str, int] = field(default_factory=dict)
+
+    def write(self, path: Path) -> None:
+        """One JSON object a line, in order of their ends."""
+        records: list[Any] = [*self.sends, *self.receives, *self.deletes, *self.let_go, *self.calls, *self.faults]
+        rows = [{"kind": type(record).__name__, **asdict(record)} for record in records]
+        rows.sort(key=lambda row: float(row.get("ended_s") or row.get("at_s") or 0))
+        rows.append({"kind": "left", "rows": self.left})
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def body_of(queue: str, number: int, size: int) -> str:
+    """A body that tells whose it is, padded to `size` characters, with a checksum of all of it."""
+    head = f"{queue} {number} ".ljust(size - 11, "x")
+    return f"{head} {zlib.crc32(head.encode()):010d}"
+
+
+def number_of(queue: str, body: str) -> int | None:
+    """The number in a body of this queue; None when it is damaged or another's."""
+    head, _, checksum = body.rpartition(" ")
+    words = head.split(" ")
+    if not checksum.isdigit() or zlib.crc32(head.encode()) != int(checksum):
+        return None
+    return int(words[1]) if len(words) > 1 and words[0] == queue else None

@@ -1,0 +1,181 @@
+"""Where a drill takes place: real processes of the product and of what it stands on, and the links between them.
+
+    EMBEDDED           one node on SQLite
+    REDIS_SQLITE       one node, a Redis, SQLite
+    REDIS_CASSANDRA    nodes, a Redis, a Cassandra node
+    RING               nodes, a Redis, a ring of three Cassandra nodes (RF 3)
+
+Every link passes through `tests.drills.link`, unless the drill has no use for that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from enum import StrEnum
+from pathlib import Path
+
+from cqs.clock import SystemClock
+from cqs.store.cassandra import CassandraStore, Options, schema
+from cqs.store.interface import Store
+from cqs.store.sqlite import SqliteStore
+from tests.cassandra_server import Ring
+from tests.drills.link import End, Link
+from tests.redis_server import RedisProcess
+from tests.sdk.server_process import ServerProcess
+
+DISK_BYTES = 64_000_000
+
+
+class Kind(StrEnum):
+    EMBEDDED = "embedded"
+    REDIS_SQLITE = "redis + sqlite"
+    REDIS_CASSANDRA = "redis + cassandra"
+    RING = "redis + ring of three"
+
+
+class Place:
+    """Use it with `async with`. `ring` is shared by all drills of a run; each has a keyspace of its own in it."""
+
+    def __init__(
+        self, kind: Kind, rng: random.Random, *, nodes: int = 1, ring: Ring | None = None, is_small_disk: bool = False
+    ) -> None:
+        self.kind = kind
+        self.folder = Path(tempfile.mkdtemp(prefix="cqs-drill-"))
+        self.ring = ring if kind in (Kind.REDIS_CASSANDRA, Kind.RING) else None
+        self.redis = None if kind is Kind.EMBEDDED else RedisProcess()
+        self.redis_links: list[Link] = []
+        self.cassandra_links: list[Link] = []
+        self.nodes: list[ServerProcess] = []
+        self.data_dir = self.folder / "node0" / "data"
+        self._keyspace = f"drill_{rng.getrandbits(40):010x}"
+        self._rng = rng
+        self._count = nodes
+        self._is_small_disk = is_small_disk
+        self._stack = AsyncExitStack()
+
+    def ports(self) -> list[int]:
+        """Of the API nodes."""
+        return [node.port for node in self.nodes]
+
+    async def __aenter__(self) -> Place:
+        try:
+            await self._start()
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Ends all that was started here and removes its data. Idempotent."""
+        await self._stack.aclose()
+        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+
+    async def restart(self, node: ServerProcess) -> None:
+        """Starts a node that was killed or stopped."""
+        await asyncio.to_thread(node.start)
+
+    async def rows_left(self, names: Sequence[str]) -> dict[str, int]:
+        """What the store holds of each queue, looked at past the server, which must not run any more on SQLite."""
+        store = self._store()
+        await store.open()
+        try:
+            queues = {queue.name: queue for queue in await store.queues()}
+            return {name: sum([len(page) async for page in store.scan(queues[name])]) for name in names}
+        finally:
+            await store.close()
+
+    async def stop_nodes(self) -> None:
+        """As an operator does. Raises AssertionError when one does not end."""
+        for node in self.nodes:
+            await asyncio.to_thread(node.stop)
+
+    def _store(self) -> Store:
+        if self.ring is None:
+            return SqliteStore(self.data_dir, SystemClock())
+        return CassandraStore(self._options(), SystemClock())
+
+    def _options(self) -> Options:
+        assert self.ring is not None
+        return Options(hosts=tuple(self.ring.contact_points), port=self.ring.port, keyspace=self._keyspace)
+
+    async def _start(self) -> None:
+        if self.redis is not None:
+            self._stack.callback(self.redis.__exit__)
+            await asyncio.to_thread(self.redis.start)
+        if self.ring is not None:
+            copies = {"dc1": 3} if self.kind is Kind.RING else {}
+            await schema.apply(self._options(), copies)
+        for number in range(self._count):
+            folder = self.folder / f"node{number}"
+            folder.mkdir()
+            if self._is_small_disk:
+                await self._mount(folder / "data")
+            node = ServerProcess(folder / "data", *await self._flags(folder))
+            self.nodes.append(node)
+            self._stack.callback(_end, node)
+            await asyncio.to_thread(node.start)
+
+    async def _mount(self, folder: Path) -> None:
+        """A disk of its own, in memory; only root may."""
+        await asyncio.to_thread(folder.mkdir)
+        await _run("mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(folder))
+        self._stack.push_async_callback(_run, "umount", str(folder))
+
+    async def _flags(self, folder: Path) -> list[str]:
+        flags = ["--log-level", "info", "--log-format", "json"]
+        if self.redis is not None:
+            link = await self._linked(End(path=str(folder / "redis.sock")), End(path=self.redis.path))
+            self.redis_links.append(link)
+            flags += ["--redis", f"unix://{link.near.path}"]
+        if self.ring is not None:
+            flags += ["--cassandra-keyspace", self._keyspace, *await self._cassandra_flags()]
+        return flags
+
+    async def _cassandra_flags(self) -> list[str]:
+        """A single node is reached through a link; the driver finds the nodes of a ring by itself."""
+        assert self.ring is not None
+        if len(self.ring.nodes) > 1:
+            hosts = [word for host in self.ring.contact_points for word in ("--cassandra", host)]
+            return [*hosts, "--cassandra-port", str(self.ring.port)]
+        far = End(host=self.ring.nodes[0].address, port=self.ring.port)
+        link = await self._linked(End(host="127.0.0.1"), far)
+        self.cassandra_links.append(link)
+        return ["--cassandra", link.near.host, "--cassandra-port", str(link.near.port)]
+
+    async def _linked(self, near: End, far: End) -> Link:
+        link = Link(near, far, self._rng)
+        await link.start()
+        self._stack.push_async_callback(link.stop)
+        return link
+
+
+def _end(node: ServerProcess) -> None:
+    if node.is_running:
+        node.kill()
+
+
+async def redis_says(process: RedisProcess, *words: str) -> bytes:
+    """The first bytes of the answer to a command, past all links."""
+    reader, writer = await asyncio.open_unix_connection(process.path)
+    writer.write(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word.encode()) for word in words))
+    answer = await reader.read(1 << 12)
+    writer.close()
+    return answer
+
+
+async def _run(*words: str) -> None:
+    process = await asyncio.create_subprocess_exec(*words)
+    assert await process.wait() == 0, " ".join(words)
+
+
+def is_root() -> bool:
+    return os.geteuid() == 0

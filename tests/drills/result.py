@@ -1,0 +1,94 @@
+"""A drill, done: its verdict, its figures, and what was wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import statistics
+import time
+from dataclasses import dataclass
+
+from tests.cassandra_server import Ring
+from tests.drills.drills import Drill
+from tests.drills.faults import LONG, SHORT
+from tests.drills.history import History
+from tests.drills.load import Run
+from tests.drills.place import Place
+from tests.drills.verdict import Cause, Verdict, judge, recovery_s
+
+
+@dataclass
+class Result:
+    """`wrong`: which promises were broken, in words; [] = the drill is passed."""
+
+    drill: Drill
+    is_long: bool
+    seed: int
+    run: Run
+    verdict: Verdict
+    duration_s: float
+
+    @property
+    def history(self) -> History:
+        return self.run.history
+
+    @property
+    def wrong(self) -> list[str]:
+        verdict = self.verdict
+        allowed = self.drill.duplicates_max(verdict.attempted, len(self.history.faults))
+        bounds = {
+            "lost": (verdict.lost, 0),
+            "unexpected": (verdict.unexpected, 0),
+            "resurrected": (verdict.resurrected, 0),
+            "stuck": (verdict.stuck, 0),
+            "hidden too short": (verdict.hidden_too_short, 0),
+            "miscounted": (verdict.miscounted, 0),
+            "out of order": (verdict.out_of_order, 0),
+            "groups shared": (verdict.shared_groups, 0),
+            "duplicated": (verdict.duplicated, allowed),
+            "duplicated and not explained": (verdict.causes[Cause.UNEXPLAINED], 0),
+        }
+        found = [f"{count} {name}, at most {most}" for name, (count, most) in bounds.items() if count > most]
+        return found + verdict.problems if found else []
+
+    def percentiles_ms(self) -> tuple[float, float]:
+        """p50 and p99 of the sends and deletes that were answered."""
+        calls = [call for call in self.history.calls if call.is_done and call.action != "ReceiveMessage"]
+        cuts = statistics.quantiles([(call.ended_s - call.started_s) * 1000 for call in calls], n=100)
+        return cuts[49], cuts[98]
+
+    def recovery_s(self) -> float:
+        return recovery_s(self.history)
+
+    def __str__(self) -> str:
+        verdict, (p50_ms, p99_ms) = self.verdict, self.percentiles_ms()
+        causes = ", ".join(f"{cause} {count}" for cause, count in sorted(verdict.causes.items())) or "none"
+        failed = sum(not call.is_done for call in self.history.calls)
+        return (
+            f"{self.drill.name}: seed {self.seed}, {self.duration_s:.1f} s, attempted {verdict.attempted}, "
+            f"acknowledged {verdict.acknowledged}, lost {verdict.lost}, duplicated {verdict.duplicated} ({causes}), "
+            f"redelivered {verdict.redelivered}, recovered {verdict.recovered}, resurrected {verdict.resurrected}, "
+            f"stuck {verdict.stuck}, out of order {verdict.out_of_order}, faults {len(self.history.faults)}, "
+            f"failed calls {failed}, p50 {p50_ms:.1f} ms, p99 {p99_ms:.1f} ms, recovery {self.recovery_s():.2f} s"
+        )
+
+
+async def perform(drill: Drill, seed: int, *, ring: Ring | None = None, messages: int = 0) -> Result:
+    """Performs the drill; `messages` above 0: the long version with so many."""
+    rng = random.Random(seed)
+    load, scale = (drill.load.larger(messages), LONG) if messages else (drill.load, SHORT)
+    started_s = time.monotonic()
+    async with Place(drill.kind, rng, nodes=drill.nodes, ring=ring, is_small_disk=drill.is_small_disk) as place:
+        run = Run(load, place.ports, rng.getrandbits(32))
+        await run.create()
+        reading = asyncio.ensure_future(run.read())
+        try:
+            await asyncio.gather(run.write(), drill.nemesis(place, run, scale, rng))
+            await run.finish()
+            await reading
+        finally:
+            reading.cancel()
+        await place.stop_nodes()
+        run.history.left = await place.rows_left(list(run.urls))
+    verdict = judge(run.history, drill.settle_s)
+    return Result(drill, bool(messages), seed, run, verdict, time.monotonic() - started_s)

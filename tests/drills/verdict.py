@@ -1,0 +1,223 @@
+"""The checker: from a history to a verdict. Pure; it believes nothing but what clients saw.
+
+Its words are those of Jepsen's total-queue, per message id where one is known:
+
+    attempted     sent, whatever came of it                 acknowledged   answered with a message id
+    lost          acknowledged, and nobody got to delete it
+    recovered     never acknowledged, and received          unexpected     received, and never sent (or damaged)
+    duplicated    received again by somebody who works on it again, by cause (below)
+    resurrected   received although its delete had been acknowledged before
+    stuck         in the store after the drain, and not deliverable
+
+Causes of duplicates. All but the last are allowed by SQS; the last is a bug whatever the drill:
+
+    copy          the send was tried again, since nobody knew of the first try: two messages, two ids
+    late          the lease had run out before the delete began
+    delete        nobody knows what became of the delete, so the message came again after its lease
+    fault         it came before its lease was over, across a fault of the drill (from its start to `settle_s` after it)
+    unexplained   it came before its lease was over, and nothing was broken
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import pairwise
+from typing import TypeVar
+
+from tests.drills.fifo_order import disorders
+from tests.drills.history import Delete, Fault, History, LetGo, Outcome, Receive, Send
+
+CLOCK_STEP_S = 0.005
+"""Servers count whole milliseconds, cut off at both ends."""
+PROBLEMS_MAX = 20
+
+_Id = tuple[str, str]
+_Number = tuple[str, int]
+_Record = TypeVar("_Record", Delete, LetGo)
+
+
+class Cause(StrEnum):
+    COPY = "copy"
+    LATE = "late"
+    DELETE = "delete"
+    FAULT = "fault"
+    UNEXPLAINED = "unexplained"
+
+
+@dataclass
+class Verdict:
+    """Counts, and what broke a promise, in words. `redelivered`: readers had quit, and it came again as it should."""
+
+    attempted: int = 0
+    acknowledged: int = 0
+    lost: int = 0
+    recovered: int = 0
+    unexpected: int = 0
+    resurrected: int = 0
+    stuck: int = 0
+    hidden_too_short: int = 0
+    miscounted: int = 0
+    out_of_order: int = 0
+    shared_groups: int = 0
+    redelivered: int = 0
+    causes: Counter[Cause] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def duplicated(self) -> int:
+        return sum(self.causes.values())
+
+    def note(self, problem: str) -> None:
+        if len(self.problems) < PROBLEMS_MAX:
+            self.problems.append(problem)
+
+
+def judge(history: History, settle_s: float = 0.0) -> Verdict:
+    """The verdict on a history whose queues were drained. `settle_s`: how long after its end a fault still explains."""
+    facts = _Facts(history, settle_s)
+    verdict = Verdict(attempted=len(history.sends), acknowledged=sum(bool(send.message_id) for send in history.sends))
+    _judge_losses(facts, verdict)
+    for number, receives in facts.received.items():
+        _judge_copies(facts, number, receives, verdict)
+        for before, receive in pairwise(receives):
+            _judge_again(facts, before, receive, verdict)
+    for message, receives in facts.received_by_id.items():
+        _judge_leases(facts, message, receives, verdict)
+    _judge_fifo(history, verdict)
+    verdict.stuck = sum(history.left.values())
+    for queue, rows in history.left.items():
+        if rows:
+            verdict.note(f"{queue}: {rows} rows stay in the store, and nobody is given them")
+    return verdict
+
+
+class _Facts:
+    """The history, by message."""
+
+    def __init__(self, history: History, settle_s: float) -> None:
+        self._windows = [(fault.started_s, fault.ended_s + settle_s) for fault in history.faults]
+        self.sends: dict[_Number, Send] = {(send.queue, send.number): send for send in history.sends}
+        self.receives = history.receives
+        self.received: dict[_Number, list[Receive]] = defaultdict(list)
+        self.received_by_id: dict[_Id, list[Receive]] = defaultdict(list)
+        for receive in sorted(history.receives, key=lambda one: (one.started_s, one.ended_s)):
+            if receive.number is not None:
+                self.received[receive.queue, receive.number].append(receive)
+                self.received_by_id[receive.queue, receive.message_id].append(receive)
+        self.deletes: dict[_Id, list[Delete]] = _by_id(history.deletes)
+        self.let_go: dict[_Id, list[LetGo]] = _by_id(history.let_go)
+
+    def is_across_fault(self, started_s: float, ended_s: float) -> bool:
+        return any(started_s <= until_s and ended_s >= since_s for since_s, until_s in self._windows)
+
+    def is_seen_off(self, message: _Id) -> bool:
+        """Somebody received it and asked for its delete, and was not refused."""
+        return any(delete.outcome is not Outcome.REFUSED for delete in self.deletes.get(message, ()))
+
+    def deleted_s(self, message: _Id) -> float | None:
+        """When its delete was first acknowledged."""
+        ends = [one.ended_s for one in self.deletes.get(message, ()) if one.outcome is Outcome.DONE]
+        return min(ends, default=None)
+
+
+def _by_id(records: Iterable[_Record]) -> dict[_Id, list[_Record]]:
+    found: dict[_Id, list[_Record]] = defaultdict(list)
+    for record in records:
+        found[record.queue, record.message_id].append(record)
+    return found
+
+
+def _judge_losses(facts: _Facts, verdict: Verdict) -> None:
+    for (queue, number), send in facts.sends.items():
+        receives = facts.received.get((queue, number), [])
+        if not send.message_id:
+            verdict.recovered += bool(receives)
+        elif not facts.is_seen_off((queue, send.message_id)):
+            verdict.lost += 1
+            seen = f"received {len(receives)} times, never deleted" if receives else "never received"
+            verdict.note(f"{queue} {number} ({send.message_id}) is lost: {seen}")
+    for receive in facts.receives:
+        if receive.number is None or (receive.queue, receive.number) not in facts.sends:
+            verdict.unexpected += 1
+            verdict.note(f"{receive.queue}: {receive.message_id} is damaged, or nobody sent it")
+
+
+def _judge_copies(facts: _Facts, number: _Number, receives: Sequence[Receive], verdict: Verdict) -> None:
+    """A message has one id; more only where a send was tried again without a deduplication id."""
+    send = facts.sends.get(number)
+    if send is None:
+        return
+    ids = {receive.message_id for receive in receives} | ({send.message_id} - {""})
+    copies_max = 1 if send.group else max(1, send.unknown + bool(send.message_id))
+    if len(ids) > copies_max:
+        verdict.unexpected += len(ids) - copies_max
+        verdict.note(f"{send.queue} {send.number} exists {len(ids)} times after {send.unknown} unknown sends")
+
+
+def _judge_again(facts: _Facts, before: Receive, receive: Receive, verdict: Verdict) -> None:
+    """Somebody works on the message again."""
+    message = receive.queue, receive.message_id
+    if before.message_id != receive.message_id:
+        verdict.causes[Cause.COPY] += 1
+        return
+    if any(before.started_s <= let.at_s <= receive.ended_s for let in facts.let_go.get(message, ())):
+        verdict.redelivered += 1
+        return
+    if receive.ended_s < before.started_s + before.hidden_s - CLOCK_STEP_S:
+        is_explained = facts.is_across_fault(before.started_s, receive.ended_s)
+        verdict.causes[Cause.FAULT if is_explained else Cause.UNEXPLAINED] += 1
+    elif any(before.ended_s <= one.started_s <= receive.ended_s for one in facts.deletes.get(message, ())):
+        verdict.causes[Cause.DELETE] += 1
+    else:
+        verdict.causes[Cause.LATE] += 1
+
+
+def _judge_leases(facts: _Facts, message: _Id, receives: Sequence[Receive], verdict: Verdict) -> None:
+    """A message comes neither before its lease is over, nor after its delete, and its receives are counted."""
+    deleted_s = facts.deleted_s(message)
+    hidden_until_s, last = 0.0, None
+    for receive in receives:
+        what = f"{message[0]} {receive.number} ({message[1]})"
+        if deleted_s is not None and receive.started_s > deleted_s:
+            verdict.resurrected += 1
+            verdict.note(f"{what} came {receive.started_s - deleted_s:.3f} s after its delete was acknowledged")
+        if last is not None and not facts.is_across_fault(last.started_s, receive.ended_s):
+            if receive.ended_s < hidden_until_s and not _is_given_back(facts, message, last, receive):
+                verdict.hidden_too_short += 1
+                verdict.note(f"{what} came {hidden_until_s - receive.ended_s:.3f} s before its lease was over")
+            if receive.started_s > last.ended_s and receive.count <= last.count:
+                verdict.miscounted += 1
+                verdict.note(f"{what} was received {last.count}, then {receive.count} times")
+        hidden_until_s, last = receive.started_s + receive.hidden_s - CLOCK_STEP_S, receive
+
+
+def _is_given_back(facts: _Facts, message: _Id, before: Receive, receive: Receive) -> bool:
+    return any(
+        let.is_given_back and before.started_s <= let.at_s <= receive.ended_s for let in facts.let_go.get(message, ())
+    )
+
+
+def _judge_fifo(history: History, verdict: Verdict) -> None:
+    broken, shared = disorders(history, CLOCK_STEP_S)
+    verdict.out_of_order, verdict.shared_groups = len(broken), len(shared)
+    for problem in broken + shared:
+        verdict.note(problem)
+
+
+def recovery_s(history: History) -> float:
+    """How long after the end of a fault calls still failed; the longest over all faults. 0 = not at all."""
+    faults = sorted(history.faults, key=lambda fault: fault.started_s)
+    nexts = [*faults[1:], None]
+    return max((_recovery_s(history, *pair) for pair in zip(faults, nexts, strict=False)), default=0.0)
+
+
+def _recovery_s(history: History, fault: Fault, after: Fault | None) -> float:
+    failed = [
+        call.ended_s
+        for call in history.calls
+        if not call.is_done and call.ended_s > fault.ended_s and (after is None or call.started_s < after.started_s)
+    ]
+    return max(failed, default=fault.ended_s) - fault.ended_s
