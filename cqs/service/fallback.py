@@ -1,18 +1,28 @@
 """Return-From-Cassandra: receives while the cache is absent, being filled, dirty, or out of reach.
 
-    heads of rows ──► not hidden by this node, not leased, not delayed, not expired ──► lease written and waited for
+    heads of rows ──► not leased, not hidden by this node, not delayed, not expired ──► noted as hidden by this node
+                                                                                                  │
+    answer ◄── lease written and waited for ◄── read once more: the others were deleted meanwhile ◄┘
 
 The paper hides nothing in this mode and accepts many duplicates. Here the node keeps its own list of what it has handed
 out, and leases are read from the store before a message is handed out and written before it is answered; so a
 duplicate needs two nodes at the same row in the same moment. A FIFO queue gives nothing in this mode, since its order
 can't be kept without the cache; SQS allows an empty answer.
+
+The second read is there because a delete takes the lease away with the message:
+
+    this node                      consumer of m
+    ─────────                      ─────────────
+    head: m, n
+                                   deletes m, and its lease goes with it … acknowledged
+    leases: none of m              without the second read, m would be handed out now
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cqs.cache.interface import Outcome, Received, Shard, Ticket
+from cqs.cache.interface import Outcome, Received, Ticket
 from cqs.message import Message
 from cqs.queue import Queue
 from cqs.service import leases
@@ -26,20 +36,22 @@ HEAD_MAX = 1_000
 
 async def take(engine: Engine, queue: Queue, count_max: int, visibility_ms: int) -> list[tuple[Message, Received]]:
     """Up to `count_max` messages straight from the store, hidden for everybody who asks the store. Raises
-    StoreUnavailable, OutcomeUnknown."""
+    StoreUnavailable, OutcomeUnknown; then this node has handed nothing out."""
     if queue.settings.is_fifo:
         return []
-    shard = shard_of(queue)
-    free = await _free(engine, queue, shard, count_max)
-    now_ms = engine.clock.now_ms()
     taken: list[tuple[Message, Received]] = []
-    for message, lease in free[:count_max]:
-        received = _received(engine, message, lease, now_ms, visibility_ms)
-        if visibility_ms:
-            engine.fallback.note(shard, leases.of_received(received))
-        taken.append((message, received))
-    if taken:
-        await engine.store.lease(queue, [leases.of_received(received) for _, received in taken])
+    rows = await engine.store.occupied(queue, range(engine.store.rows))
+    engine.rng.shuffle(rows)
+    try:
+        for row in rows:
+            await _take_row(engine, queue, row, count_max, visibility_ms, taken)
+            if len(taken) >= count_max:
+                break
+        if taken:
+            await engine.store.lease(queue, [leases.of_received(received) for _, received in taken])
+    except BaseException:
+        engine.fallback.forget(shard_of(queue), [message.address for message, _ in taken])
+        raise
     return taken
 
 
@@ -73,30 +85,34 @@ def _outcome(ticket: Ticket, lease: Lease | None, now_ms: int) -> Outcome:
     return Outcome.DONE if is_living else Outcome.STALE
 
 
-async def _free(engine: Engine, queue: Queue, shard: Shard, wanted: int) -> list[tuple[Message, Lease | None]]:
-    """The oldest messages that nobody holds, a few rows at a time, each with its last lease."""
-    now_ms = engine.clock.now_ms()
+async def _take_row(
+    engine: Engine, queue: Queue, row: int, count_max: int, visibility_ms: int, taken: list[tuple[Message, Received]]
+) -> None:
+    """Adds the oldest messages of a row that nobody holds. Nothing is awaited between the look at what this node holds
+    and the note that these are held, too."""
+    shard, now_ms, retention_ms = shard_of(queue), engine.clock.now_ms(), queue.settings.retention_ms
+    limit = min(HEAD_MAX, READ_AHEAD * count_max + len(engine.fallback.living(shard, now_ms)))
+    head = [
+        message
+        for message in await engine.store.head(queue, row, limit)
+        if message.visible_ms <= now_ms < message.sent_ms + retention_ms
+    ]
+    known = await engine.store.leases(queue, [message.address for message in head]) if head else []
     handed = engine.fallback.living(shard, now_ms)
-    rows = await engine.store.occupied(queue, range(engine.store.rows))
-    engine.rng.shuffle(rows)
-    free: list[tuple[Message, Lease | None]] = []
-    for row in rows:
-        limit = min(HEAD_MAX, READ_AHEAD * wanted + len(handed))
-        head = [
-            message
-            for message in await engine.store.head(queue, row, limit)
-            if message.address not in handed
-            and message.visible_ms <= now_ms < message.sent_ms + queue.settings.retention_ms
-        ]
-        known = await engine.store.leases(queue, [message.address for message in head]) if head else []
-        free += [
-            (message, lease)
-            for message, lease in zip(head, known, strict=True)
-            if lease is None or lease.hidden_until_ms <= now_ms
-        ]
-        if len(free) >= wanted:
-            break
-    return free
+    free = [
+        (message, _received(engine, message, lease, now_ms, visibility_ms))
+        for message, lease in zip(head, known, strict=True)
+        if message.address not in handed and (lease is None or lease.hidden_until_ms <= now_ms)
+    ][: count_max - len(taken)]
+    taken += free
+    if visibility_ms:
+        for _, received in free:
+            engine.fallback.note(shard, leases.of_received(received))
+    if free:
+        present = {message.address for message in await engine.store.read(queue, [m.address for m, _ in free])}
+        gone = [message.address for message, _ in free if message.address not in present]
+        engine.fallback.forget(shard, gone)
+        taken[:] = [one for one in taken if one[0].address not in gone]
 
 
 def _received(engine: Engine, message: Message, last: Lease | None, now_ms: int, visibility_ms: int) -> Received:
