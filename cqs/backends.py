@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from cqs.cache.bells import Bells, OneNode
 from cqs.cache.interface import QueueCache, Shard
 from cqs.cache.memory import MemoryCache
 from cqs.cache.report import ServerReport
@@ -32,6 +33,7 @@ from cqs.store.memory import MemoryStore
 from cqs.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
+    from cqs.cache.redis.bells import RedisBells
     from cqs.cache.redis.cache import RedisCache
 
 _log = structlog.get_logger("cqs.backends")
@@ -46,13 +48,20 @@ class CacheServers:
         wanted = config.backends
         self.spawned = PrivateRedis() if _SPAWN in wanted.redis else None
         self.is_redis = bool(wanted.redis)
-        self._redis = _redis_of(wanted, self.spawned, rng) if wanted.redis else None
+        self._redis: RedisCache | None = None
+        self._bells: RedisBells | None = None
+        if wanted.redis:
+            self._redis, self._bells = _redis_of(wanted, self.spawned, rng)
+        self.bells: Bells = self._bells or OneNode()
         self.cache: QueueCache = self._redis or MemoryCache(clock, rng, config.storage.body_memory)
 
     async def start(self) -> None:
         """Connects. A server that can't be reached is tried again and again; its queues are served from the store."""
         if self._redis is not None:
             await self._redis.start()
+        if self._bells is not None:
+            await self._bells.start()
+        if self._redis is not None:
             for server, report in (await self._redis.servers.reports()).items():
                 for problem in report.problems:
                     _log.warning("redis_not_in_order", server=server, problem=problem)
@@ -67,6 +76,8 @@ class CacheServers:
 
     async def close(self) -> None:
         """Idempotent."""
+        if self._bells is not None:
+            await self._bells.close()
         if self._redis is not None:
             await self._redis.close()
         if self.spawned is not None:
@@ -127,9 +138,10 @@ def _name_of(place: str) -> str:
     return place.rpartition("@")[2]
 
 
-def _redis_of(wanted: Backends, spawned: PrivateRedis | None, rng: random.Random) -> RedisCache:
+def _redis_of(wanted: Backends, spawned: PrivateRedis | None, rng: random.Random) -> tuple[RedisCache, RedisBells]:
     try:
         from cqs.cache.redis import url
+        from cqs.cache.redis.bells import RedisBells
         from cqs.cache.redis.cache import RedisCache
         from cqs.cache.redis.server import RedisServer
     except ImportError as error:
@@ -139,4 +151,5 @@ def _redis_of(wanted: Backends, spawned: PrivateRedis | None, rng: random.Random
         _name_of(place): RedisServer(url.parse(place, ca_file=ca_file), Breaker(rng), rng, wanted.redis_memory)
         for place in _places_of(wanted, spawned)
     }
-    return RedisCache(servers, Ring({name: 1.0 for name in servers}).owner, rng)
+    cache = RedisCache(servers, Ring({name: 1.0 for name in servers}).owner, rng)
+    return cache, RedisBells(cache.servers, {name: server.address for name, server in servers.items()}, rng)

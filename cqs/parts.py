@@ -13,6 +13,7 @@ from cqs.api.origins import Origins
 from cqs.api.rates import Rates
 from cqs.api.request_ids import RequestIds
 from cqs.api.urls import BaseUrls
+from cqs.cache.bells import Bells
 from cqs.cache.interface import QueueCache
 from cqs.clock import Clock
 from cqs.config import Config
@@ -26,6 +27,7 @@ from cqs.service.credentials import Credentials
 from cqs.service.engine import Engine, Tuning
 from cqs.service.long_poll import Waiters
 from cqs.service.registry import Registry
+from cqs.service.sleepers import NodeSleepers
 from cqs.store.interface import Store
 from cqs.witnesses import Witnesses
 
@@ -34,6 +36,7 @@ async def engine_of(
     config: Config,
     store: Store,
     cache: QueueCache,
+    bells: Bells,
     clock: Clock,
     rng: random.Random,
     journal: Journal | None,
@@ -46,14 +49,17 @@ async def engine_of(
         recorder = journal.recorder
         metrics.watch(JOURNAL_MISSING, lambda: recorder.dropped)
     behaviour = config.behaviour
+    registry, waiters = Registry(), Waiters(config.bounds.polls_max)
+    bells.attach(NodeSleepers(registry, waiters))
     return Engine(
         clock=clock,
         rng=rng,
         addresses=Addresses(clock, rng),
         cache=timed(cache, QueueCache, metrics.cache),
         store=timed(store, Store, metrics.store),
-        registry=Registry(),
-        waiters=Waiters(config.bounds.polls_max),
+        bells=bells,
+        registry=registry,
+        waiters=waiters,
         receipts=Receipts(await store.secret()),
         witness=_all_of([metrics.witness, *([journal] if journal is not None else []), *witnesses]),
         metrics=metrics,

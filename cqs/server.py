@@ -126,7 +126,7 @@ async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket], certi
             journal.open()
         people = await open_people(config, store, clock)
         lately = doors.lately_of(config, clock)
-        engine = await parts.engine_of(config, store, cache.cache, clock, rng, journal, lately)
+        engine = await parts.engine_of(config, store, cache.cache, cache.bells, clock, rng, journal, lately)
         is_cut = await stop.cuts(_fill(engine, loaded))
         mounts = await doors.mounts_of(engine, store, people.accounts, config, lately, cache)
         code = 0 if is_cut else await _run(_Built(loaded, sockets, certificate, engine, people, mounts), stop)

@@ -98,6 +98,8 @@ class TakeRequest(msgspec.Struct, frozen=True, kw_only=True):
     in_flight_max: int = 120_000
     request_id: str = ""
     replay_ms: int = 10_000
+    is_waiting: bool = False
+    """The caller waits: if nothing is taken, its node is told what becomes ready from then on (`cqs.cache.bells`)."""
 
 
 class Received(msgspec.Struct, frozen=True, gc=False, kw_only=True):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
+from cqs.cache.bells import Bells, OneNode
 from cqs.cache.interface import QueueCache, Shard
 from cqs.clock import Clock
 from cqs.events import Witness
@@ -55,6 +56,7 @@ class Engine:
     receipts: Receipts
     witness: Witness
     tuning: Tuning = Tuning()
+    bells: Bells = field(default_factory=OneNode)
     background: Background = field(default_factory=Background)
     dirt: Dirt = field(default_factory=Dirt)
     fallback: Handed = field(default_factory=Handed)

@@ -7,7 +7,13 @@
     registers, sleeps                                       20 s beside it
 
 One `wake` for n messages wakes n waiters, each of which looks again and, empty-handed, sleeps on: first come, first
-served. A waiter belongs to one queue incarnation (uid): when the queue goes, all its waiters are told and end.
+served. A wake-up is for one look that begins after it:
+
+    asleep ──wake──► woken ──look──► asleep             woken while it looks: it looks once more
+       │                 └──leaves without a look──► the wake-up goes to the next, on whichever node
+       └──its time is over──► looks a last time, and nobody counts on it any more
+
+A waiter belongs to one queue incarnation (uid): when the queue goes, all its waiters are told and end.
 """
 
 from __future__ import annotations
@@ -23,35 +29,58 @@ DRAINING_WAIT_MS = 1_000
 class Waiter:
     """One waiting receive: an event that can be set many times, without a task of its own."""
 
-    __slots__ = ("_future", "account", "is_over")
+    __slots__ = ("_asleep", "_future", "account", "is_over", "is_woken")
 
-    def __init__(self, account: str = "") -> None:
+    def __init__(self, asleep: OrderedDict[Waiter, None], account: str) -> None:
+        self._asleep = asleep
         self._future: asyncio.Future[None] | None = None
         self.account = account
         self.is_over = False
+        self.is_woken = False
+        """It has a wake-up that no look was for yet."""
 
     async def wait(self, timeout_s: float) -> None:
         """Until woken or timed out. Cancelling it is safe."""
-        loop = asyncio.get_running_loop()
-        future = self._future = loop.create_future()
-        timer = loop.call_later(timeout_s, self.wake)
-        try:
-            await future
-        finally:
-            timer.cancel()
-            self._future = None
+        if not self.is_woken and not self.is_over:
+            loop = asyncio.get_running_loop()
+            future = self._future = loop.create_future()
+            timer = loop.call_later(timeout_s, self.rouse)
+            try:
+                await future
+            finally:
+                timer.cancel()
+                self._future = None
+        if self.is_woken:
+            self.is_woken = False
+            self._asleep[self] = None
 
     def wake(self) -> None:
+        """A wake-up, for the next look. Idempotent."""
+        self.is_woken = True
+        self.rouse()
+
+    def rouse(self) -> None:
+        """Ends the present wait, if there is one."""
         if self._future is not None and not self._future.done():
             self._future.set_result(None)
 
 
+class _Line:
+    """The waiters of one queue; those `asleep` have no wake-up yet, longest waiting first."""
+
+    __slots__ = ("asleep", "waiters")
+
+    def __init__(self) -> None:
+        self.waiters: dict[Waiter, None] = {}
+        self.asleep: OrderedDict[Waiter, None] = OrderedDict()
+
+
 class Waiters:
-    """All waiting receives of this node, by queue uid, longest waiting first."""
+    """All waiting receives of this node, by queue uid."""
 
     def __init__(self, account_max: int | None = None) -> None:
         """`account_max`: how many of one account may wait at the same time."""
-        self._by_queue: dict[int, OrderedDict[Waiter, None]] = {}
+        self._lines: dict[int, _Line] = {}
         self._by_account: Counter[str] = Counter()
         self._account_max = account_max
         self._is_closed = False
@@ -59,10 +88,23 @@ class Waiters:
         """Whether this node gives its receivers up to others; see `drain`."""
 
     def __len__(self) -> int:
-        return sum(len(waiters) for waiters in self._by_queue.values())
+        return sum(len(line.waiters) for line in self._lines.values())
+
+    def __bool__(self) -> bool:
+        return bool(self._lines)
+
+    def queues(self) -> set[int]:
+        """The uids of queues that somebody waits for."""
+        return set(self._lines)
 
     def count(self, queue_uid: int) -> int:
-        return len(self._by_queue.get(queue_uid, ()))
+        line = self._lines.get(queue_uid)
+        return 0 if line is None else len(line.waiters)
+
+    def asleep(self, queue_uid: int) -> int:
+        """How many of them have not been woken."""
+        line = self._lines.get(queue_uid)
+        return 0 if line is None else len(line.asleep)
 
     def register(self, queue_uid: int, account: str = "") -> Waiter:
         """`account`: whose receive it is. Raises RequestThrottled when too many of the account wait already."""
@@ -71,43 +113,54 @@ class Waiters:
                 f"Rate exceeded: {self._account_max} receives of account {account} wait for messages already."
             )
         self._by_account[account] += 1
-        waiter = Waiter(account)
+        line = self._lines.setdefault(queue_uid, _Line())
+        waiter = Waiter(line.asleep, account)
         waiter.is_over = self._is_closed
-        self._by_queue.setdefault(queue_uid, OrderedDict())[waiter] = None
+        line.waiters[waiter] = line.asleep[waiter] = None
         return waiter
 
+    def retire(self, queue_uid: int, waiter: Waiter) -> None:
+        """Its time is over: it looks a last time, and what comes after that look is for others."""
+        line = self._lines.get(queue_uid)
+        if line is not None:
+            line.asleep.pop(waiter, None)
+
     def leave(self, queue_uid: int, waiter: Waiter) -> None:
-        """Idempotent. A waiter that leaves with a wake-up it could not use should `wake` the next."""
-        waiters = self._by_queue.get(queue_uid)
-        if waiters is None or waiter not in waiters:
+        """Idempotent. What it leaves with, `is_woken`, is to be passed on."""
+        line = self._lines.get(queue_uid)
+        if line is None or waiter not in line.waiters:
             return
-        del waiters[waiter]
-        if not waiters:
-            del self._by_queue[queue_uid]
+        del line.waiters[waiter]
+        line.asleep.pop(waiter, None)
+        if not line.waiters:
+            del self._lines[queue_uid]
         self._by_account[waiter.account] -= 1
         if not self._by_account[waiter.account]:
             del self._by_account[waiter.account]
 
-    def wake(self, queue_uid: int, count: int) -> None:
-        """Wakes up to `count` waiters of the queue and sends them to the end of its line."""
-        waiters = self._by_queue.get(queue_uid)
-        if waiters is None:
-            return
-        for waiter in list(waiters)[:count] if count < len(waiters) else list(waiters):
-            waiters.move_to_end(waiter)
+    def wake(self, queue_uid: int, count: int) -> int:
+        """Wakes up to `count` sleeping waiters of the queue; returns how many."""
+        line = self._lines.get(queue_uid)
+        if line is None:
+            return 0
+        woken = min(count, len(line.asleep))
+        for _ in range(woken):
+            waiter, _none = line.asleep.popitem(last=False)
             waiter.wake()
+        return woken
 
     def end_queue(self, queue_uid: int) -> None:
         """The queue is gone: its waiters look no more."""
-        for waiter in list(self._by_queue.get(queue_uid, ())):
+        line = self._lines.get(queue_uid)
+        for waiter in list(line.waiters) if line is not None else ():
             waiter.is_over = True
-            waiter.wake()
+            waiter.rouse()
 
     def drain(self) -> None:
         """An operator takes the node out: everyone is answered now, and who comes later waits for DRAINING_WAIT_MS at
         most. Not for no time at all, or clients that nobody led elsewhere would ask without a pause. Idempotent."""
         self.is_draining = True
-        for queue_uid in list(self._by_queue):
+        for queue_uid in list(self._lines):
             self.end_queue(queue_uid)
 
     def resume(self) -> None:
@@ -121,5 +174,5 @@ class Waiters:
     def end_all(self) -> None:
         """The server stops: everyone is answered now, and later ones do not wait."""
         self._is_closed = True
-        for queue_uid in list(self._by_queue):
+        for queue_uid in list(self._lines):
             self.end_queue(queue_uid)

@@ -96,7 +96,9 @@ async def delete(engine: Engine, queue: Queue) -> None:
     present = engine.registry.get(queue.key)
     engine.registry.discard(queue)
     engine.waiters.end_queue(queue.uid)
-    await _drop(engine, shard_of(present if present is not None and present.uid == queue.uid else queue))
+    shard = shard_of(present if present is not None and present.uid == queue.uid else queue)
+    engine.bells.end(shard, queue.uid)
+    await _drop(engine, shard)
     if not was_there:
         raise QueueDoesNotExist
     engine.witness.queue_deleted(queue)

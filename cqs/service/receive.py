@@ -40,6 +40,8 @@ class ReceiveRequest(msgspec.Struct, frozen=True, gc=False):
     """Who asks, for the witness."""
     account: str = ""
     """Whose receive it is: an account may have only so many that wait."""
+    is_waiting: bool = False
+    """It sleeps when this look finds nothing."""
 
 
 class _Look(msgspec.Struct, frozen=True):
@@ -91,29 +93,40 @@ async def _wait(
 ) -> list[Delivery]:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + wait_ms / 1000
+    request = msgspec.structs.replace(request, is_waiting=True)
     waiter = engine.waiters.register(queue.uid, request.account)
-    is_woken = False
+    is_counted_on = False
     try:
         while True:
-            if is_woken and not is_client_there():
+            if is_counted_on and not is_client_there():
                 return []
             present = engine.registry.get(queue.key)
             if present is None or present.uid != queue.uid:
                 raise QueueDoesNotExist
             look = await _look(engine, present, request)
-            if look.deliveries:
-                is_woken = False
-                return look.deliveries
+            is_counted_on = bool(look.deliveries) and not engine.bells.is_heard(shard_of(present))
             left_s = deadline - loop.time()
+            if look.deliveries:
+                return look.deliveries
             if left_s <= 0 or waiter.is_over:
                 return []
             poll_s = STORE_POLL_S * engine.waiters.count(queue.uid) if look.is_from_store else left_s
+            is_counted_on = True
             await waiter.wait(min(left_s, poll_s))
-            is_woken = True
+            if loop.time() >= deadline:
+                engine.waiters.retire(queue.uid, waiter)
     finally:
         engine.waiters.leave(queue.uid, waiter)
-        if is_woken:
-            engine.waiters.wake(queue.uid, 1)
+        if is_counted_on or waiter.is_woken:
+            _pass_on(engine, queue)
+
+
+def _pass_on(engine: Engine, queue: Queue) -> None:
+    """A wake-up that no look was for goes to the next, here or on another node. The same when this node is told nothing
+    (lost subscription) and a look by chance found something: there may be more."""
+    present = engine.registry.get(queue.key)
+    if present is not None and present.uid == queue.uid and not engine.waiters.wake(queue.uid, 1):
+        engine.bells.ring(shard_of(present), 1)
 
 
 async def _look(engine: Engine, queue: Queue, request: ReceiveRequest) -> _Look:
@@ -170,6 +183,7 @@ def _take_request(engine: Engine, queue: Queue, request: ReceiveRequest) -> Take
         in_flight_max=engine.tuning.in_flight_max,
         request_id=request.attempt_id,
         replay_ms=limits.ATTEMPT_WINDOW_MS,
+        is_waiting=request.is_waiting,
     )
 
 

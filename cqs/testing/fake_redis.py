@@ -9,8 +9,8 @@ from typing import cast
 import fakeredis
 import redis
 
-from cqs.cache.redis.connection import Script
 from cqs.cache.redis.replies import Reply
+from cqs.cache.redis.script import Script
 from cqs.cache.report import ServerReport
 from cqs.errors import CacheUnavailable
 

@@ -10,8 +10,9 @@ from collections.abc import AsyncIterator
 import pytest
 import redis
 
-from cqs.cache.redis.connection import PENDING_MAX, Address, Link, Script
+from cqs.cache.redis.connection import PENDING_MAX, Address, Link
 from cqs.cache.redis.replies import ConnectionLost, Refused, Reply
+from cqs.cache.redis.script import Script
 from cqs.errors import CacheUnavailable
 from tests.needs import needs
 from tests.proxy import Proxy

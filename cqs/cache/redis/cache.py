@@ -74,9 +74,9 @@ class RedisCache:
         now_ms: Callable[[], int] | None = None,
     ) -> None:
         self._rng = rng
-        self.servers = Servers(servers, owner, keep_ms, now_ms)
+        self._life = b"%016x" % rng.getrandbits(64)
+        self.servers = Servers(servers, owner, keep_ms, now_ms, self._life)
         self._run = self.servers.run
-        self._life = b"%x-" % rng.getrandbits(64)
         self._takes = count()
 
     async def start(self) -> None:
@@ -119,7 +119,7 @@ class RedisCache:
         request_id, replay_ms, slot = request.request_id.encode(), request.replay_ms, b""
         if not request_id:
             number = next(self._takes)
-            request_id, replay_ms, slot = b"%x" % number, RETRY_REPLAY_MS, self._life + b"%x" % (number % SLOTS)
+            request_id, replay_ms, slot = b"%x" % number, RETRY_REPLAY_MS, b"%b-%x" % (self._life, number % SLOTS)
         words = (
             request.count_max,
             request.visibility_ms,
@@ -129,6 +129,7 @@ class RedisCache:
             request_id,
             replay_ms,
             slot,
+            int(request.is_waiting),
         )
         for _ in range(LOOKS_MAX):
             try:

@@ -17,12 +17,12 @@ import ssl
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from hashlib import sha1
 from typing import cast
 
 import hiredis
 
 from cqs.cache.redis.replies import ConnectionLost, Reply, UnknownScript, settle
+from cqs.cache.redis.script import Script
 from cqs.errors import CacheUnavailable
 
 Word = bytes | str | int | float
@@ -47,19 +47,10 @@ class Address:
         return self.path or f"{self.host}:{self.port}"
 
 
-class Script:
-    """A Lua script and its SHA-1, by which EVALSHA names it."""
-
-    __slots__ = ("sha", "text")
-
-    def __init__(self, text: str) -> None:
-        self.text = text.encode()
-        self.sha = sha1(self.text, usedforsecurity=False).hexdigest().encode()
-
-
 class Link:
     """Owns the connection and its reconnecting. `on_ready` runs after each (re)connect, before any caller's command.
-    Every failure is CacheUnavailable; a call that fails after it was written may have taken effect."""
+    Every failure is CacheUnavailable; a call that fails after it was written may have taken effect. `on_news` hears
+    what channels say, on a link that speaks RESP3 (HELLO 3) and subscribes."""
 
     def __init__(
         self,
@@ -67,11 +58,13 @@ class Link:
         rng: random.Random,
         on_ready: Callable[[Send], Coroutine[object, object, None]] | None = None,
         timeout_s: float = 1.0,
+        on_news: Callable[[list[bytes]], None] | None = None,
     ) -> None:
         self.address = address
         self._rng = rng
         self._on_ready = on_ready
         self._timeout_s = timeout_s
+        self._on_news = on_news
         self._transport: asyncio.Transport | None = None
         self._is_ready = False
         self._is_closed = False
@@ -172,11 +165,20 @@ class Link:
         self._reader.feed(data)
         try:
             while (reply := self._reader.gets()) is not False:
+                if type(reply) is hiredis.PushNotification and self._is_news(reply):
+                    continue
                 future, _ = self._pending.popleft()
                 if not future.done():
                     settle(future, reply, str(self.address))
         except (hiredis.ProtocolError, IndexError) as error:
             self._drop(f"answered nonsense: {error}")
+
+    def _is_news(self, push: list[bytes]) -> bool:
+        """Passes on what a channel says. What else is pushed confirms a subscription: the reply to it."""
+        is_news = push[0] == b"message" and self._on_news is not None
+        if is_news and self._on_news is not None:
+            self._on_news(push)
+        return is_news
 
     def _closed(self, transport: asyncio.Transport, reason: str) -> None:
         if transport is self._transport:

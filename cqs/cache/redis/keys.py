@@ -15,11 +15,15 @@ SHARD_KEYS = (
     "state", "meta", "body", "hidden", "due", "tomb", "replays",
     "list", "late",
     "fifo", "locks", "busy", "groups", "ages",
-    "tenants", "parked", "noisy",
+    "tenants", "parked", "noisy", "ears",
 )  # fmt: skip
 """Names of a shard's keys; the answer of a take with a request id, `attempt:<request id>`, besides."""
 VESTING = b"cqs:vesting"
 NUMBER = b"cqs:number"
+NEWS = b"cqs:news"
+"""Channel of what every node hears: `filled <shard>`, `ended <queue uid>`."""
+WAKE = b"cqs:wake:"
+"""Channel of one node, whose name follows: `<shard> <count>`."""
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _STANDARD, _FIFO = b"s", b"f"

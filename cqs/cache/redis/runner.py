@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from cqs.cache.redis.connection import Script
 from cqs.cache.redis.replies import Reply
+from cqs.cache.redis.script import Script
 from cqs.cache.report import ServerReport
 
 

@@ -18,8 +18,9 @@ from typing import Protocol, cast
 
 import msgspec
 
-from cqs.cache.redis.connection import Address, Link, Script, Send
+from cqs.cache.redis.connection import Address, Link, Send
 from cqs.cache.redis.replies import ConnectionLost, Refused, Reply
+from cqs.cache.redis.script import Script
 from cqs.cache.redis.scripts import all_scripts
 from cqs.cache.report import ServerReport
 from cqs.errors import CacheUnavailable

@@ -8,13 +8,17 @@ from typing import NamedTuple
 
 from cqs.cache.interface import Shard
 from cqs.cache.redis import keys
-from cqs.cache.redis.connection import Script
 from cqs.cache.redis.replies import Reply
 from cqs.cache.redis.runner import ScriptRunner
+from cqs.cache.redis.script import Script
 from cqs.cache.report import ServerReport
 from cqs.errors import CacheUnavailable
 
 _PLACES_MAX = 100_000
+
+
+def _nobody(_: Shard) -> int:
+    return 0
 
 
 class _Place(NamedTuple):
@@ -26,7 +30,8 @@ class _Place(NamedTuple):
 
 class Servers:
     """`by_name` by name; `owner` names the one of a key. Every script is told the time to go by (empty: the server's
-    own), the life of the server, and how long an idle shard is kept."""
+    own), the life of the server, how long an idle shard is kept, and who asks: the node, and by `asleep` how many of
+    its receives wait for the shard."""
 
     def __init__(
         self,
@@ -34,11 +39,14 @@ class Servers:
         owner: Callable[[bytes], str],
         keep_ms: int,
         now_ms: Callable[[], int] | None,
+        node: bytes,
     ) -> None:
         self._by_name = by_name
         self._owner = owner
         self._keep = b"%d" % keep_ms
         self._now_ms = now_ms
+        self.node = node
+        self.asleep: Callable[[Shard], int] = _nobody
         self._places: dict[Shard, _Place] = {}
 
     @property
@@ -69,14 +77,14 @@ class Servers:
     def run(self, script: Script, shard: Shard, *words: bytes | str | int) -> Coroutine[object, object, Reply]:
         """Runs the script on the shard. Raises CacheUnavailable."""
         server, shard_keys = self._places.get(shard) or self._find(shard)
-        return server.run(script, shard_keys, (self._now(), server.run_id, self._keep, *words))
+        return server.run(script, shard_keys, (self._now(), server.run_id, self._keep, self._who(shard), *words))
 
     async def run_everywhere(self, script: Script, *words: int) -> list[Reply]:
         """Runs the script on every server; the answers of those that can be reached. Raises CacheUnavailable when none
         can."""
         now = self._now()
         calls = [
-            server.run(script, (keys.VESTING,), (now, server.run_id, self._keep, *words))
+            server.run(script, (keys.VESTING,), (now, server.run_id, self._keep, self.node, *words))
             for server in self._by_name.values()
         ]
         answers = await asyncio.gather(*calls, return_exceptions=True)
@@ -85,6 +93,10 @@ class Servers:
             if len(failures) == len(answers) or not isinstance(failure, CacheUnavailable):
                 raise failure
         return [answer for answer in answers if not isinstance(answer, BaseException)]
+
+    def _who(self, shard: Shard) -> bytes:
+        count = self.asleep(shard)
+        return b"%b %d" % (self.node, count) if count else self.node
 
     def _now(self) -> bytes:
         return b"" if self._now_ms is None else b"%d" % self._now_ms()

@@ -7,12 +7,12 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from cqs.cache.redis.connection import Script
+from cqs.cache.redis.script import Script
 
 NAMES = (
     "state", "begin_fill", "fill", "drop",
     "put", "take", "hide", "fence", "give_back", "remove",
-    "reveal", "redelay", "vesting", "next_vesting",
+    "reveal", "redelay", "vesting", "next_vesting", "ring",
     "scan", "lookup", "counts",
 )  # fmt: skip
 """The actions; other files are parts of them."""

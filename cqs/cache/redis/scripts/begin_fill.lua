@@ -7,7 +7,7 @@
 -- ARGV: kind s|f, epoch, fill lease. Returns 1, or 0 when somebody else fills or has filled.
 
 local NUMBER_START_MS, NUMBERS_PER_MS = 1577836800000, 4096
-local kind, epoch, lease = ARGV[4], ARGV[5], tonumber(ARGV[6])
+local kind, epoch, lease = ARGV[5], ARGV[6], tonumber(ARGV[7])
 
 use(KEYS[1])
 if open() then
@@ -32,7 +32,8 @@ for name in string.gmatch(zsets, '%l+') do
   call('ZADD', BASE .. name, is_text and '0' or '+inf', BLANK)
 end
 call('ZREM', VESTING, string.match(STATE, '{(.*)}') .. ':' .. kind)
-local s = { residency = 'i', kind = kind, delayed = 0, retention = 0, vesting = NEVER, vesting_was = NEVER }
+local s = { residency = 'i', kind = kind, delayed = 0, retention = 0, vesting = NEVER, vesting_was = NEVER, heard = '-',
+  freed = 0 }
 expire_all(s, lease)
 close(s)
 return 1

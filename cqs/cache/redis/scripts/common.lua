@@ -14,6 +14,7 @@
 --   replays hash  node + slot -> the answer of the node's last take in that slot, see take.lua
 --   fifo locks busy groups ages          FIFO, see fifo.lua
 --   tenants parked noisy                 fair queues, see fair.lua
+--   ears    zset  nodes where receives wait for this shard, see ears.lua
 --   attempt:ID string                    the answer of a take with a request id, kept for its own time
 -- Keys of the server:
 --   cqs:vesting zset   "tag:kind" of each shard with work, by its time
@@ -22,7 +23,8 @@
 -- An address is 16 bytes, big-endian; a sequence 20 digits (0 on a standard shard); times are ms. Receive numbers are
 -- below 2^53 and travel as text, since Lua would round them when it writes them.
 -- KEYS: the shard's state (but for the scripts of the vesting index), then cqs:vesting.
--- ARGV: now ('' = Redis' own TIME; tests set it), run id, how long an idle shard is kept, then the script's own.
+-- ARGV: now ('' = Redis' own TIME; tests set it), run id, how long an idle shard is kept, the calling node and, if any,
+-- how many of its receives wait for this shard ("node 3"), then the script's own.
 -- Nothing is written before everything is checked, and what frees or moves is written first: a server without memory
 -- refuses puts and fills whole, and still lets messages be taken, removed and revealed.
 -- A redis.call costs half a microsecond and another for each word it returns, a local function a tenth: so the hot
@@ -67,8 +69,8 @@ local function open()
   if not core then
     return nil
   end
-  local run, residency, kind, expires, delayed, retention, vesting, is_late, is_fair =
-    string.match(core, '^(%x+) (%l) (%l) (%d+) (%d+) (%d+) (%d+) (%d) (%d)$')
+  local run, residency, kind, expires, delayed, retention, vesting, is_late, is_fair, heard =
+    string.match(core, '^(%x+) (%l) (%l) (%d+) (%d+) (%d+) (%d+) (%d) (%d) (%S+)$')
   if run ~= RUN then
     return nil
   end
@@ -76,22 +78,24 @@ local function open()
   return {
     residency = residency, is_ready = residency == 'r', is_fifo = kind == 'f', kind = kind, expires = tonumber(expires),
     delayed = tonumber(delayed), retention = tonumber(retention), vesting = at, vesting_was = at,
-    is_late = is_late == '1', is_fair = is_fair == '1', is_changed = false,
+    is_late = is_late == '1', is_fair = is_fair == '1', is_changed = false, heard = heard, freed = 0,
   }
 end
 
 -- residency: i = initializing, r = ready. kind: s = standard, f = FIFO. delayed: how many. retention_ms: 0 = not told
--- yet. is_late: there is a late list. is_fair: messages have tenants.
+-- yet. is_late: there is a late list. is_fair: messages have tenants. heard: who is told of what becomes ready: - = nobody,
+-- a node, + = the nodes in ears. Not written: freed = how many messages became ready.
 local function write_core(s)
   call('HSET', STATE, 'core', RUN .. ' ' .. s.residency .. ' ' .. s.kind .. ' ' .. s.expires .. ' ' .. s.delayed .. ' '
-    .. s.retention .. ' ' .. text(s.vesting) .. ' ' .. (s.is_late and 1 or 0) .. ' ' .. (s.is_fair and 1 or 0))
+    .. s.retention .. ' ' .. text(s.vesting) .. ' ' .. (s.is_late and 1 or 0) .. ' ' .. (s.is_fair and 1 or 0) .. ' '
+    .. s.heard)
 end
 
 -- All that a shard may have, but for kept answers with a request id.
 local function all_keys()
   local keys = {}
   for name in string.gmatch(
-    'meta body hidden due tomb list late replays fifo locks busy groups ages tenants parked noisy state', '%l+') do
+    'meta body hidden due tomb list late replays fifo locks busy groups ages tenants parked noisy ears state', '%l+') do
     keys[#keys + 1] = BASE .. name
   end
   return keys
@@ -128,6 +132,10 @@ local function close(s, is_look)
       call('ZADD', VESTING, s.vesting, name)
       call('PEXPIRE', VESTING, 2 * KEEP)
     end
+  end
+  if s.freed > 0 and s.heard ~= '-' then
+    -- include: ears
+    ring(s, s.freed - tonumber(string.match(ARGV[4], ' (%d+)$') or 0))
   end
   if s.is_ready and not is_look and s.expires - now < KEEP / 2 then
     expire_all(s, KEEP)

@@ -11,5 +11,5 @@ if s then
   call('SET', 'cqs:number', text(math.max(floor, tonumber(call('HGET', STATE, 'number')))), 'PX', KEEP)
 end
 call('UNLINK', unpack(all_keys()))
-call('ZREM', VESTING, ARGV[4])
+call('ZREM', VESTING, ARGV[5])
 return 1

@@ -3,7 +3,7 @@
 -- Keys: state, meta, hidden, due, cqs:vesting.
 -- ARGV: hold_ms, then address and receive number of each. Returns done|gone|stale for each, or nothing when absent.
 
-local hold = tonumber(ARGV[4])
+local hold = tonumber(ARGV[5])
 
 use(KEYS[1])
 local s = open()
@@ -11,13 +11,13 @@ if not s then
   return {}
 end
 local addresses, outcomes = {}, {}
-for i = 5, #ARGV, 2 do
+for i = 6, #ARGV, 2 do
   addresses[#addresses + 1] = ARGV[i]
 end
 for i, m in ipairs(load(addresses)) do
   if not m then
     outcomes[i] = 'gone'
-  elseif not is_living(m, ARGV[4 + 2 * i]) then
+  elseif not is_living(m, ARGV[5 + 2 * i]) then
     outcomes[i] = 'stale'
   else
     outcomes[i] = 'done'

@@ -1,18 +1,19 @@
 -- include: common entries moves
 -- A page of entries read from the store: ready, delayed or, with a living lease, in flight. The last page makes the
--- shard ready. Known and removed ones are left alone.
+-- shard ready, and every node hears of it: those whose receives waited for an earlier life of the shard are not in its
+-- ears. Known and removed ones are left alone.
 -- Keys: all of the shard, cqs:vesting.
 -- ARGV: epoch, is_last 1|0, fill lease, then messages, see entries.lua. Returns 1, or 0 when the epoch is not this
 -- fill's.
 
-local epoch, is_last, lease = ARGV[4], ARGV[5] == '1', tonumber(ARGV[6])
+local epoch, is_last, lease = ARGV[5], ARGV[6] == '1', tonumber(ARGV[7])
 
 use(KEYS[1])
 local s = open()
 if not s or call('HGET', STATE, 'epoch') ~= epoch then
   return 0
 end
-local fresh = read_entries(s, 7)
+local fresh = read_entries(s, 8)
 keep_entries(s, fresh)
 -- include: line
 local filled, ready, delayed = {}, {}, {}
@@ -38,8 +39,10 @@ end
 if is_last and not s.is_ready then
   s.residency, s.is_ready, s.is_changed = 'r', true, true
   line.end_fill()
+  redis.pcall('PUBLISH', 'cqs:news', 'filled ' .. string.match(STATE, '{(.*)}') .. ':' .. s.kind)
 end
 line.save()
+s.freed = #ready
 if not s.is_ready then
   expire_all(s, lease)
 end

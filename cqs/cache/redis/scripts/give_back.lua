@@ -10,7 +10,7 @@ if not s then
 end
 -- include: line
 local count = 0
-for i = #ARGV - 1, 4, -2 do
+for i = #ARGV - 1, 5, -2 do
   local m = load({ ARGV[i] })[1]
   if m and is_living(m, ARGV[i + 1]) then
     m.ends, m.count = 0, math.max(0, m.count - 1)
@@ -23,5 +23,6 @@ for i = #ARGV - 1, 4, -2 do
   end
 end
 line.save()
+s.freed = count
 close(s)
 return count

@@ -4,7 +4,7 @@
 -- Keys: state, meta, hidden, due, the line's, cqs:vesting.
 -- ARGV: address, receive number, until. Returns done|gone|stale.
 
-local address, number, ends = ARGV[4], ARGV[5], tonumber(ARGV[6])
+local address, number, ends = ARGV[5], ARGV[6], tonumber(ARGV[7])
 
 use(KEYS[1])
 local s = open()
@@ -39,6 +39,7 @@ if ends > now then
 elseif m.ends > 0 then
   unhide(s, line, { m })
   line_up(line, { m })
+  s.freed = 1
 end
 line.save()
 close(s)

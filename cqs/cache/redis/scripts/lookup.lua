@@ -9,7 +9,7 @@ local s = open()
 if not s then
   return {}
 end
-local addresses = { unpack(ARGV, 4) }
+local addresses = { unpack(ARGV, 5) }
 local metas, leases = call('HMGET', META, unpack(addresses)), call('HMGET', HIDDEN, unpack(addresses))
 local dues, bodies = call('ZMSCORE', DUE, unpack(addresses)), call('HMGET', BODY, unpack(addresses))
 local found = {}

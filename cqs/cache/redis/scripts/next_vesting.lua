@@ -3,7 +3,7 @@
 -- Keys: cqs:vesting, and of each shard looked at state, due and the line's.
 -- ARGV: limit. Returns the time, '' = never.
 
-for _ = 1, tonumber(ARGV[4]) do
+for _ = 1, tonumber(ARGV[5]) do
   local first = call('ZRANGE', VESTING, 0, 0, 'WITHSCORES')
   if #first == 0 then
     return ''

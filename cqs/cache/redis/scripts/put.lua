@@ -8,7 +8,7 @@ local s = open()
 if not s then
   return 'a'
 end
-local fresh = read_entries(s, 4)
+local fresh = read_entries(s, 5)
 if #fresh > 0 then
   keep_entries(s, fresh)
   -- include: line
@@ -20,6 +20,7 @@ if #fresh > 0 then
   add_delayed(s, delayed)
   add_ready(s, ready, line.join)
   line.save()
+  s.freed = #ready
   close(s)
 end
 return s.residency

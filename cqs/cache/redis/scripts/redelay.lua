@@ -4,7 +4,7 @@
 -- ARGV: delay_ms, cursor ('0' = from the start), page size. Returns the cursor of the next page, '0' when this was the
 -- last.
 
-local delay, cursor, size = tonumber(ARGV[4]), ARGV[5], ARGV[6]
+local delay, cursor, size = tonumber(ARGV[5]), ARGV[6], ARGV[7]
 
 use(KEYS[1])
 local s = open()

@@ -13,7 +13,7 @@ if not s then
   return 0
 end
 local TOMB = BASE .. 'tomb'
-local addresses = { unpack(ARGV, 4) }
+local addresses = { unpack(ARGV, 5) }
 local count = 0
 if s.is_fifo or s.is_fair or s.delayed > 0 then
   -- include: moves line
@@ -24,6 +24,7 @@ if s.is_fifo or s.is_fair or s.delayed > 0 then
     end
   end
   line.save()
+  s.freed = s.is_fifo and count or 0
 else
   count = call('HDEL', META, unpack(addresses))
   if count > 0 then

@@ -4,12 +4,12 @@
 -- Keys: all of the shard but tomb, cqs:vesting.
 -- ARGV: retention_ms, limit. Returns {visible, next_ms ('' = never), expired addresses}.
 
-local retention, limit = tonumber(ARGV[4]), tonumber(ARGV[5])
+local retention, limit = tonumber(ARGV[5]), tonumber(ARGV[6])
 
 use(KEYS[1])
 local s = open()
 if not s then
-  call('ZREM', VESTING, ARGV[6])
+  call('ZREM', VESTING, ARGV[7])
   return { 0, '', {} }
 end
 -- include: line
@@ -40,5 +40,6 @@ while #due + #expired < limit do
 end
 s.vesting = next_work(s, line)
 line.save()
+s.freed = #due + (s.is_fifo and #expired or 0)
 close(s)
 return { #due, s.vesting == NEVER and '' or text(s.vesting), expired }

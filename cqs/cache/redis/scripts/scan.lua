@@ -4,7 +4,7 @@
 -- ARGV: state ready|delayed|in_flight, cursor ('0' = from the start), page size. Returns {next cursor ('0' = that was
 -- all), addresses}.
 
-local state, cursor, size = ARGV[4], ARGV[5], ARGV[6]
+local state, cursor, size = ARGV[5], ARGV[6], ARGV[7]
 
 use(KEYS[1])
 local s = open()

@@ -4,17 +4,19 @@
 -- dead.
 -- Keys: state, meta, body, hidden, due, the line's, replays or attempt:ID, cqs:vesting.
 -- ARGV: count_max, visibility_ms, retention_ms, receive_count_max (0 = no limit), in_flight_max, request id, replay_ms,
--- slot.
+-- slot, is_waiting 1|0.
 -- An answer is kept as "request_id received_ms ends_ms" + tickets, of 16 bytes of address and 16 digits of receive
 -- number. A request id with a slot is a node's own, told apart from others only as long as the slot is not used again;
 -- else it is a client's, and its answer a key of its own.
+-- A take that waits and comes away empty has its node told of what becomes ready later: in one step, so nothing falls
+-- between the look and the registration.
 -- Returns {residency, is_over_limit, is_unfinished, received_ms, received, dead, expired}: of each received or dead one
 -- address, meta, lease, body; of an expired one the address. Unfinished: too much that is stale stood in front.
 
 local DEAD_LEASE_MS, DEAD_BATCH_MAX, EXPIRED_BATCH_MAX, SLOTS_MAX = 30000, 100, 1000, 10000
-local count_max, visibility, retention = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
-local receive_count_max, in_flight_max = tonumber(ARGV[7]), tonumber(ARGV[8])
-local request, replay, slot = ARGV[9], tonumber(ARGV[10]), ARGV[11]
+local count_max, visibility, retention = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local receive_count_max, in_flight_max = tonumber(ARGV[8]), tonumber(ARGV[9])
+local request, replay, slot, is_waiting = ARGV[10], tonumber(ARGV[11]), ARGV[12], ARGV[13] == '1'
 
 use(KEYS[1])
 local s = open()
@@ -112,7 +114,14 @@ end
 local in_flight = call('ZCARD', DUE) - 1 - s.delayed
 local room = math.min(count_max, in_flight_max - in_flight)
 local is_over = in_flight >= in_flight_max and 1 or 0
+local function wait()
+  if is_waiting and s.is_ready then
+    -- include: ears
+    listen(s)
+  end
+end
 if not s.is_ready or room <= 0 then
+  wait()
   close(s)
   return { s.residency, is_over, 0, now, {}, {}, {} }
 end
@@ -161,6 +170,9 @@ if ends == 0 then
   line_up(line, received)
 elseif request ~= '' and #received > 0 then
   keep_answer(received)
+end
+if #leased + #expired == 0 and is_unfinished == 0 then
+  wait()
 end
 line.save()
 close(s)

@@ -4,7 +4,7 @@
 -- Keys: cqs:vesting, and of each shard named there state, due and the line's.
 -- ARGV: limit, lease. Returns their names.
 
-local limit, lease = tonumber(ARGV[4]), tonumber(ARGV[5])
+local limit, lease = tonumber(ARGV[5]), tonumber(ARGV[6])
 local names = {}
 for _, name in ipairs(call('ZRANGEBYSCORE', VESTING, '-inf', now, 'LIMIT', 0, limit)) do
   use('cqs:{' .. string.sub(name, 1, -3) .. '}:state')

@@ -1,0 +1,74 @@
+"""Waking receives that wait, on whichever node they wait: the companion of `QueueCache`.
+
+    receive (node B)                 cache                         send (node A)
+    ────────────────                 ─────                         ─────────────
+    registers here
+    take, is_waiting ──────────────► empty: B is noted, in the
+                                     same step as the look
+    sleeps                                                         put
+                                     ◄──────────────────────────── ready, and B is told, in one step
+    ring ◄────────────────────────── "this shard, 1"
+    take ──────────────────────────► the message
+
+Who looks and who tells are one atomic step each, so no message falls between a look and its registration. Whatever
+makes messages ready tells in the same step: put, reveal, hide, give_back, a FIFO group that remove frees. Its own node
+knows without being told, and wakes its own receives first; others hear only of what these leave. A wake-up that finds
+nobody is rung on, so as many receives as messages are woken, one node after the other, and nobody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from cqs.cache.interface import Shard
+
+
+class Sleepers(Protocol):
+    """The waiting receives of this node. Nothing here waits or raises."""
+
+    def asleep(self, shard: Shard) -> int:
+        """How many wait for the shard and have not been woken."""
+
+    def wake(self, shard: Shard, count: int) -> int:
+        """Wakes up to `count` of them, longest waiting first; returns how many."""
+
+    def nudge(self, is_meant: Callable[[Shard], bool]) -> None:
+        """Wakes the first of each shard that is meant: something may have been missed. If it finds a message, it wakes
+        the next."""
+
+    def end(self, queue_uid: int) -> None:
+        """The queue is gone, on another node's word: its receives end."""
+
+
+class Bells(Protocol):
+    """Carries wake-ups between nodes. Nothing here raises: a wake-up that is lost is made good by looking once a second
+    while `is_heard` is false."""
+
+    def attach(self, sleepers: Sleepers) -> None:
+        """Names those to wake, once, before anybody waits."""
+
+    def is_heard(self, shard: Shard) -> bool:
+        """Whether this node would hear now; if not, those who wait must look by themselves."""
+
+    def ring(self, shard: Shard, count: int) -> None:
+        """So many wake-ups found nobody here: they go to other nodes, if anybody waits there. Returns at once."""
+
+    def end(self, shard: Shard, queue_uid: int) -> None:
+        """The queue of the shard is deleted: every node ends its receives. Returns at once."""
+
+
+class OneNode:
+    """Bells where every receive waits in this process, which wakes them itself: the memory cache's."""
+
+    def attach(self, sleepers: Sleepers) -> None:
+        """Nobody has to be told."""
+
+    def is_heard(self, shard: Shard) -> bool:
+        return True
+
+    def ring(self, shard: Shard, count: int) -> None:
+        """There is no other node."""
+
+    def end(self, shard: Shard, queue_uid: int) -> None:
+        """There is no other node."""

@@ -1,0 +1,15 @@
+"""A Lua script as Redis knows it."""
+
+from __future__ import annotations
+
+from hashlib import sha1
+
+
+class Script:
+    """A Lua script and its SHA-1, by which EVALSHA names it."""
+
+    __slots__ = ("sha", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text.encode()
+        self.sha = sha1(self.text, usedforsecurity=False).hexdigest().encode()
