@@ -22,7 +22,7 @@ from cqs.cluster.ring import Ring
 from cqs.ids import Addresses
 from cqs.queue import Queue, QueueName
 from cqs.receipt import Receipts
-from cqs.service import queues
+from cqs.service import queues, repair
 from cqs.service.deliver import Delivery
 from cqs.service.engine import Engine
 from cqs.service.long_poll import Waiters
@@ -82,6 +82,13 @@ class Node:
 
     async def receive(self, queue: Queue, count_max: int = 10) -> list[Delivery]:
         return await receive(self.engine, queue, ReceiveRequest(count_max, wait_ms=0), lambda: True)
+
+    async def repair(self) -> None:
+        """Until the cache confirms all that this node did; the loop of a server does it beside."""
+        async with asyncio.timeout(PATIENCE_S):
+            while len(self.engine.dirt):
+                await repair.step(self.engine)
+                await asyncio.sleep(0)
 
     async def poll(self, queue: Queue) -> asyncio.Task[list[Delivery]]:
         """A receive of one message that waits, and has looked already."""

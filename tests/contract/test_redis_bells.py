@@ -243,5 +243,6 @@ class TestLosses:
         own.start()
 
         await a.send(queue, "one")
+        await a.repair()
 
         assert await ended(poll) == ["one"]
