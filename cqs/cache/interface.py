@@ -193,8 +193,8 @@ class QueueCache(Protocol):
         Entries come in address order (FIFO: any order)."""
 
     async def put(self, shard: Shard, entries: Sequence[Entry]) -> Residency:
-        """Adds new messages, ready or (visible_ms in the future) delayed, and returns the shard's residency. A known or
-        removed address is left alone.
+        """Adds messages, ready or (visible_ms in the future) delayed or, with a lease, in flight; returns residency.
+        A known or removed address is left alone: of two that bring leases of one message the first has it.
         Works while Initializing; on an absent shard nothing happens (the fill will find the message in the store)."""
 
     async def take(self, shard: Shard, request: TakeRequest) -> Taken:

@@ -58,10 +58,14 @@ class MemoryShard:
 
     def put(self, entry: Entry, now_ms: int) -> None:
         """A message that is not known yet."""
-        if entry.visible_ms > now_ms:
-            self._ledger.add_delayed(entry)
+        ledger = self._ledger
+        if entry.visible_ms <= now_ms:
+            ledger.add_ready(entry, now_ms)
+        elif entry.state is State.IN_FLIGHT:
+            ledger.number = max(ledger.number, entry.receive_number)
+            ledger.add_in_flight(entry, now_ms)
         else:
-            self._ledger.add_ready(entry, now_ms)
+            ledger.add_delayed(entry)
 
     def fill(self, entry: Entry, now_ms: int) -> None:
         """A message from the store that is not known yet."""
@@ -69,8 +73,6 @@ class MemoryShard:
         ledger.number = max(ledger.number, entry.receive_number)
         if entry.visible_ms <= now_ms and self.residency is Residency.INITIALIZING:
             ledger.add_filled(entry, now_ms)
-        elif entry.visible_ms > now_ms and entry.state is State.IN_FLIGHT:
-            ledger.add_in_flight(entry, now_ms)
         else:
             self.put(entry, now_ms)
 

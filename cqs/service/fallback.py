@@ -2,12 +2,12 @@
 
     heads of rows ──► not leased, not hidden by this node, not delayed, not expired ──► noted as hidden by this node
                                                                                                   │
-    answer ◄── lease written and waited for ◄── read once more: the others were deleted meanwhile ◄┘
+    answer ◄── entered into the cache ◄── lease written and waited for ◄── read once more: not deleted ◄┘
 
 The paper hides nothing in this mode and accepts many duplicates. Here the node keeps its own list of what it has handed
 out, and leases are read from the store before a message is handed out and written before it is answered; so a
-duplicate needs two nodes at the same row in the same moment. A FIFO queue gives nothing in this mode, since its order
-can't be kept without the cache; SQS allows an empty answer.
+duplicate needs two nodes at the same row in the same moment, and a cache that is absent or out of reach. A FIFO queue
+gives nothing in this mode, since its order can't be kept without the cache; SQS allows an empty answer.
 
 The second read is there because a delete takes the lease away with the message:
 
@@ -16,13 +16,24 @@ The second read is there because a delete takes the lease away with the message:
     head: m, n
                                    deletes m, and its lease goes with it … acknowledged
     leases: none of m              without the second read, m would be handed out now
+
+A shard that is being filled decides between its filler and everybody who serves from the store: the first to enter a
+message has it. Each node then asks whose lease is there, and lets go of what is another's, or ready for takers:
+
+    this node                      filler                       a taker
+    ─────────                      ──────                       ───────
+                                   page: m, no lease
+    leases: none of m
+                                   fill m … last page: ready
+    lease of m written                                          takes m: without entering it, both would have it
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cqs.cache.interface import Outcome, Received, Ticket
+from cqs.cache.interface import Entry, Outcome, Received, Residency, State, Ticket
+from cqs.errors import CacheUnavailable
 from cqs.message import Message
 from cqs.queue import Queue
 from cqs.service import leases
@@ -33,13 +44,15 @@ READ_AHEAD = 20
 """Messages looked at for each one wanted: those in front may be hidden."""
 HEAD_MAX = 1_000
 
+Taken = list[tuple[Message, Received]]
 
-async def take(engine: Engine, queue: Queue, count_max: int, visibility_ms: int) -> list[tuple[Message, Received]]:
+
+async def take(engine: Engine, queue: Queue, count_max: int, visibility_ms: int) -> Taken:
     """Up to `count_max` messages straight from the store, hidden for everybody who asks the store. Raises
     StoreUnavailable, OutcomeUnknown; then this node has handed nothing out."""
     if queue.settings.is_fifo:
         return []
-    taken: list[tuple[Message, Received]] = []
+    taken: Taken = []
     rows = await engine.store.occupied(queue, range(engine.store.rows))
     engine.rng.shuffle(rows)
     try:
@@ -49,6 +62,8 @@ async def take(engine: Engine, queue: Queue, count_max: int, visibility_ms: int)
                 break
         if taken:
             await engine.store.lease(queue, [leases.of_received(received) for _, received in taken])
+        if taken and visibility_ms:
+            taken = await _ours(engine, queue, taken)
     except BaseException:
         engine.fallback.forget(shard_of(queue), [message.address for message, _ in taken])
         raise
@@ -85,9 +100,7 @@ def _outcome(ticket: Ticket, lease: Lease | None, now_ms: int) -> Outcome:
     return Outcome.DONE if is_living else Outcome.STALE
 
 
-async def _take_row(
-    engine: Engine, queue: Queue, row: int, count_max: int, visibility_ms: int, taken: list[tuple[Message, Received]]
-) -> None:
+async def _take_row(engine: Engine, queue: Queue, row: int, count_max: int, visibility_ms: int, taken: Taken) -> None:
     """Adds the oldest messages of a row that nobody holds. Nothing is awaited between the look at what this node holds
     and the note that these are held, too."""
     shard, now_ms, retention_ms = shard_of(queue), engine.clock.now_ms(), queue.settings.retention_ms
@@ -115,6 +128,36 @@ async def _take_row(
         taken[:] = [one for one in taken if one[0].address not in gone]
 
 
+async def _ours(engine: Engine, queue: Queue, taken: Taken) -> Taken:
+    """Enters the leases into the shard, unless it is absent or out of reach. The messages whose lease is ours there."""
+    shard = shard_of(queue)
+    try:
+        if await engine.cache.put(shard, [_entry(*one) for one in taken]) is Residency.ABSENT:
+            return taken
+        known = await engine.cache.lookup(shard, [message.address for message, _ in taken])
+    except CacheUnavailable:
+        return taken
+    pairs = list(zip(taken, known, strict=True))
+    ours = [one for one, entry in pairs if entry is not None and entry.receive_number == one[1].receive_number]
+    kept = {message.address for message, _ in ours}
+    engine.fallback.forget(shard, [message.address for message, _ in taken if message.address not in kept])
+    return ours
+
+
+def _entry(message: Message, received: Received) -> Entry:
+    return Entry(
+        address=message.address,
+        sent_ms=message.sent_ms,
+        group=message.group,
+        message=message,
+        state=State.IN_FLIGHT,
+        visible_ms=received.hidden_until_ms,
+        receive_count=received.receive_count,
+        first_receive_ms=received.first_receive_ms,
+        receive_number=received.receive_number,
+    )
+
+
 def _received(engine: Engine, message: Message, last: Lease | None, now_ms: int, visibility_ms: int) -> Received:
     return Received(
         address=message.address,
@@ -124,7 +167,7 @@ def _received(engine: Engine, message: Message, last: Lease | None, now_ms: int,
         message=message,
         receive_count=1 + (last.receive_count if last is not None else 0),
         first_receive_ms=last.first_receive_ms if last is not None and last.first_receive_ms else now_ms,
-        receive_number=engine.fallback.next_number(now_ms),
+        receive_number=engine.fallback.next_number(now_ms, engine.rng),
         received_ms=now_ms,
         hidden_until_ms=now_ms + visibility_ms,
     )

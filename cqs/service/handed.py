@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
 from cqs.cache.interface import Shard
 from cqs.receipt import first_receive_number
 from cqs.store.interface import Lease
+
+_CHANCE_BITS = 20
+"""Half of the numbers of a second; see `cqs.receipt`."""
 
 
 class Handed:
@@ -16,9 +20,9 @@ class Handed:
         self._by_shard: dict[Shard, dict[int, Lease]] = {}
         self._number = 0
 
-    def next_number(self, now_ms: int) -> int:
-        """A receive number above those of fills that were made before."""
-        self._number = max(self._number + 1, first_receive_number(now_ms))
+    def next_number(self, now_ms: int, rng: random.Random) -> int:
+        """A receive number above those of fills that were made before, and most likely not another node's."""
+        self._number = max(self._number + 1, first_receive_number(now_ms) + rng.getrandbits(_CHANCE_BITS))
         return self._number
 
     def living(self, shard: Shard, now_ms: int) -> dict[int, Lease]:

@@ -218,3 +218,22 @@ class LeaseRules:
         assert await bench.numbers() == (1, 1, 0)
         assert of(await bench.take()) == [2]
         assert await bench.fence(received) == [Outcome.DONE]
+
+    async def test_put_with_a_lease_is_in_flight_until_its_own_time(self, bench: CacheBench) -> None:
+        number = 1 << 52
+        await bench.cache.put(bench.shard, [bench.leased(1, for_ms=5_000, receives=2, receive_number=number)])
+
+        assert await bench.numbers() == (0, 1, 0)
+        assert await bench.cache.hide(bench.shard, Ticket(1, number), bench.now_ms() + 8_000) is Outcome.DONE
+        await bench.run_out(8_000)
+        again = await bench.take_one()
+        assert (again.receive_count, again.receive_number > number) == (3, True)
+
+    async def test_first_lease_that_is_put_has_the_message(self, bench: CacheBench) -> None:
+        for number in (9, 8, 10):
+            await bench.cache.put(bench.shard, [bench.leased(1, for_ms=5_000, receive_number=number)])
+
+        (entry,) = await bench.cache.lookup(bench.shard, [1])
+
+        assert entry is not None
+        assert entry.receive_number == 9

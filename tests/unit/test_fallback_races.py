@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import random
 from collections.abc import Sequence
 
 import pytest
 
+from cqs.cache.interface import Entry
 from cqs.errors import StoreUnavailable
 from cqs.queue import Queue
-from cqs.service import delete
+from cqs.service import delete, revisibility
+from cqs.service.engine import shard_of
+from cqs.service.handed import Handed
+from cqs.service.receive import ReceiveRequest, receive
 from cqs.store.interface import Lease
 from tests.engine import make_bench
 
@@ -54,3 +60,56 @@ async def test_receive_that_fails_hides_nothing() -> None:
         await bench.receive(queue)
 
     assert await bench.bodies(queue) == ["one"]
+
+
+async def test_message_already_in_a_shard_that_is_being_filled_is_left_to_its_takers() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders")
+    await bench.send(queue, "one")
+    (stored,) = [stored async for page in bench.store.scan(queue) for stored in page]
+    shard = shard_of(queue)
+    await bench.cache.drop(shard)
+    epoch = await bench.cache.begin_fill(shard)
+    assert epoch is not None
+    await bench.cache.fill(shard, epoch, [Entry(address=stored.address, sent_ms=stored.sent_ms)], is_last=False)
+
+    while_filling = await bench.bodies(queue)
+    await bench.cache.fill(shard, epoch, [], is_last=True)
+
+    assert (while_filling, await bench.bodies(queue)) == ([], ["one"])
+
+
+async def test_message_handed_out_from_the_store_is_hidden_from_a_page_read_before() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders", visibility_ms=5_000)
+    await bench.send(queue, "one")
+    (stored,) = [stored async for page in bench.store.scan(queue) for stored in page]
+    shard = shard_of(queue)
+    await bench.cache.drop(shard)
+    epoch = await bench.cache.begin_fill(shard)
+    assert epoch is not None
+
+    assert await bench.bodies(queue) == ["one"]
+    await bench.cache.fill(shard, epoch, [Entry(address=stored.address, sent_ms=stored.sent_ms)], is_last=True)
+
+    assert await bench.bodies(queue) == []
+    bench.clock.advance_ms(5_000)
+    await revisibility.step(bench.engine)
+    assert await bench.bodies(queue) == ["one"]
+
+
+async def test_two_nodes_share_a_queue_while_it_is_filled() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders")
+    await bench.send(queue, *"abcdef")
+    await bench.cache.drop(shard_of(queue))
+    await bench.cache.begin_fill(shard_of(queue))
+    other = dataclasses.replace(bench.engine, fallback=Handed(), rng=random.Random(2))
+    bench.store.slow("occupied", "head", "leases", "read", "lease")
+    request = ReceiveRequest(6, wait_ms=0)
+
+    first, second = await asyncio.gather(
+        receive(bench.engine, queue, request, lambda: True), receive(other, queue, request, lambda: True)
+    )
+
+    assert sorted(one.message.body for one in (*first, *second)) == [*"abcdef"]

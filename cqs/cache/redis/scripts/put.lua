@@ -1,5 +1,5 @@
--- include: common entries
--- New messages, ready or delayed. Known and lately removed ones are left alone.
+-- include: common entries moves
+-- Messages, ready, delayed or, with a living lease, in flight. Known and lately removed ones are left alone.
 -- Keys: state, meta, hidden, due, body, tomb (read), the line's, cqs:vesting.
 -- ARGV: messages, see entries.lua. Returns the residency a|i|r.
 
@@ -12,10 +12,20 @@ local fresh = read_entries(s, 5)
 if #fresh > 0 then
   keep_entries(s, fresh)
   -- include: line
-  local ready, delayed = {}, {}
+  local ready, delayed, number = {}, {}, 0
   for _, m in ipairs(fresh) do
-    local side = m.visible > now and delayed or ready
-    side[#side + 1] = m
+    if m.visible <= now then
+      ready[#ready + 1] = m
+    elseif m.is_flight then
+      line.start(m)
+      hide(s, m, m.visible)
+      number = math.max(number, tonumber(m.number))
+    else
+      delayed[#delayed + 1] = m
+    end
+  end
+  if number > tonumber(call('HGET', STATE, 'number')) then
+    call('HSET', STATE, 'number', text(number))
   end
   add_delayed(s, delayed)
   add_ready(s, ready, line.join)
