@@ -47,6 +47,26 @@ KINDS = {
 }
 
 
+COLUMNS = {
+    "ready": "Ready",
+    "in_flight": "In flight",
+    "delayed": "Delayed",
+    "oldest": "Oldest",
+    "in": "In/s",
+    "out": "Out/s",
+    "lately": "30 minutes",
+    "dead": "Dead letters",
+}
+"""Which may be left out; the name is always there."""
+COLUMNS_COOKIE = "cqs_columns"
+
+
+def columns_of(visit: Visit) -> list[str]:
+    """Which columns are wanted: as the address says, else as the browser remembers, else all."""
+    wanted = visit.request.query.getall("cols", []) or visit.request.cookies.get(COLUMNS_COOKIE, "").split(".")
+    return [name for name in COLUMNS if name in wanted] or list(COLUMNS)
+
+
 def choice_of(visit: Visit) -> Choice:
     """What the address asks for; what it can't mean is left out."""
     sort = visit.query("sort")

@@ -81,6 +81,11 @@
   });
   document.addEventListener("change", event => {
     if (event.target.matches("input[data-all]")) all("input[name=chosen]", event.target.form).forEach(box => { box.checked = event.target.checked; });
+    if (event.target.matches("[data-column]")) {
+      const kept = all("[data-column]:checked", event.target.form).map(box => box.value);
+      document.cookie = `cqs_columns=${kept.join(".")}; path=${base}; max-age=31536000; samesite=strict`;
+      if (new URLSearchParams(location.search).has("cols")) event.target.form.requestSubmit(); else refresh();
+    }
     if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
     select();
   });

@@ -10,7 +10,19 @@ from aiohttp import web
 
 from admin.exports import as_csv, as_toml, attachment
 from admin.paging import paged
-from admin.queue_list import KINDS, PER_PAGE, Choice, choice_of, counts_of, find, rates_of, ring_of, sparks_of
+from admin.queue_list import (
+    COLUMNS,
+    KINDS,
+    PER_PAGE,
+    Choice,
+    choice_of,
+    columns_of,
+    counts_of,
+    find,
+    rates_of,
+    ring_of,
+    sparks_of,
+)
 from admin.visit import Visit
 from cqs.cache.interface import Counts, Residency
 from cqs.errors import CacheUnavailable
@@ -50,6 +62,8 @@ async def show(visit: Visit) -> web.StreamResponse:
         pages=pages,
         choice=choice,
         kinds=KINDS,
+        columns=columns_of(visit),
+        all_columns=COLUMNS,
         chips=_chips(visit, choice),
         has_any=bool(visit.console.engine.registry.page(visit.account, "", "", 1)),
         accounts=accounts_of(visit),

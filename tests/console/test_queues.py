@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import tomllib
 
 from admin.queue_list import Choice, find
@@ -58,6 +59,23 @@ async def test_filters_by_kind_and_tag(desk: Desk) -> None:
     assert names(await desk.get("/queues?tag=team%3Dshop")) == ["orders"]
     assert names(await desk.get("/queues?tag=team")) == ["orders"]
     assert names(await desk.get("/queues?tag=team%3Dother")) == []
+
+
+def heads(page: Seen) -> list[str]:
+    """The columns of a list."""
+    return re.findall(r"<th[^>]*>(?:<a[^>]*>)?([^<]+)<", page.text)
+
+
+async def test_columns_are_left_out_by_address_or_by_what_the_browser_remembers(desk: Desk) -> None:
+    await desk.bench.create("orders")
+
+    assert heads(await desk.get("/queues"))[:3] == ["Name", "Ready", "In flight"]
+    assert heads(await desk.get("/queues?cols=dead&cols=in")) == ["Name", "In/s", "Dead letters"]
+    desk.headers["Cookie"] = "cqs_columns=oldest.nonsense.%22%3E"
+    assert heads(await desk.get("/queues")) == ["Name", "Oldest"]
+    assert heads(await desk.get("/queues?cols=ready")) == ["Name", "Ready"]
+    desk.headers["Cookie"] = "cqs_columns=nonsense"
+    assert len(heads(await desk.get("/queues"))) == 9
 
 
 async def test_the_dead_letter_queue_is_linked_both_ways(desk: Desk) -> None:

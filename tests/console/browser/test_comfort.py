@@ -172,3 +172,17 @@ def test_a_form_is_sent_once_however_often_one_clicks(eye: Eye, sqs: Any) -> Non
 
     eye.open(f"/q/{ACCOUNT}/once")
     expect(page.locator(".figure dd").first).to_have_text("1")
+
+
+def test_columns_are_chosen_and_remembered(eye: Eye) -> None:
+    page = eye.open("/queues")
+    heads = page.locator("thead th")
+    expect(heads.filter(has_text="Delayed")).to_have_count(1)
+
+    page.locator(".columns summary").click()
+    page.get_by_label("Delayed", exact=True).uncheck()
+    expect(heads.filter(has_text="Delayed")).to_have_count(0)
+
+    eye.open("/queues?q=orders")
+    expect(heads.filter(has_text="Ready")).to_have_count(1)
+    expect(heads.filter(has_text="Delayed")).to_have_count(0)
