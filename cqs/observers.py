@@ -6,16 +6,21 @@ import platform
 import random
 import socket
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cqs import __version__
 from cqs.backends import folder_of, store_name
 from cqs.clock import Clock
 from cqs.config import Config
+from cqs.errors import CannotStart
 from cqs.journal import Journal, JournalRules
 from cqs.metrics.declarations import STORE_SIZE
 from cqs.metrics.node import Build, NodeMetrics
 from cqs.store.interface import Store
 from cqs.store.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from cqs.tracing import Tracing
 
 
 def journal_folder(config: Config) -> Path | None:
@@ -62,6 +67,20 @@ def metrics_of(config: Config, clock: Clock, store: Store) -> NodeMetrics:
         folder = folder_of(config.storage)
         metrics.watch(STORE_SIZE, lambda: _size_of(folder))
     return metrics
+
+
+def tracing_of(config: Config) -> Tracing | None:
+    """Traces, going to where the environment says; None when they are off. Raises CannotStart when OpenTelemetry is not
+    installed."""
+    if config.monitoring.traces == "off":
+        return None
+    try:
+        from cqs.tracing import Tracing
+        from cqs.tracing.provider import provider_of
+
+        return Tracing(provider_of())
+    except ImportError as error:
+        raise CannotStart("OpenTelemetry is not installed: pip install 'cqs-server[otel]'") from error
 
 
 def _size_of(folder: Path) -> int:

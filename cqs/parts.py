@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from cqs import observers
 from cqs.api.authenticator import Mode, access_of
@@ -31,6 +32,9 @@ from cqs.service.sleepers import NodeSleepers
 from cqs.store.interface import Store
 from cqs.witnesses import Witnesses
 
+if TYPE_CHECKING:
+    from cqs.tracing import Tracing
+
 
 async def engine_of(
     config: Config,
@@ -41,9 +45,10 @@ async def engine_of(
     rng: random.Random,
     journal: Journal | None,
     witnesses: Sequence[Witness] = (),
+    tracing: Tracing | None = None,
 ) -> Engine:
     """The parts around an open store and cache; calls of both are timed. `witnesses` hear beside those of metrics and
-    journal."""
+    journal. With `tracing` calls of both are spans, too."""
     metrics = observers.metrics_of(config, clock, store)
     if journal is not None:
         recorder = journal.recorder
@@ -51,6 +56,9 @@ async def engine_of(
     behaviour = config.behaviour
     registry, waiters = Registry(), Waiters(config.bounds.polls_max)
     bells.attach(NodeSleepers(registry, waiters))
+    if tracing is not None:
+        cache, store = tracing.cache(cache), tracing.store(store)
+        witnesses = [*witnesses, tracing.witness]
     return Engine(
         clock=clock,
         rng=rng,
@@ -75,7 +83,9 @@ def _all_of(witnesses: list[Witness]) -> Witness:
     return witnesses[0] if len(witnesses) == 1 else Witnesses(*witnesses)
 
 
-def dispatcher_of(engine: Engine, credentials: Credentials, config: Config) -> Dispatcher:
+def dispatcher_of(
+    engine: Engine, credentials: Credentials, config: Config, tracing: Tracing | None = None
+) -> Dispatcher:
     """The API, in the mode that the settings ask for."""
     listening, security, bounds = config.listening, config.security, config.bounds
     access = access_of(
@@ -86,7 +96,8 @@ def dispatcher_of(engine: Engine, credentials: Credentials, config: Config) -> D
         proxies=security.trusted_proxies,
         is_verbose=config.logging.log_level == "debug",
     )
-    return Dispatcher(
+    make: Callable[..., Dispatcher] = Dispatcher if tracing is None else tracing.dispatcher
+    return make(
         engine,
         access,
         RequestIds(engine.rng),

@@ -21,6 +21,7 @@ import socket
 import sys
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import structlog
 import uvloop
@@ -37,6 +38,9 @@ from cqs.people import People, open_people
 from cqs.service import move_tasks, repair, residency, revisibility, statistics
 from cqs.service.engine import Engine
 from cqs.tls import Certificate, certificate_of
+
+if TYPE_CHECKING:
+    from cqs.tracing import Tracing
 
 SAME_SIGNAL_S = 1.0
 _LOOPS = (revisibility.run, repair.run, move_tasks.run, statistics.run)
@@ -104,6 +108,7 @@ class _Built:
     engine: Engine
     people: People
     mounts: doors.Mounts
+    tracing: Tracing | None
 
     def loops(self) -> list[Coroutine[object, object, None]]:
         """What runs beside the calls."""
@@ -119,6 +124,7 @@ async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket], certi
     store = backends.store_of(config, clock)
     cache = backends.CacheServers(config, clock, rng)
     journal = observers.journal_of(config, clock)
+    tracing = observers.tracing_of(config)
     try:
         await store.open()
         await cache.start()
@@ -126,16 +132,18 @@ async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket], certi
             journal.open()
         people = await open_people(config, store, clock)
         lately = doors.lately_of(config, clock)
-        engine = await parts.engine_of(config, store, cache.cache, cache.bells, clock, rng, journal, lately)
+        engine = await parts.engine_of(config, store, cache.cache, cache.bells, clock, rng, journal, lately, tracing)
         is_cut = await stop.cuts(_fill(engine, loaded))
         mounts = await doors.mounts_of(engine, store, people.accounts, config, lately, cache)
-        code = 0 if is_cut else await _run(_Built(loaded, sockets, certificate, engine, people, mounts), stop)
+        code = 0 if is_cut else await _run(_Built(loaded, sockets, certificate, engine, people, mounts, tracing), stop)
         await engine.background.drain()
     finally:
         if journal is not None:
             journal.close()
         await store.close()
         await cache.close()
+        if tracing is not None:
+            await tracing.close()
     _log.info("stopped")
     return code
 
@@ -159,7 +167,7 @@ async def _accept(built: _Built, stop: _Stop) -> None:
     """Serves until told to stop, then finishes what it accepted."""
     engine, config = built.engine, built.loaded.config
     app = App(
-        parts.dispatcher_of(engine, built.people.credentials, config),
+        parts.dispatcher_of(engine, built.people.credentials, config, built.tracing),
         why_not_ready=lambda: _why_not_ready(engine, stop),
         mounts=built.mounts,
         bounds=parts.bounds_of(config),

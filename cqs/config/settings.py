@@ -178,6 +178,11 @@ class Monitoring:
     is_console: bool = setting(
         True, values.switch(), "Answer /ADMIN: on this machine only until a user has a password, then after a login."
     )
+    traces: str = setting(
+        "off",
+        values.choice("off", "otlp"),
+        "otlp: send OpenTelemetry traces to where OTEL_EXPORTER_OTLP_ENDPOINT says; needs the extra otel.",
+    )
     reports_dir: str = setting(
         "",
         values.path("folder", "the path of a folder"),

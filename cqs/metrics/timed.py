@@ -36,15 +36,16 @@ class LayerTimes:
         self.by_call: dict[str, CallTimes] = {}
 
 
-class _Timed:
-    def __init__(self, inner: object, contract: type, times: LayerTimes) -> None:
+class Wrapped:
+    """`inner` with something around each call of the contract that waits; `around` is given its name and the call."""
+
+    def __init__(self, inner: object, contract: type, around: Callable[[str, _Call], _Call]) -> None:
         self._inner = inner
         for name in dir(contract):
             declared = inspect.getattr_static(contract, name)
             if not name.startswith("_") and inspect.isfunction(declared):
                 call = getattr(inner, name)
-                is_timed = inspect.iscoroutinefunction(declared)
-                setattr(self, name, _timed(call, times.by_call, name, times.metric) if is_timed else call)
+                setattr(self, name, around(name, call) if inspect.iscoroutinefunction(declared) else call)
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._inner, name)
@@ -52,7 +53,7 @@ class _Timed:
 
 def timed(inner: T, contract: type, times: LayerTimes) -> T:
     """`inner`, timed. `contract` is the Protocol that it fulfils."""
-    return cast(T, _Timed(inner, contract, times))
+    return cast(T, Wrapped(inner, contract, lambda name, call: _timed(call, times.by_call, name, times.metric)))
 
 
 def _timed(call: _Call, by_call: dict[str, CallTimes], name: str, metric: Metric) -> _Call:

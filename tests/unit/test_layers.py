@@ -21,7 +21,8 @@ import pytest
 from tests.unit.sources import Source, sources
 
 _ROOT_MODULES = (
-    "server cli __main__ commands config logs listen banner boot observers parts people doors tls backends spawn"
+    "server cli __main__ commands config logs listen banner boot observers parts people doors tls backends spawn "
+    "tracing"
 )
 _LAYERS = [
     {"cqs"},
@@ -49,6 +50,7 @@ _HOMES = {
     "pyspark": ("spark_jobs",),
     "click": ("cqs.cli", "cqs.commands"),
     "uvloop": ("cqs.server",),
+    "opentelemetry": ("cqs.tracing",),
     "boto3": (),
     "botocore": (),
 }
