@@ -24,9 +24,10 @@ def test_spans_of_calls_reach_the_collector_at_the_latest_when_the_server_stops(
     thread = threading.Thread(target=collector.serve_forever)
     thread.start()
     endpoint = f"http://127.0.0.1:{collector.server_port}"
-    environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_EXPORTER_OTLP_COMPRESSION": "none"}
     try:
-        with serving("--in-memory", "--traces", "otlp", OTEL_SERVICE_NAME="orders-queue", **environment) as server:
+        with serving(
+            "--in-memory", "--traces", "otlp", OTEL_SERVICE_NAME="orders-queue", OTEL_EXPORTER_OTLP_ENDPOINT=endpoint
+        ) as server:
             server.call("CreateQueue", QueueName="orders")
             code, rest = server.stop()
     finally:
