@@ -3,13 +3,15 @@
     store    memory (--in-memory) │ Cassandra (--cassandra) │ SQLite
     cache    Redis (--redis, or --redis spawn for a private one) │ memory
 
-One server process serves one set of queues: what it finds in Redis at its start may be older than the store, so it is
-dropped and filled anew.
+A node on Cassandra is one of those that share the keyspace, and needs Redis to share the hot state with them; any
+other is alone.
 """
 
 from __future__ import annotations
 
+import os
 import random
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +29,9 @@ from cqs.config.backend_settings import Backends
 from cqs.config.settings import Storage
 from cqs.config.values import with_home
 from cqs.errors import CannotStart
+from cqs.service.cluster import Cluster, alone, joined
 from cqs.spawn import PrivateRedis
+from cqs.store.coordination import Node
 from cqs.store.interface import Store
 from cqs.store.memory import MemoryStore
 from cqs.store.sqlite import SqliteStore
@@ -74,6 +78,10 @@ class CacheServers:
         """The address of the Redis server that the shard lives on; "" = the hot state is in this process."""
         return self._redis.servers.name_of(shard) if self._redis is not None else ""
 
+    def lost(self) -> list[str]:
+        """The addresses of Redis servers that can't be reached now."""
+        return self._redis.servers.lost() if self._redis is not None else []
+
     async def close(self) -> None:
         """Idempotent."""
         if self._bells is not None:
@@ -91,6 +99,27 @@ def store_of(config: Config, clock: Clock) -> Store:
     if config.backends.cassandra:
         return _cassandra_of(config.backends, clock)
     return SqliteStore(folder_of(config.storage), clock)
+
+
+def cluster_of(config: Config, store: Store, cache: CacheServers, clock: Clock, rng: random.Random) -> Cluster:
+    """This node among the others that share its store; with a store of its own it is alone."""
+    if not config.backends.cassandra:
+        return alone(clock)
+    from cqs.store.cassandra import CassandraStore
+    from cqs.store.cassandra.coordination import CassandraCoordination
+
+    assert isinstance(store, CassandraStore)
+    listening, clustering, now_ms = config.listening, config.clustering, clock.now_ms()
+    scheme = "https" if listening.tls_cert else "http"
+    here = f"{scheme}://{listening.host}:{listening.port}" if listening.port else ""
+    me = Node(
+        name=clustering.node_name or f"{socket.gethostname()}:{listening.port or os.getpid()}",
+        url=clustering.node_url or listening.public_url or here,
+        started_ms=now_ms,
+        beat_ms=now_ms,
+    )
+    coordination = CassandraCoordination(store.session, clock)
+    return joined(coordination, clock, me, f"{rng.getrandbits(64):x}", place=cache.place, lost=cache.lost)
 
 
 def store_name(config: Config) -> str:

@@ -52,6 +52,7 @@ def _about(engine: Engine, config: Config, cache: CacheServers) -> About:
         reports=Path(reports).expanduser() if (reports := config.monitoring.reports_dir) else folder / "reports",
         journal=observers.journal_folder(config),
         public_url=config.listening.public_url,
+        nodes=None if engine.cluster.is_alone else engine.cluster.nodes,
         servers=cache.reports if cache.is_redis else None,
         place=cache.place,
         proxies=config.security.trusted_proxies,

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from cqs import observers
+from cqs import backends, observers
 from cqs.api.authenticator import Mode, access_of
 from cqs.api.dispatch import Dispatcher
 from cqs.api.http.bounds import Bounds
@@ -14,7 +14,7 @@ from cqs.api.origins import Origins
 from cqs.api.rates import Rates
 from cqs.api.request_ids import RequestIds
 from cqs.api.urls import BaseUrls
-from cqs.cache.bells import Bells
+from cqs.backends import CacheServers
 from cqs.cache.interface import QueueCache
 from cqs.clock import Clock
 from cqs.config import Config
@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 async def engine_of(
     config: Config,
     store: Store,
-    cache: QueueCache,
-    bells: Bells,
+    servers: CacheServers,
     clock: Clock,
     rng: random.Random,
     journal: Journal | None,
@@ -55,7 +54,10 @@ async def engine_of(
         metrics.watch(JOURNAL_MISSING, lambda: recorder.dropped)
     behaviour = config.behaviour
     registry, waiters = Registry(), Waiters(config.bounds.polls_max)
-    bells.attach(NodeSleepers(registry, waiters))
+    servers.bells.attach(NodeSleepers(registry, waiters))
+    cluster = backends.cluster_of(config, store, servers, clock, rng)
+    metrics.is_leader = lambda: cluster.leadership.is_held
+    cache = servers.cache
     if tracing is not None:
         cache, store = tracing.cache(cache), tracing.store(store)
         witnesses = [*witnesses, tracing.witness]
@@ -65,12 +67,13 @@ async def engine_of(
         addresses=Addresses(clock, rng),
         cache=timed(cache, QueueCache, metrics.cache),
         store=timed(store, Store, metrics.store),
-        bells=bells,
+        bells=servers.bells,
         registry=registry,
         waiters=waiters,
         receipts=Receipts(await store.secret()),
         witness=_all_of([metrics.witness, *([journal] if journal is not None else []), *witnesses]),
         metrics=metrics,
+        cluster=cluster,
         tuning=Tuning(
             region=behaviour.region,
             is_purge_wait_on=behaviour.is_purge_wait,

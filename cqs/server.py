@@ -31,11 +31,11 @@ from cqs.api.app import App
 from cqs.banner import Start
 from cqs.clock import SystemClock
 from cqs.config import Config, Loaded
-from cqs.errors import ConfigError
+from cqs.errors import ConfigError, CqsError
 from cqs.listen import endpoint_of, open_sockets
 from cqs.metrics.declarations import CONNECTIONS
 from cqs.people import People, open_people
-from cqs.service import move_tasks, repair, residency, revisibility, statistics
+from cqs.service import heartbeat, move_tasks, repair, residency, revisibility, statistics
 from cqs.service.engine import Engine
 from cqs.tls import Certificate, certificate_of
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from cqs.tracing import Tracing
 
 SAME_SIGNAL_S = 1.0
-_LOOPS = (revisibility.run, repair.run, move_tasks.run, statistics.run)
+_LOOPS = (heartbeat.run, revisibility.run, repair.run, move_tasks.run, statistics.run)
 _log = structlog.get_logger("cqs.server")
 
 
@@ -132,7 +132,7 @@ async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket], certi
             journal.open()
         people = await open_people(config, store, clock)
         lately = doors.lately_of(config, clock)
-        engine = await parts.engine_of(config, store, cache.cache, cache.bells, clock, rng, journal, lately, tracing)
+        engine = await parts.engine_of(config, store, cache, clock, rng, journal, lately, tracing)
         is_cut = await stop.cuts(_fill(engine, loaded))
         mounts = await doors.mounts_of(engine, store, people.accounts, config, lately, cache)
         code = 0 if is_cut else await _run(_Built(loaded, sockets, certificate, engine, people, mounts, tracing), stop)
@@ -188,6 +188,8 @@ async def _accept(built: _Built, stop: _Stop) -> None:
         _log.info("stopping", polls=len(engine.waiters), connections=len(app.connections))
         engine.waiters.end_all()
         await app.stop()
+        with contextlib.suppress(CqsError):
+            await engine.cluster.leave()
 
 
 def _why_not_ready(engine: Engine, stop: _Stop) -> str:

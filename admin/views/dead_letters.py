@@ -79,7 +79,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         shown_max=SHOWN_MAX,
         asked={name: visit.query(name) for name in ("text", "from", "shape")},
         names=[one.name for one in engine.registry.page(queue.account, "", "", NAMES_MAX)],
-        tasks=_tasks(visit, queue),
+        tasks=await _tasks(visit, queue),
         rate_max=MOVE_RATE_MAX,
         preview=preview,
         snippets=snippets(visit, ("StartMessageMoveTask", {"SourceArn": queue.arn})),
@@ -121,8 +121,8 @@ def _letter(visit: Visit, found: Peeked) -> Letter:
     return Letter(found, kind.source, kind.shape, why, arrived_ms(found.message))
 
 
-def _tasks(visit: Visit, queue: Queue) -> list[MoveTask]:
-    return move_tasks.tasks_of(visit.console.engine, queue.arn, TASKS_SHOWN)
+async def _tasks(visit: Visit, queue: Queue) -> list[MoveTask]:
+    return await move_tasks.listed(visit.console.engine, queue.arn, TASKS_SHOWN)
 
 
 def target_name(task: MoveTask) -> str:

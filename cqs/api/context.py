@@ -13,6 +13,7 @@ from cqs.api.urls import BaseUrls
 from cqs.errors import QueueDoesNotExist
 from cqs.identity import Caller
 from cqs.queue import Queue, QueueName
+from cqs.service import lookup
 from cqs.service.engine import Engine
 
 
@@ -28,15 +29,16 @@ class Context(msgspec.Struct, gc=False):
     is_client_there: Callable[[], bool]
     undelivered: Callable[[], Awaitable[None]] | None = None
 
-    def queue(self, url: str) -> Queue:
-        """The queue of a URL, whatever host it names. Raises QueueDoesNotExist, or what access control raises."""
+    async def queue(self, url: str) -> Queue:
+        """The queue of a URL, whatever host it names. Raises QueueDoesNotExist, what access control raises, and
+        StoreUnavailable when it is unknown here and the store can't tell."""
         name = urls.name_of_url(url)
         if name is None:
             raise QueueDoesNotExist
-        return self.queue_named(name)
+        return await self.queue_named(name)
 
-    def queue_named(self, name: QueueName) -> Queue:
-        queue = self.engine.registry.find(name)
+    async def queue_named(self, name: QueueName) -> Queue:
+        queue = await lookup.find(self.engine, name)
         self.access.authorize(self.caller, self.action, queue)
         return queue
 

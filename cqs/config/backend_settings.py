@@ -33,3 +33,19 @@ class Backends:
     cassandra_datacenter: str = setting("", values.text("name"), "Data centre that answers. Empty: the first one met.")
     cassandra_user: str = setting("", values.text("name"), "User at Cassandra.")
     cassandra_password: str = setting("", values.text(is_secret=True), "That user's password.")
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    """This node among others"""
+
+    node_name: str = setting(
+        "",
+        values.text("name", pattern=r"[A-Za-z0-9.:_-]{0,100}", expects="letters, digits and . : _ -"),
+        "What the other nodes call this one, each by another name. Empty: the machine's name and the port.",
+    )
+    node_url: str = setting(
+        "",
+        values.base_url(),
+        "Where the other nodes find this one. Empty: public_url, or the host and port it listens on.",
+    )

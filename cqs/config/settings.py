@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cqs.config import values
-from cqs.config.backend_settings import Backends
+from cqs.config.backend_settings import Backends, Clustering
 from cqs.config.schema import Schema, Setting, setting, settings_of
 from cqs.config.values import Network
 
@@ -234,6 +234,7 @@ class Config:
     listening: Listening = field(default_factory=Listening)
     storage: Storage = field(default_factory=Storage)
     backends: Backends = field(default_factory=Backends)
+    clustering: Clustering = field(default_factory=Clustering)
     behaviour: Behaviour = field(default_factory=Behaviour)
     security: Security = field(default_factory=Security)
     bounds: Bounds = field(default_factory=Bounds)

@@ -13,16 +13,17 @@ from cqs.service import residency
 from cqs.service.engine import Engine, shard_of
 
 
-async def put(engine: Engine, queue: Queue, entries: Sequence[Entry]) -> None:
-    """Messages that are in the store join their shard; an absent one starts to be filled."""
+async def put(engine: Engine, queue: Queue, entries: Sequence[Entry]) -> bool:
+    """Messages that are in the store join their shard; an absent one starts to be filled. False: it was absent."""
     shard = shard_of(queue)
     try:
         found = await engine.cache.put(shard, entries)
     except CacheUnavailable:
         engine.dirt.note(shard, [entry.address for entry in entries])
-        return
+        return True
     if found is Residency.ABSENT:
         residency.ensure(engine, queue)
+    return found is not Residency.ABSENT
 
 
 async def remove(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:

@@ -22,6 +22,7 @@ from cqs.metrics.node import NodeMetrics
 from cqs.queue import Queue
 from cqs.receipt import Receipts
 from cqs.service.background import Background
+from cqs.service.cluster import Cluster, alone
 from cqs.service.dirt import Dirt
 from cqs.service.handed import Handed
 from cqs.service.long_poll import Waiters
@@ -57,6 +58,7 @@ class Engine:
     witness: Witness
     tuning: Tuning = Tuning()
     bells: Bells = field(default_factory=OneNode)
+    cluster: Cluster = field(default_factory=alone)
     background: Background = field(default_factory=Background)
     dirt: Dirt = field(default_factory=Dirt)
     fallback: Handed = field(default_factory=Handed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 
@@ -26,13 +26,7 @@ class MoveBoard:
         self._starting: dict[QueueName, None] = {}
         self._news = asyncio.Event()
         self.is_loaded = False
-
-    def load(self, newest_first: Sequence[MoveTask]) -> None:
-        """Adds the store's tasks; those known already stay as they are. Idempotent."""
-        for task in reversed(newest_first):
-            if task.handle not in self._tasks:
-                self.put(task)
-        self.is_loaded = True
+        """It knows the store's tasks."""
 
     def get(self, handle: str) -> MoveTask | None:
         return self._tasks.get(handle)
@@ -78,7 +72,11 @@ class MoveBoard:
         finally:
             del self._starting[source]
 
+    def stir(self) -> None:
+        """The runner looks again at what there is to do."""
+        self._news.set()
+
     async def wait(self) -> None:
-        """Until a task was added since the last wait ended."""
+        """Until a task was added, or the runner stirred, since the last wait ended."""
         await self._news.wait()
         self._news.clear()

@@ -18,6 +18,7 @@ from cqs import limits
 from cqs.cache.interface import TakeRequest
 from cqs.errors import CqsError
 from cqs.queue import Queue
+from cqs.service import move_news
 from cqs.service.engine import Engine, shard_of
 from cqs.service.move_batch import NO_QUEUE, move_batch
 from cqs.service.move_board import ACTIVE
@@ -41,13 +42,14 @@ _log = structlog.get_logger("cqs.move_tasks")
 
 
 async def run(engine: Engine, pause: Pause = pause_ms) -> None:
-    """For ever: carries out every active task, also those that an earlier process left. Survives an unavailable store
-    or cache. Cancelling it lets the steps under way finish."""
-    engine.moves.load(await insist(pause, "load_move_tasks", engine.store.move_tasks))
+    """For ever, while this node leads: carries out every active task, also those that another one left. Survives an
+    unavailable store or cache. Cancelling it lets the steps under way finish."""
+    await insist(pause, "load_move_tasks", lambda: move_news.read_all(engine))
     carried: set[str] = set()
     async with asyncio.TaskGroup() as group:
         while True:
-            for handle in [task.handle for task in engine.moves.active() if task.handle not in carried]:
+            tasks = engine.moves.active() if engine.cluster.leadership.is_held else []
+            for handle in [task.handle for task in tasks if task.handle not in carried]:
                 carried.add(handle)
                 group.create_task(_carry_out(engine, handle, pause, carried))
             await engine.moves.wait()
@@ -56,7 +58,7 @@ async def run(engine: Engine, pause: Pause = pause_ms) -> None:
 async def _carry_out(engine: Engine, handle: str, pause: Pause, carried: set[str]) -> None:
     retry_ms = RETRY_MIN_MS
     try:
-        while True:
+        while engine.cluster.leadership.is_held:
             try:
                 wait_ms = await _to_its_end(step(engine, handle, pause))
                 retry_ms = RETRY_MIN_MS

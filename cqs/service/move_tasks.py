@@ -20,7 +20,7 @@ import msgspec
 from cqs import limits
 from cqs.errors import InvalidParameterValue, ResourceNotFound
 from cqs.queue import Queue, name_of_arn
-from cqs.service import queues, residency
+from cqs.service import lookup, move_news, queues, residency
 from cqs.service.engine import Engine
 from cqs.service.move_board import ACTIVE
 from cqs.service.move_runner import run
@@ -45,6 +45,7 @@ async def start(engine: Engine, source_arn: str, target_arn: str, rate_max: int)
     if not engine.registry.sources(source, "", 1):
         raise InvalidParameterValue("Source queue must be configured as a Dead Letter Queue.")
     if target_arn:
+        await lookup.meet(engine, target_arn)
         _check_target(engine, source, target_arn)
     if not 0 <= rate_max <= limits.MOVE_RATE_MAX:
         reason = f"Must be between 1 and {limits.MOVE_RATE_MAX}, if provided."
@@ -63,6 +64,7 @@ async def start(engine: Engine, source_arn: str, target_arn: str, rate_max: int)
         )
         await engine.store.save_move_task(task)
         engine.moves.put(task)
+        await move_news.tell_started(engine, task.handle)
     return task.handle
 
 
@@ -79,7 +81,14 @@ async def cancel(engine: Engine, handle: str) -> int:
         task = msgspec.structs.replace(task, status=MoveStatus.CANCELLING)
         engine.moves.put(task)
         await engine.store.save_move_task(task)
+        await move_news.tell_cancelled(engine, handle)
     return task.moved
+
+
+async def listed(engine: Engine, source_arn: str, limit: int) -> list[MoveTask]:
+    """As `tasks_of`, also of what other nodes did a moment ago. Raises StoreUnavailable besides."""
+    await _load(engine)
+    return tasks_of(engine, source_arn, limit)
 
 
 def tasks_of(engine: Engine, source_arn: str, limit: int) -> list[MoveTask]:
@@ -129,8 +138,8 @@ def missing(parameter: str) -> ResourceNotFound:
 
 
 async def _load(engine: Engine) -> None:
-    if not engine.moves.is_loaded:
-        engine.moves.load(await engine.store.move_tasks())
+    if not engine.moves.is_loaded or not engine.cluster.leadership.is_held:
+        await move_news.read_all(engine)
 
 
 def _write_handle(engine: Engine, source_arn: str) -> str:
@@ -138,4 +147,4 @@ def _write_handle(engine: Engine, source_arn: str) -> str:
     return b64encode(msgspec.json.encode(_Handle(str(task_id), source_arn))).decode()
 
 
-__all__ = ["cancel", "run", "source_arn_of", "start", "tasks_of"]
+__all__ = ["cancel", "listed", "run", "source_arn_of", "start", "tasks_of"]

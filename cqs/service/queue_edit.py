@@ -18,6 +18,7 @@ import msgspec
 
 from cqs.errors import OutcomeUnknown, QueueDoesNotExist, ServiceUnavailable
 from cqs.queue import Queue
+from cqs.service import news
 from cqs.service.engine import Engine
 
 RACES_MAX = 100
@@ -31,7 +32,7 @@ async def edit(engine: Engine, queue: Queue, change: Callable[[Queue], Queue]) -
     current = engine.registry.get(queue.key)
     for _ in range(RACES_MAX):
         if current is None or current.uid != queue.uid:
-            engine.registry.discard(queue)
+            await news.forget(engine, queue)
             raise QueueDoesNotExist
         changed = change(current)
         if changed == current:
@@ -39,6 +40,7 @@ async def edit(engine: Engine, queue: Queue, change: Callable[[Queue], Queue]) -
         saved = msgspec.structs.replace(changed, version=current.version + 1)
         if await _save(engine, saved):
             engine.registry.put(saved)
+            await news.tell_changed(engine, saved)
             return saved
         current = await engine.store.find(queue.key)
     raise ServiceUnavailable

@@ -38,7 +38,7 @@ from cqs.errors import (
     UnsupportedOperation,
 )
 from cqs.queue import GENERATION_BITS, UID_BITS, Queue, QueueName, Settings
-from cqs.service import page_token, queue_rules
+from cqs.service import lookup, news, page_token, queue_rules
 from cqs.service.engine import Engine, shard_of
 from cqs.service.queue_edit import edit
 from cqs.service.tags import check_tags
@@ -60,6 +60,7 @@ async def create(engine: Engine, key: QueueName, changes: dict[str, object], tag
         return _same(existing, changes)
     settings = msgspec.structs.replace(Settings(), **implied)
     queue_rules.check_throughput(settings)
+    await _meet_target(engine, settings)
     queue_rules.check_redrive(engine.registry, key, engine.tuning.region, settings)
     await _check_wait(engine, key)
     queue = _new_queue(engine, key, settings, tags)
@@ -72,6 +73,7 @@ async def change_settings(engine: Engine, queue: Queue, changes: dict[str, objec
     delay). All or none. Raises as `create`, and QueueDoesNotExist."""
     queue_rules.check_type(changes, is_fifo=queue.settings.is_fifo)
     implied = queue_rules.with_encryption(changes)
+    await _meet_target(engine, msgspec.structs.replace(queue.settings, **implied))
 
     def change(current: Queue) -> Queue:
         settings = msgspec.structs.replace(current.settings, **implied)
@@ -101,6 +103,7 @@ async def delete(engine: Engine, queue: Queue) -> None:
     await _drop(engine, shard)
     if not was_there:
         raise QueueDoesNotExist
+    await news.tell_gone(engine, queue)
     engine.witness.queue_deleted(queue)
 
 
@@ -148,6 +151,12 @@ def _cut(found: list[Queue], limit: int | None) -> tuple[list[Queue], str]:
     return shown, page_token.write(shown[-1].name) if is_more else ""
 
 
+async def _meet_target(engine: Engine, settings: Settings) -> None:
+    """A dead-letter queue that was just made through another node is known, too."""
+    if settings.redrive is not None:
+        await lookup.meet(engine, settings.redrive.target_arn)
+
+
 def _new_queue(engine: Engine, key: QueueName, settings: Settings, tags: dict[str, str]) -> Queue:
     now_ms = engine.clock.now_ms()
     return Queue(
@@ -174,6 +183,7 @@ async def _create_ready(engine: Engine, queue: Queue) -> Queue:
     if created.uid != queue.uid:
         await _drop(engine, shard)
     engine.registry.put(created)
+    await news.tell_changed(engine, created)
     return created
 
 

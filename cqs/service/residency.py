@@ -6,10 +6,17 @@
 
 Filling reads ids, times and leases from the store, never bodies: those are read when a message is received. Leases keep
 what was in flight hidden until its own time, with its receive count.
+
+Several nodes start       node A, first               node B                      node C, later
+                          ──────────────              ──────                      ─────────────
+                          beat: nobody serves         beat: nobody serves
+                          opening: mine               opening: A's, so wait       beat: A serves: use what is there
+                          drop and fill all ════ serves ──► use what is there
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from time import perf_counter_ns
 
@@ -18,19 +25,60 @@ import structlog
 from cqs.cache.interface import Entry, State
 from cqs.errors import CacheUnavailable
 from cqs.queue import Queue
+from cqs.service import news
 from cqs.service.engine import Engine, shard_of
+from cqs.service.membership import BEAT_MS
+from cqs.service.retry import Pause, pause_ms
 from cqs.store.interface import Lease, Stored
 
+OPENING_LOOK_MS = 200
 _log = structlog.get_logger("cqs.residency")
 
 
-async def open_all(engine: Engine) -> None:
-    """At start: loads the queues, makes new addresses higher than every stored one, and fills every queue anew: what
-    another process left in the cache may be older than the store. A queue whose cache can't be reached is filled when
-    it can. Raises StoreUnavailable."""
+async def open_all(engine: Engine, pause: Pause = pause_ms) -> None:
+    """At start: loads the queues and makes new addresses higher than every stored one. What lies in the caches is used
+    as it is when another node serves, and so looks after it; else it may be older than the store, and every queue is
+    filled anew, by one of the nodes that start now. A queue whose cache can't be reached is filled when it can. Raises
+    StoreUnavailable, OutcomeUnknown."""
     engine.addresses.raise_above(await engine.store.highest_address())
     for queue in await engine.store.queues():
         engine.registry.put(queue)
+    if engine.cluster.is_alone:
+        await _fill_all(engine)
+    else:
+        await _open_among_others(engine, pause)
+
+
+async def _open_among_others(engine: Engine, pause: Pause) -> None:
+    membership, opening = engine.cluster.membership, engine.cluster.opening
+    while True:
+        await membership.beat()
+        if membership.is_served():
+            break
+        await opening.renew()
+        if opening.is_held:
+            await _fill_beating(engine)
+            break
+        await pause(OPENING_LOOK_MS)
+    membership.open()
+    await membership.beat()
+    await opening.resign()
+
+
+async def _fill_beating(engine: Engine) -> None:
+    """Nobody else may think that this node has died while it fills."""
+    filling = asyncio.ensure_future(_fill_all(engine))
+    try:
+        while not filling.done():
+            await asyncio.wait((filling,), timeout=BEAT_MS / 1_000)
+            await engine.cluster.membership.beat()
+            await engine.cluster.opening.renew()
+    finally:
+        filling.cancel()
+    filling.result()
+
+
+async def _fill_all(engine: Engine) -> None:
     for queue in engine.registry:
         try:
             await engine.cache.drop(shard_of(queue))
@@ -52,7 +100,7 @@ async def fill(engine: Engine, queue: Queue) -> None:
     next touch begins anew."""
     shard = shard_of(queue)
     epoch = await engine.cache.begin_fill(shard)
-    if epoch is None:
+    if epoch is None or not await _is_current(engine, queue):
         return
     started_ns = perf_counter_ns()
     now_ms = engine.clock.now_ms()
@@ -68,6 +116,18 @@ async def fill(engine: Engine, queue: Queue) -> None:
     await engine.cache.fill(shard, epoch, [], is_last=True)
     engine.metrics.fill_duration.observe(perf_counter_ns() - started_ns)
     engine.waiters.wake(queue.uid, engine.waiters.count(queue.uid))
+
+
+async def _is_current(engine: Engine, queue: Queue) -> bool:
+    """Whether this is still where the queue's messages are. Asked once the shard is Initializing: whoever purges or
+    deletes the queue later drops the shard, and whoever did so before is seen here."""
+    if engine.cluster.is_alone:
+        return True
+    present = await news.refresh(engine, queue.key)
+    if present is not None and present.storage_id == queue.storage_id:
+        return True
+    await engine.cache.drop(shard_of(queue))
+    return False
 
 
 def _hide_handed(handed: dict[int, Lease], entries: Sequence[Entry]) -> None:

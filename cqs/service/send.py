@@ -32,13 +32,15 @@ from cqs.errors import (
     InvalidParameterValue,
     MissingParameter,
     OutcomeUnknown,
+    QueueDoesNotExist,
+    ServiceUnavailable,
     SqsError,
     StoreUnavailable,
 )
 from cqs.ids import text_of
 from cqs.message import Attribute, Message
 from cqs.queue import DedupScope, Queue
-from cqs.service import confirm, draft_rules
+from cqs.service import confirm, draft_rules, news
 from cqs.service.draft_rules import Draft
 from cqs.service.engine import Engine
 from cqs.store.interface import Wanted
@@ -133,8 +135,19 @@ async def _append_claimed(engine: Engine, queue: Queue, messages: Sequence[Messa
 async def _publish(engine: Engine, queue: Queue, messages: Sequence[Message]) -> None:
     engine.witness.sent(queue, messages)
     entries = [entry_of(message) for message in messages]
-    await confirm.put(engine, queue, entries)
+    if not await confirm.put(engine, queue, entries) and not engine.cluster.is_alone:
+        await _check_current(engine, queue)
     engine.waiters.wake(queue.uid, len(entries))
+
+
+async def _check_current(engine: Engine, queue: Queue) -> None:
+    """An absent shard may be one that another node dropped with its queue (see `cqs.service.news`): then the messages
+    went where nobody looks."""
+    present = await news.refresh(engine, queue.key)
+    if present is None or present.uid != queue.uid:
+        raise QueueDoesNotExist
+    if present.storage_id != queue.storage_id:
+        raise ServiceUnavailable(f"{queue.name} was purged while this was sent. Send it again.")
 
 
 def entry_of(message: Message) -> Entry:

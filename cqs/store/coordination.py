@@ -26,6 +26,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     started_ms: int
     beat_ms: int
     """The node's clock at this beat."""
+    is_open: bool = False
+    """It serves: what lies in the caches is looked after."""
     lost: tuple[str, ...] = ()
     """Redis servers that this node can't reach."""
 

@@ -28,6 +28,10 @@ class FakeRedisServer:
     def run_id(self) -> bytes:
         return b"%016d" % self._life
 
+    @property
+    def is_reached(self) -> bool:
+        return not self.is_down
+
     async def start(self) -> None:
         """Nothing to connect."""
 

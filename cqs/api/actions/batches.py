@@ -31,7 +31,7 @@ _Good = TypeVar("_Good")
 
 async def send_message_batch(context: Context, request: SendMessageBatchRequest) -> SendMessageBatchResult:
     """Raises what fails the call; see `cqs.service.send.send_batch` for what fails an entry."""
-    queue = context.queue(request.queue_url)
+    queue = await context.queue(request.queue_url)
     parameters.check_entries(request.entries)
     failed: list[BatchResultErrorEntry] = []
     ids: list[str] = []
@@ -49,7 +49,7 @@ async def send_message_batch(context: Context, request: SendMessageBatchRequest)
 
 async def delete_message_batch(context: Context, request: DeleteMessageBatchRequest) -> DeleteMessageBatchResult:
     """Raises what fails the call."""
-    queue = context.queue(request.queue_url)
+    queue = await context.queue(request.queue_url)
     parameters.check_entries(request.entries)
     answers = await delete.delete_batch(context.engine, queue, [entry.receipt_handle for entry in request.entries])
     done, failed = _sorted_out([entry.id for entry in request.entries], answers)
@@ -62,7 +62,7 @@ async def change_message_visibility_batch(
     context: Context, request: ChangeMessageVisibilityBatchRequest
 ) -> ChangeMessageVisibilityBatchResult:
     """Raises what fails the call."""
-    queue = context.queue(request.queue_url)
+    queue = await context.queue(request.queue_url)
     parameters.check_entries(request.entries)
     failed: list[BatchResultErrorEntry] = []
     ids: list[str] = []

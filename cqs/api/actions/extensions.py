@@ -28,7 +28,7 @@ from cqs.api.shapes.queues import ListQueuesResult
 from cqs.cache.interface import State
 from cqs.errors import InvalidParameterValue, MissingParameter, QueueDoesNotExist
 from cqs.queue import Queue
-from cqs.service import page_token, peek, resend, statistics
+from cqs.service import lookup, page_token, peek, resend, statistics
 from cqs.service.peek import Filter, Peeked
 
 _STATES = ", ".join(state.value for state in State)
@@ -36,7 +36,7 @@ _STATES = ", ".join(state.value for state in State)
 
 async def peek_messages(context: Context, request: PeekMessagesRequest) -> PeekMessagesResult:
     """Raises as `cqs.service.peek.peek`."""
-    queue = context.queue(request.queue_url)
+    queue = await context.queue(request.queue_url)
     if request.attribute_value is not None and not request.attribute_name:
         raise MissingParameter.named("AttributeName")
     page = await peek.peek(
@@ -62,14 +62,14 @@ async def peek_messages(context: Context, request: PeekMessagesRequest) -> PeekM
 
 
 async def get_message(context: Context, request: GetMessageRequest) -> GetMessageResult:
-    queue = context.queue(request.queue_url)
+    queue = await context.queue(request.queue_url)
     return GetMessageResult(message=_shown(await peek.find(context.engine, queue, request.message_id)))
 
 
 async def resend_message(context: Context, request: ResendMessageRequest) -> ResendMessageResult:
     """Needs the right to send to the destination and, for `DeleteOriginal`, to delete from the queue."""
-    source = context.queue(request.queue_url)
-    target = _destination(context, request.destination_queue_url) if request.destination_queue_url else source
+    source = await context.queue(request.queue_url)
+    target = await _destination(context, request.destination_queue_url) if request.destination_queue_url else source
     context.access.authorize(context.caller, "SendMessage", target)
     if request.delete_original:
         context.access.authorize(context.caller, "DeleteMessage", source)
@@ -121,12 +121,12 @@ async def list_queues(context: Context, request: ListQueuesExtendedRequest) -> L
     return ListQueuesResult(queue_urls=[context.url_of(queue) for queue in found], next_token=token)
 
 
-def _destination(context: Context, url: str) -> Queue:
+async def _destination(context: Context, url: str) -> Queue:
     """The queue of the URL, for whoever may send to it."""
     name = urls.name_of_url(url)
     if name is None:
         raise QueueDoesNotExist
-    return context.engine.registry.find(name)
+    return await lookup.find(context.engine, name)
 
 
 def _state_of(name: str) -> State:

@@ -45,7 +45,7 @@ _SEQUENCE_DIGITS = 20
 
 async def send_message(context: Context, request: SendMessageRequest) -> SendMessageResult:
     """Raises as `cqs.service.send.send`."""
-    queue = context.queue(request.queue_url)
+    queue = await context.queue(request.queue_url)
     sent = await send.send(context.engine, queue, draft_of(request), context.caller.sender_id)
     return SendMessageResult(
         message_id=sent.message_id,
@@ -58,7 +58,7 @@ async def send_message(context: Context, request: SendMessageRequest) -> SendMes
 
 async def receive_message(context: Context, request: ReceiveMessageRequest) -> ReceiveMessageResult:
     """Raises as `cqs.service.receive.receive`. The messages go back when the answer reaches nobody."""
-    queue = context.queue(request.queue_url)
+    queue = await context.queue(request.queue_url)
     wanted_system = _wanted_system(request)
     wanted = Wanted(request.message_attribute_names) if request.message_attribute_names else None
     wish = ReceiveRequest(
@@ -76,7 +76,7 @@ async def receive_message(context: Context, request: ReceiveMessageRequest) -> R
 
 
 async def delete_message(context: Context, request: DeleteMessageRequest) -> None:
-    queue = context.queue(request.queue_url)
+    queue = await context.queue(request.queue_url)
     await delete.delete(context.engine, queue, request.receipt_handle)
 
 

@@ -14,12 +14,12 @@ from cqs.api.shapes.move_tasks import (
     StartMessageMoveTaskResult,
 )
 from cqs.errors import InvalidParameterValue, QueueDoesNotExist
-from cqs.service import move_tasks
+from cqs.service import lookup, move_tasks
 from cqs.store.interface import MoveStatus, MoveTask
 
 
 async def start_message_move_task(context: Context, request: StartMessageMoveTaskRequest) -> StartMessageMoveTaskResult:
-    _authorize(context, request.source_arn)
+    await _authorize(context, request.source_arn)
     rate = _within(
         "MaxNumberOfMessagesPerSecond", request.max_number_of_messages_per_second, limits.MOVE_RATE_MAX, absent=0
     )
@@ -30,20 +30,21 @@ async def start_message_move_task(context: Context, request: StartMessageMoveTas
 async def cancel_message_move_task(
     context: Context, request: CancelMessageMoveTaskRequest
 ) -> CancelMessageMoveTaskResult:
-    _authorize(context, move_tasks.source_arn_of(request.task_handle))
+    await _authorize(context, move_tasks.source_arn_of(request.task_handle))
     moved = await move_tasks.cancel(context.engine, request.task_handle)
     return CancelMessageMoveTaskResult(approximate_number_of_messages_moved=moved)
 
 
 async def list_message_move_tasks(context: Context, request: ListMessageMoveTasksRequest) -> ListMessageMoveTasksResult:
-    _authorize(context, request.source_arn)
+    await _authorize(context, request.source_arn)
     count_max = _within("MaxResults", request.max_results, limits.MOVE_TASKS_LISTED_MAX, absent=1)
-    tasks = move_tasks.tasks_of(context.engine, request.source_arn, count_max)
+    tasks = await move_tasks.listed(context.engine, request.source_arn, count_max)
     return ListMessageMoveTasksResult(results=[_entry(task) for task in tasks])
 
 
-def _authorize(context: Context, source_arn: str) -> None:
+async def _authorize(context: Context, source_arn: str) -> None:
     """An ARN that names no queue is the service's to refuse; one that the caller may not know of is refused alike."""
+    await lookup.meet(context.engine, source_arn)
     queue = context.engine.registry.of_arn(source_arn)
     if queue is None:
         return

@@ -28,7 +28,7 @@ async def node_statistics(context: Context, request: GetNodeStatisticsRequest) -
     range_s = _range_s(request.chart_range)
     now_ms = engine.clock.now_ms()
     if request.queue_url:
-        queue = context.queue(request.queue_url)
+        queue = await context.queue(request.queue_url)
         await statistics.count_one(engine, queue)
         stats, depth = metrics.queues.get(queue.key), metrics.depths.get(queue.uid)
         ring = stats.ring if stats is not None and stats.ring is not None else Ring(QUEUE_SUMS, QUEUE_PEAKS)

@@ -8,10 +8,10 @@ from cqs.service import permissions
 
 
 async def add_permission(context: Context, request: AddPermissionRequest) -> None:
-    queue = context.queue(request.queue_url)
+    queue = await context.queue(request.queue_url)
     await permissions.add(context.engine, queue, request.label, request.aws_account_ids, request.actions)
 
 
 async def remove_permission(context: Context, request: RemovePermissionRequest) -> None:
-    queue = context.queue(request.queue_url)
+    queue = await context.queue(request.queue_url)
     await permissions.remove(context.engine, queue, request.label)

@@ -36,7 +36,7 @@ async def create_queue(context: Context, request: CreateQueueRequest) -> CreateQ
 
 async def get_queue_url(context: Context, request: GetQueueUrlRequest) -> GetQueueUrlResult:
     account = request.queue_owner_aws_account_id or context.caller.account
-    queue = context.queue_named(QueueName(account, request.queue_name))
+    queue = await context.queue_named(QueueName(account, request.queue_name))
     return GetQueueUrlResult(queue_url=context.url_of(queue))
 
 
@@ -55,7 +55,7 @@ async def list_queues(context: Context, request: ListQueuesRequest) -> ListQueue
 async def list_dead_letter_source_queues(
     context: Context, request: ListDeadLetterSourceQueuesRequest
 ) -> ListDeadLetterSourceQueuesResult:
-    queue = context.queue(request.queue_url)
+    queue = await context.queue(request.queue_url)
     found, token = queues.dead_letter_sources(
         context.engine, queue, request.next_token or "", parameters.page_limit(request.max_results)
     )
@@ -63,22 +63,22 @@ async def list_dead_letter_source_queues(
 
 
 async def get_queue_attributes(context: Context, request: GetQueueAttributesRequest) -> GetQueueAttributesResult:
-    queue = context.queue(request.queue_url)
+    queue = await context.queue(request.queue_url)
     names = attributes.names_of(request.attribute_names or ())
     counts = await queues.counts(context.engine, queue) if attributes.needs_counts(names) else Counts()
     return GetQueueAttributesResult(attributes=attributes.read(queue, names, counts))
 
 
 async def set_queue_attributes(context: Context, request: SetQueueAttributesRequest) -> None:
-    queue = context.queue(request.queue_url)
+    queue = await context.queue(request.queue_url)
     if not request.attributes:
         raise MissingParameter.named("Attribute.Name")
     await queues.change_settings(context.engine, queue, attributes.changes_of(request.attributes))
 
 
 async def purge_queue(context: Context, request: PurgeQueueRequest) -> None:
-    await queues.purge(context.engine, context.queue(request.queue_url))
+    await queues.purge(context.engine, await context.queue(request.queue_url))
 
 
 async def delete_queue(context: Context, request: DeleteQueueRequest) -> None:
-    await queues.delete(context.engine, context.queue(request.queue_url))
+    await queues.delete(context.engine, await context.queue(request.queue_url))

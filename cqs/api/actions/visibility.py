@@ -9,6 +9,6 @@ from cqs.service import visibility
 
 
 async def change_message_visibility(context: Context, request: ChangeMessageVisibilityRequest) -> None:
-    queue = context.queue(request.queue_url)
+    queue = await context.queue(request.queue_url)
     timeout_ms = parameters.visibility_ms(request.visibility_timeout)
     await visibility.change(context.engine, queue, request.receipt_handle, timeout_ms)

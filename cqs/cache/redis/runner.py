@@ -19,6 +19,10 @@ class ScriptRunner(Protocol):
         """Names the life of the server now connected: new at each of its starts; b"" = never connected. A shard of
         another life is absent."""
 
+    @property
+    def is_reached(self) -> bool:
+        """Whether it answered lately."""
+
     async def start(self) -> None:
         """Connects; returns after one try, and goes on trying."""
 

@@ -66,6 +66,10 @@ class RedisServer:
     def run_id(self) -> bytes:
         return self._run_id
 
+    @property
+    def is_reached(self) -> bool:
+        return self.link.is_connected and not self._gate.is_open
+
     async def start(self) -> None:
         await self.link.start()
 

@@ -61,6 +61,10 @@ class Servers:
         """Idempotent."""
         await asyncio.gather(*(server.close() for server in self._by_name.values()))
 
+    def lost(self) -> list[str]:
+        """Those that can't be reached now, by name."""
+        return [name for name, server in self._by_name.items() if not server.is_reached]
+
     async def reports(self) -> dict[str, ServerReport]:
         """What each tells of itself, asked side by side."""
         found = await asyncio.gather(*(server.report() for server in self._by_name.values()))

@@ -1,0 +1,91 @@
+"""This node among the others, in one value: what it agrees with them on, and what it knows of them.
+
+A server that keeps its messages in a file of its own is alone: it leads for ever, nobody else changes a queue, and none
+of the work between nodes is ever done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from cqs.cache.interface import Shard
+from cqs.clock import Clock, SystemClock
+from cqs.cluster.token_buckets import TokenBuckets
+from cqs.service.leadership import Leadership, loop_s
+from cqs.service.membership import Membership
+from cqs.store.coordination import Coordination, MemoryCluster, MemoryCoordination, News, Node
+
+LEADER, OPENER = "cluster", "opening"
+LOOKUPS_A_SECOND, LOOKUPS_BURST = 100, 200
+"""Names that this node does not know, looked up in the store."""
+
+
+def _one_place(_: Shard) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Belongs to one event loop."""
+
+    coordination: Coordination
+    membership: Membership
+    leadership: Leadership
+    opening: Leadership
+    """The lease of the node that starts when no other one serves."""
+    is_alone: bool = False
+    place: Callable[[Shard], str] = _one_place
+    """The cache server that a shard lives on."""
+    lookups: TokenBuckets = field(default_factory=lambda: TokenBuckets(LOOKUPS_A_SECOND, LOOKUPS_BURST))
+    unsaid: list[News] = field(default_factory=list)
+    """What the others have yet to be told."""
+
+    @property
+    def name(self) -> str:
+        return self.membership.me.name
+
+    async def nodes(self) -> Sequence[Node]:
+        """Those that live, as of the last beat."""
+        return self.membership.nodes
+
+    async def leave(self) -> None:
+        """This node ends. Raises StoreUnavailable, OutcomeUnknown."""
+        if not self.is_alone:
+            await self.leadership.resign()
+            await self.membership.leave()
+
+
+def alone(clock: Clock | None = None) -> Cluster:
+    """The cluster of a node that has no others."""
+    clock = clock or SystemClock()
+    coordination = MemoryCoordination(MemoryCluster(clock))
+    me = Node(name="alone", started_ms=clock.now_ms(), beat_ms=clock.now_ms(), is_open=True)
+    return Cluster(
+        coordination,
+        Membership(coordination, clock, me),
+        leadership=Leadership(coordination, LEADER, me.name).hold_forever(),
+        opening=Leadership(coordination, OPENER, me.name),
+        is_alone=True,
+    )
+
+
+def joined(
+    coordination: Coordination,
+    clock: Clock,
+    me: Node,
+    life: str,
+    *,
+    place: Callable[[Shard], str] = _one_place,
+    lost: Callable[[], Sequence[str]] = tuple,
+    now_s: Callable[[], float] = loop_s,
+) -> Cluster:
+    """A node among others; `life` tells it from its former self."""
+    holder = f"{me.name} {life}"
+    return Cluster(
+        coordination,
+        Membership(coordination, clock, me, lost),
+        leadership=Leadership(coordination, LEADER, holder, now_s),
+        opening=Leadership(coordination, OPENER, holder, now_s),
+        place=place,
+    )

@@ -1,0 +1,57 @@
+"""The beat of a node among others: it tells that it lives, hears what the others changed, and takes its turn to lead.
+
+    beat ──► say what is unsaid ──► hear ──► lead
+
+A store that is out of reach is told once for each outage, and the node goes on as it is: its lease runs out by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from cqs.errors import CqsError
+from cqs.service import move_news, news
+from cqs.service.engine import Engine
+from cqs.service.membership import BEAT_MS
+
+_log = structlog.get_logger("cqs.heartbeat")
+
+
+async def run(engine: Engine) -> None:
+    """For ever, or not at all on a node that is alone."""
+    is_away = False
+    while not engine.cluster.is_alone:
+        try:
+            await step(engine)
+            is_away = False
+        except CqsError as error:
+            if not is_away:
+                _log.warning("cluster_out_of_reach", reason=str(error))
+            is_away = True
+        await asyncio.sleep(BEAT_MS / 1_000)
+
+
+async def step(engine: Engine) -> None:
+    """One beat. Raises StoreUnavailable, OutcomeUnknown."""
+    cluster = engine.cluster
+    await cluster.membership.beat()
+    await news.say(engine)
+    await _hear(engine)
+    was_leader = cluster.leadership.is_held
+    await cluster.leadership.renew()
+    if cluster.leadership.is_held and not was_leader:
+        _log.info("leads", node=cluster.name)
+        await move_news.read_all(engine)
+        engine.moves.stir()
+
+
+async def _hear(engine: Engine) -> None:
+    heard = await engine.cluster.coordination.news()
+    if heard is None:
+        await news.reload(engine)
+        await move_news.read_all(engine)
+    else:
+        await news.hear_queues(engine, heard)
+        await move_news.hear(engine, heard)

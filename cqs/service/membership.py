@@ -1,0 +1,70 @@
+"""Who lives: this node's beats, and what the others' beats tell.
+
+    this node   beat ── beat ── beat ── leave          each BEAT_MS; without a beat it is gone after LIFE_MS
+    others      ────── look ── look ────── look        as of the last look
+
+A node that looks away (its store is out of reach) keeps what it knew: then nobody can be served anyway. A node is told
+from its own former life by its start: what was marked before the node's present start, a dead one marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from cqs.clock import Clock
+from cqs.store.coordination import Coordination, Node
+
+BEAT_MS = 1_000
+LIFE_MS = 5_000
+
+
+def _nothing() -> Sequence[str]:
+    return ()
+
+
+class Membership:
+    """Belongs to one event loop. `lost` names the cache servers that this node can't reach now."""
+
+    def __init__(
+        self, coordination: Coordination, clock: Clock, me: Node, lost: Callable[[], Sequence[str]] = _nothing
+    ) -> None:
+        self._coordination = coordination
+        self._clock = clock
+        self._lost = lost
+        self.me = me
+        self.nodes: Sequence[Node] = (me,)
+        """Those that live, by name, this one included."""
+
+    @property
+    def others(self) -> list[Node]:
+        return [node for node in self.nodes if node.name != self.me.name]
+
+    async def beat(self) -> None:
+        """Tells of this node, and looks at the others. Raises StoreUnavailable, OutcomeUnknown."""
+        self.me = msgspec.structs.replace(self.me, beat_ms=self._clock.now_ms(), lost=tuple(self._lost()))
+        await self._coordination.beat(self.me, LIFE_MS)
+        nodes = [node for node in await self._coordination.nodes() if node.name != self.me.name]
+        self.nodes = sorted([*nodes, self.me], key=lambda node: node.name)
+
+    def open(self) -> None:
+        """From the next beat on this node serves."""
+        self.me = msgspec.structs.replace(self.me, is_open=True)
+
+    async def leave(self) -> None:
+        """The others need not wait for the end of this node's life. Raises StoreUnavailable, OutcomeUnknown."""
+        self.me = msgspec.structs.replace(self.me, is_open=False)
+        await self._coordination.beat(self.me, 1)
+
+    def is_served(self) -> bool:
+        """Whether another node serves, and so what lies in the caches is looked after."""
+        return any(node.is_open for node in self.others)
+
+    def is_of_the_dead(self, name: str, since_ms: int) -> bool:
+        """Whether what this node noted then was noted by a life that is over."""
+        return all(node.name != name or node.started_ms > since_ms for node in self.nodes)
+
+    def is_reached_by_others(self, place: str) -> bool:
+        """Whether some other node reaches this cache server."""
+        return any(node.is_open and place not in node.lost for node in self.others)

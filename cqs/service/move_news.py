@@ -1,0 +1,60 @@
+"""Move tasks among nodes: any node starts, lists and cancels them, the leader carries them out.
+
+    node B                                    store                       leader
+    ──────                                    ─────                       ──────
+    start: save the task ═══════════════════► RUNNING
+    announce "move task"  ──────────────────► news ─────────────────────► reads all tasks, carries it out
+    cancel: save CANCELLING ════════════════► CANCELLING (progress may overwrite it)
+    announce "move task cancelled" ─────────► news ─────────────────────► marks it on its own board: it ends
+
+The leader's board is the newest of what a task has moved; other nodes read it from the store when they are asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from cqs.service.engine import Engine
+from cqs.service.move_board import ACTIVE
+from cqs.service.news import tell
+from cqs.store.coordination import News
+from cqs.store.interface import MoveStatus, MoveTask
+
+STARTED, CANCELLED = "move task", "move task cancelled"
+
+
+async def tell_started(engine: Engine, handle: str) -> None:
+    """Never raises."""
+    await tell(engine, News(STARTED, handle))
+
+
+async def tell_cancelled(engine: Engine, handle: str) -> None:
+    """Never raises."""
+    await tell(engine, News(CANCELLED, handle))
+
+
+async def read_all(engine: Engine) -> None:
+    """The board knows what the store knows; of active tasks the leader knows more. Raises StoreUnavailable."""
+    board, is_led_here = engine.moves, engine.cluster.leadership.is_held
+    for task in reversed(await engine.store.move_tasks()):
+        known = board.get(task.handle)
+        if known is None or not is_led_here or task.moved > known.moved or _is_over(task, known):
+            board.put(task)
+    board.is_loaded = True
+
+
+def _is_over(task: MoveTask, known: MoveTask) -> bool:
+    return known.status in ACTIVE and task.status not in ACTIVE
+
+
+async def hear(engine: Engine, news: Iterable[News]) -> None:
+    """Raises StoreUnavailable."""
+    told = {kind: [one.subject for one in news if one.kind == kind] for kind in (STARTED, CANCELLED)}
+    if any(engine.moves.get(handle) is None for handle in told[STARTED] + told[CANCELLED]):
+        await read_all(engine)
+    for handle in told[CANCELLED]:
+        task = engine.moves.get(handle)
+        if task is not None and task.status is MoveStatus.RUNNING:
+            engine.moves.put(msgspec.structs.replace(task, status=MoveStatus.CANCELLING))
