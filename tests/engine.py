@@ -23,6 +23,7 @@ from cqs.message import Message
 from cqs.queue import Queue, QueueName
 from cqs.receipt import Receipts
 from cqs.service import queues, residency
+from cqs.service.cluster import Cluster, alone
 from cqs.service.deliver import Delivery
 from cqs.service.engine import Engine, Tuning
 from cqs.service.long_poll import Waiters
@@ -167,12 +168,14 @@ async def make_bench(
     seed: int = 1,
     witness: RecordingWitness | None = None,
     body_budget_bytes: int = BODY_BUDGET_BYTES,
+    cache: FailingCache | None = None,
+    cluster: Cluster | None = None,
 ) -> Bench:
-    """A new engine, filled from the store."""
+    """A new engine, filled from the store. `cluster` makes it a node among others, which share store and cache."""
     clock = clock or ManualClock()
     rng = random.Random(seed)
     store = store or FailingStore(clock)
-    cache = FailingCache(clock, rng, body_budget_bytes)
+    cache = cache or FailingCache(clock, rng, body_budget_bytes)
     witness = witness or RecordingWitness()
     await store.open()
     engine = Engine(
@@ -186,6 +189,7 @@ async def make_bench(
         receipts=Receipts(await store.secret()),
         witness=witness,
         tuning=tuning or Tuning(),
+        cluster=cluster or alone(clock),
     )
     await residency.open_all(engine)
     return Bench(engine, clock, cache, store, witness, seed)

@@ -40,6 +40,8 @@ class Cluster:
     lookups: TokenBuckets = field(default_factory=lambda: TokenBuckets(LOOKUPS_A_SECOND, LOOKUPS_BURST))
     unsaid: list[News] = field(default_factory=list)
     """What the others have yet to be told."""
+    unheard: list[News | None] = field(default_factory=list)
+    """What was heard and is not applied yet; None = more than is known."""
 
     @property
     def name(self) -> str:

@@ -48,10 +48,14 @@ async def step(engine: Engine) -> None:
 
 
 async def _hear(engine: Engine) -> None:
+    """What fails here is done again at the next beat: news come only once."""
     heard = await engine.cluster.coordination.news()
-    if heard is None:
+    unheard = engine.cluster.unheard
+    unheard.extend([None] if heard is None else heard)
+    known = [one for one in unheard if one is not None]
+    if len(known) < len(unheard):
         await news.reload(engine)
         await move_news.read_all(engine)
-    else:
-        await news.hear_queues(engine, heard)
-        await move_news.hear(engine, heard)
+    await news.hear_queues(engine, known)
+    await move_news.hear(engine, known)
+    unheard.clear()

@@ -1,0 +1,77 @@
+"""Several nodes in one process: engines of their own on one store, one cache, one cluster, and one clock.
+
+town = Town()
+a, b = await town.node("a"), await town.node("b")
+queue = await a.create("orders")
+await town.beat()                                   every node beats once
+await town.kill("a")                                a beats no more, and its beats run out
+"""
+
+from __future__ import annotations
+
+import random
+
+from cqs.cache.interface import Shard
+from cqs.service import heartbeat
+from cqs.service.cluster import joined
+from cqs.service.membership import LIFE_MS
+from cqs.store.coordination import MemoryCluster, MemoryCoordination, Node
+from cqs.testing.clock import ManualClock
+from cqs.testing.witness import RecordingWitness
+from tests.engine import BODY_BUDGET_BYTES, Bench, FailingCache, FailingStore, make_bench
+
+PLACE = "redis-1"
+"""The name of the one cache server."""
+
+
+def place_of(_: Shard) -> str:
+    return PLACE
+
+
+class Town:
+    """What the nodes share."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.store = FailingStore(self.clock)
+        self.cache = FailingCache(self.clock, random.Random(0), BODY_BUDGET_BYTES)
+        self.shared = MemoryCluster(self.clock)
+        self.nodes: dict[str, Bench] = {}
+        self.lost: dict[str, list[str]] = {}
+        self._lives = 0
+
+    async def node(self, name: str) -> Bench:
+        """A node that starts now; a namesake is its former life."""
+        self._lives += 1
+        now_ms = self.clock.now_ms()
+        lost = self.lost[name] = []
+        cluster = joined(
+            MemoryCoordination(self.shared),
+            self.clock,
+            Node(name=name, started_ms=now_ms, beat_ms=now_ms),
+            str(self._lives),
+            place=place_of,
+            lost=lambda: lost,
+            now_s=lambda: self.clock.now_ms() / 1_000,
+        )
+        bench = await make_bench(
+            store=self.store,
+            clock=self.clock,
+            seed=self._lives,
+            witness=RecordingWitness(),
+            cache=self.cache,
+            cluster=cluster,
+        )
+        self.nodes[name] = bench
+        return bench
+
+    async def beat(self, *names: str) -> None:
+        """One beat of these nodes, or of all."""
+        for name in names or list(self.nodes):
+            await heartbeat.step(self.nodes[name].engine)
+
+    async def kill(self, name: str) -> None:
+        """The node ends without a word, and the others have noticed."""
+        del self.nodes[name]
+        self.clock.advance_ms(LIFE_MS)
+        await self.beat()
