@@ -84,7 +84,7 @@ def test_a_page_with_a_form_does_not_refresh_itself(eye: Eye) -> None:
 def test_charts_are_drawn(eye: Eye) -> None:
     page = eye.open(f"/q/{ACCOUNT}/orders")
 
-    expect(page.locator(".chart canvas")).to_have_count(4)
+    expect(page.locator(".chart canvas")).to_have_count(6)
     expect(page.locator(".chart .legend").first).to_contain_text("sent")
 
 
