@@ -1,19 +1,23 @@
-"""What the console's pages cost the server, with many queues and messages in memory:
+"""What the console's pages and a scrape cost the server, with many queues and messages:
 
-    python -m benchmarks.console [--queues 10000] [--messages 100000] [--rounds 20] [--calls 1000]
+    python -m benchmarks.console [--on redis+cassandra] [--queues 10000] [--messages 100000] [--calls 1000]
 
-Prints milliseconds of server time a page (from the request read to the answer made) and its size, while so many API
-calls a second are served beside it; then how much of a core five open tabs take that refresh every five seconds.
+On memory, or on a Redis and a Cassandra of its own, started for it. Prints milliseconds of server time a page (from the
+request read to the answer made) and its size, while so many API calls a second are served beside it; then how much of a
+core five open tabs take that refresh every five seconds.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import random
 import statistics
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from typing import TypeVar
 
 import uvloop
 from aiohttp import ClientSession, web
@@ -21,27 +25,26 @@ from aiohttp.test_utils import TestServer
 
 from admin.app import make_application
 from admin.console import About, make_console
-from cqs.cache.memory import MemoryCache
+from cqs import backends, parts
+from cqs.api.metrics_page import metrics_mounts
 from cqs.clock import SystemClock
-from cqs.ids import Addresses
-from cqs.metrics.node import NodeMetrics
+from cqs.config.load import load
 from cqs.queue import Queue, QueueName, Redrive
-from cqs.receipt import Receipts
 from cqs.service import queues
 from cqs.service.accounts import Accounts
 from cqs.service.credentials import Credentials
 from cqs.service.draft_rules import Draft
 from cqs.service.engine import Engine
-from cqs.service.long_poll import Waiters
 from cqs.service.passwords import Passwords
 from cqs.service.receive import ReceiveRequest, receive
-from cqs.service.registry import Registry
 from cqs.service.seal import Sealer
 from cqs.service.send import send_batch
 from cqs.service.statistics import Sampler
+from cqs.store.cassandra import Options, schema
 from cqs.store.identity import MemoryIdentities
-from cqs.store.memory import MemoryStore
+from deploy.cluster.ring import Ring
 
+T = TypeVar("T")
 ACCOUNT = "000000000000"
 TABS, TAB_PERIOD_S = 5, 5
 PAGES = {
@@ -56,43 +59,68 @@ PAGES = {
     "search in bodies": f"/q/{ACCOUNT}/queue-00000/messages?text=nowhere",
     "dead letters": "/dead-letters",
     "nodes": "/nodes",
+    "/metrics": "/metrics",
+    "/jmx": "/jmx",
 }
+ON: dict[str, dict[str, object]] = {"memory": {"in_memory": True}, "redis+cassandra": {"redis": ("spawn",)}}
+WORKERS = 32
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-async def engine_with(queue_count: int, message_count: int) -> Engine:
-    """A tenth of the queues holds all messages, the first ones most; every hundredth has dead letters."""
+@asynccontextmanager
+async def engine_on(settings: Mapping[str, object]) -> AsyncIterator[Engine]:
+    """As a server builds it."""
+    config = load(settings, {}).config
     clock, rng = SystemClock(), random.Random(1)
-    store, metrics = MemoryStore(clock), NodeMetrics()
+    store, servers = backends.store_of(config, clock), backends.CacheServers(config, clock, rng)
     await store.open()
-    engine = Engine(
-        clock=clock,
-        rng=rng,
-        addresses=Addresses(clock, rng),
-        cache=MemoryCache(clock, rng, 1_000_000_000),
-        store=store,
-        registry=Registry(),
-        waiters=Waiters(),
-        receipts=Receipts(await store.secret()),
-        witness=metrics.witness,
-        metrics=metrics,
-    )
+    await servers.start()
+    try:
+        yield await parts.engine_of(config, store, servers, clock, rng, None)
+    finally:
+        await servers.close()
+        await store.close()
+
+
+async def fill(engine: Engine, queue_count: int, message_count: int) -> None:
+    """A tenth of the queues holds all messages, the first ones most; every hundredth has dead letters."""
+    rng = random.Random(1)
     dead = await queues.create(engine, QueueName(ACCOUNT, "dead-letters"), {}, {})
-    made = []
-    for number in range(queue_count):
+
+    async def create(number: int) -> Queue:
         changes: dict[str, object] = {"redrive": Redrive(dead.arn, 3)} if number % 100 == 0 else {}
-        made.append(await queues.create(engine, QueueName(ACCOUNT, f"queue-{number:05}"), changes, {"n": str(number)}))
-    full = made[: max(1, queue_count // 10)]
-    for start in range(0, message_count, 10):
+        return await queues.create(engine, QueueName(ACCOUNT, f"queue-{number:05}"), changes, {"n": str(number)})
+
+    async def send(start: int) -> None:
         queue = full[int(rng.paretovariate(0.5)) % len(full)]
         await send_batch(engine, queue, [Draft(f'{{"order": {start + n}}}') for n in range(10)], "bench")
+
+    made = await _all(create, range(queue_count))
+    full = made[: max(1, queue_count // 10)]
+    await _all(send, range(0, message_count, 10))
     await Sampler(engine).sample()
-    return engine
 
 
-async def measure(arguments: argparse.Namespace) -> None:
+async def _all(work: Callable[[int], Awaitable[T]], numbers: Iterable[int]) -> list[T]:
+    """The answers, in no order; some at a time."""
+    left, found = iter(numbers), []
+
+    async def some() -> None:
+        for number in left:
+            found.append(await work(number))
+
+    await asyncio.gather(*(some() for _ in range(WORKERS)))
+    return found
+
+
+async def measure(arguments: argparse.Namespace, settings: Mapping[str, object]) -> None:
     """Prints the table."""
-    engine = await engine_with(arguments.queues, arguments.messages)
+    async with engine_on(settings) as engine:
+        await fill(engine, arguments.queues, arguments.messages)
+        await _measure(engine, arguments)
+
+
+async def _measure(engine: Engine, arguments: argparse.Namespace) -> None:
     took: list[float] = []
 
     @web.middleware
@@ -104,11 +132,15 @@ async def measure(arguments: argparse.Namespace) -> None:
 
     application = make_application(make_console(engine, _accounts(engine), b"s" * 32, About()))
     application.middlewares.insert(0, stopwatch)
+    for path, mount in metrics_mounts(engine).items():
+        application.router.add_get("/ADMIN" + path, next(iter(mount.router.routes())).handler)
     server = TestServer(application)
     await server.start_server()
     calls = asyncio.create_task(_call(engine, arguments.calls))
     async with ClientSession() as client:
-        print(f"{arguments.queues:,} queues, {arguments.messages:,} messages, {arguments.calls:,} calls/s beside it")
+        print(
+            f"{arguments.on}: {arguments.queues:,} queues, {arguments.messages:,} messages, {arguments.calls:,} calls/s beside it"
+        )
         print(f"{'page':<20}{'median ms':>10}{'95 % ms':>10}{'live ms':>10}{'kB':>8}")
         for name, path in PAGES.items():
             whole, size = await _times(client, server, path, arguments.rounds, took, {})
@@ -172,8 +204,16 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--calls", type=int, default=1_000)
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(measure(parser.parse_args()))
+    parser.add_argument("--on", choices=sorted(ON), default="memory")
+    arguments = parser.parse_args()
+    with contextlib.ExitStack() as stack, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        settings = dict(ON[arguments.on])
+        if "cassandra" in arguments.on:
+            ring = stack.enter_context(Ring())
+            hosts = tuple(ring.contact_points)
+            runner.run(schema.apply(Options(hosts=hosts, port=ring.port), {}))
+            settings |= {"cassandra": hosts, "cassandra_port": ring.port}
+        runner.run(measure(arguments, settings))
 
 
 if __name__ == "__main__":
