@@ -138,9 +138,8 @@ async def _measure(engine: Engine, arguments: argparse.Namespace) -> None:
     await server.start_server()
     calls = asyncio.create_task(_call(engine, arguments.calls))
     async with ClientSession() as client:
-        print(
-            f"{arguments.on}: {arguments.queues:,} queues, {arguments.messages:,} messages, {arguments.calls:,} calls/s beside it"
-        )
+        print(f"{arguments.on}: {arguments.queues:,} queues, {arguments.messages:,} messages", end=", ")
+        print(f"{arguments.calls:,} calls/s beside it")
         print(f"{'page':<20}{'median ms':>10}{'95 % ms':>10}{'live ms':>10}{'kB':>8}")
         for name, path in PAGES.items():
             whole, size = await _times(client, server, path, arguments.rounds, took, {})

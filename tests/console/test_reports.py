@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from admin.console import About
+from cqs.identity import Role
 from tests.console.desk import Desk, make_desk
+from tests.console.hostile import let_through
+from tests.engine import ACCOUNT
 
 
 @pytest.fixture
@@ -88,3 +92,36 @@ async def test_nothing_else_of_the_disk_is_given_out(reader: Desk, name: str) ->
 
 async def test_without_a_folder_there_are_no_reports(desk: Desk) -> None:
     assert "No reports yet" in (await desk.get("/reports")).words
+
+
+async def test_messages_that_an_audit_names_lead_to_them(reader: Desk) -> None:
+    address = "6887e835-a400-8000-8000-417ff82c5523"
+    row = {"kind": "lost", "account": ACCOUNT, "queue": "<b>orders", "address": address, "at_ms": 5, "detail": "<i>x"}
+    odd = [
+        {"kind": "lost"},
+        row | {"account": "../.."},
+        row | {"address": "javascript:alert(1)"},
+        row | {"queue": None},
+    ]
+    assert reader.console.about.reports is not None
+    folder = reader.console.about.reports / "july"
+    (folder / "report.html").write_text("<h1>VIOLATED</h1>")
+    (folder / "report.json").write_text(json.dumps({"tables": {"findings": [row, *odd]}, "more": 1}))
+
+    page = await reader.get("/reports/july/report.html")
+
+    assert page.text.count(f"/messages/{address}") == 1
+    assert "lost <b>orders" in page.words
+    assert not let_through(page.text)
+    (folder / "report.json").write_text('{"tables": 5}')
+    assert (await reader.get("/reports/july/report.html")).status == 200
+
+
+async def test_reports_are_no_business_of_another_account(reader: Desk) -> None:
+    await reader.add_user("root", Role.ADMINISTRATOR)
+    await reader.add_user("stranger", Role.ADMINISTRATOR, "111122223333")
+    await reader.log_in("stranger")
+
+    for path in ("/reports", "/reports/audit.html", "/reports/raw/audit.html"):
+        assert (await reader.get(path)).status == 403
+    assert "Audit reports" not in (await reader.get("/")).words
