@@ -6,7 +6,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 QUICK_TESTS := tests/unit tests/contract tests/protocol
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster cluster-2dc test check docs bench bench-spark audit clean provision test-env
+.PHONY: help run cluster cluster-2dc test check docs drills bench bench-spark audit clean provision test-env
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -32,6 +32,9 @@ check: $(VENV)/.dev ## lint, types, layers, unit and contract tests; no services
 docs: $(VENV)/.serve ## write the generated pages of docs/
 	$(VENV)/bin/cqs config --format markdown > docs/configuration.md
 	$(VENV)/bin/cqs metrics --format markdown > docs/metrics.md
+
+drills: $(VENV)/.dev ## break things under load, long version, and write docs/drills.md (DRILLS="--help")
+	$(PY) -m tests.drills --long $(DRILLS)
 
 bench: $(VENV)/.bench ## measure against ElasticMQ (needs java, mvn and go)
 	$(PY) -m benchmarks

@@ -16,6 +16,9 @@ A FIFO send first claims its deduplication id, which also gives its place in the
     append fails, release             claim: taken over, new, sequence 8          (had A's append gone well:
                                       append …                                     A's id and sequence, no append)
 
+A send whose outcome is unknown may be in the store, and the cache has not heard of it: it becomes dirt, so that repair
+finds out (`cqs.service.dirt`). Otherwise it would lie there until its shard is filled anew.
+
 Sends are never cancelled half-way: a door that loses its client lets them run to their end.
 """
 
@@ -42,7 +45,7 @@ from cqs.message import Attribute, Message
 from cqs.queue import DedupScope, Queue
 from cqs.service import confirm, draft_rules, news
 from cqs.service.draft_rules import Draft
-from cqs.service.engine import Engine
+from cqs.service.engine import Engine, shard_of
 from cqs.store.interface import Wanted
 
 
@@ -94,7 +97,11 @@ async def _send_checked(engine: Engine, queue: Queue, drafts: Sequence[Draft], s
     messages = [_message(engine, queue, draft, sender_id, now_ms) for draft in drafts]
     if queue.settings.is_fifo:
         return await _send_fifo(engine, queue, messages)
-    await engine.store.append(queue, messages)
+    try:
+        await engine.store.append(queue, messages)
+    except OutcomeUnknown:
+        engine.dirt.note(shard_of(queue), [message.address for message in messages])
+        raise
     await _publish(engine, queue, messages)
     return [_answer(message, message.address, 0) for message in messages]
 
@@ -126,6 +133,7 @@ async def _append_claimed(engine: Engine, queue: Queue, messages: Sequence[Messa
         await engine.store.release(queue, addresses)
         raise
     except OutcomeUnknown:
+        engine.dirt.note(shard_of(queue), addresses)
         stored = await engine.store.read(queue, addresses)
         if len(stored) < len(addresses):
             await engine.store.release(queue, addresses)

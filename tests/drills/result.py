@@ -33,9 +33,12 @@ class Result:
         return self.run.history
 
     @property
+    def duplicates_max(self) -> int:
+        return self.drill.duplicates_max(self.verdict.attempted, len(self.history.faults))
+
+    @property
     def wrong(self) -> list[str]:
         verdict = self.verdict
-        allowed = self.drill.duplicates_max(verdict.attempted, len(self.history.faults))
         bounds = {
             "lost": (verdict.lost, 0),
             "unexpected": (verdict.unexpected, 0),
@@ -45,7 +48,7 @@ class Result:
             "miscounted": (verdict.miscounted, 0),
             "out of order": (verdict.out_of_order, 0),
             "groups shared": (verdict.shared_groups, 0),
-            "duplicated": (verdict.duplicated, allowed),
+            "duplicated": (verdict.duplicated, self.duplicates_max),
             "duplicated and not explained": (verdict.causes[Cause.UNEXPLAINED], 0),
         }
         found = [f"{count} {name}, at most {most}" for name, (count, most) in bounds.items() if count > most]

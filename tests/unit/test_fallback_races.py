@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import pytest
 
 from cqs.cache.interface import Entry
-from cqs.errors import StoreUnavailable
+from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.queue import Queue
-from cqs.service import delete, revisibility
+from cqs.service import delete, repair, revisibility
 from cqs.service.engine import shard_of
 from cqs.service.handed import Handed
 from cqs.service.receive import ReceiveRequest, receive
@@ -113,3 +113,21 @@ async def test_two_nodes_share_a_queue_while_it_is_filled() -> None:
     )
 
     assert sorted(one.message.body for one in (*first, *second)) == [*"abcdef"]
+
+
+@pytest.mark.parametrize("name", ["orders", "orders.fifo"])
+@pytest.mark.parametrize("is_stored", [True, False])
+async def test_send_of_unknown_outcome_is_looked_up_in_the_store(name: str, is_stored: bool) -> None:
+    bench = await make_bench()
+    queue = await bench.create(name)
+    bench.store.fail("append", OutcomeUnknown("timed out"), is_done=is_stored)
+    if name.endswith(".fifo") and is_stored:
+        await bench.send(queue, "one")
+    else:
+        with pytest.raises(OutcomeUnknown):
+            await bench.send(queue, "one")
+
+    await repair.step(bench.engine)
+
+    assert await bench.bodies(queue) == ["one"] * is_stored
+    assert not len(bench.engine.dirt)

@@ -1,0 +1,89 @@
+"""`python -m tests.drills`: performs drills and writes their figures to docs/drills.md. `make drills` runs the long
+ones.
+
+    python -m tests.drills                                  all, short
+    python -m tests.drills --long --messages 20000          all, long, with 20,000 messages each
+    python -m tests.drills 'FLUSHALL' 'no fault' --seed 7   these
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import signal
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+
+from tests.cassandra_server import Ring
+from tests.drills.drills import DRILLS, Drill
+from tests.drills.place import Kind, is_root
+from tests.drills.report import keep, row_of
+from tests.drills.result import Result, perform
+
+RING_OF = {Kind.REDIS_CASSANDRA: 1, Kind.RING: 3}
+
+
+def main() -> int:
+    """The number of drills that were not passed."""
+    given = _arguments()
+    chosen = [drill for drill in DRILLS if not given.names or drill.name in given.names]
+    unknown = set(given.names) - {drill.name for drill in DRILLS}
+    if unknown:
+        print(f"no such drill: {', '.join(sorted(unknown))}; there are:", *[d.name for d in DRILLS], sep="\n  ")
+        return 2
+    signal.signal(signal.SIGTERM, _interrupt)
+    failed = 0
+    for size in (0, 1, 3):
+        some = [drill for drill in chosen if RING_OF.get(drill.kind, 0) == size]
+        if some:
+            failed += _perform_all(some, size, given)
+    return failed
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _perform_all(drills: list[Drill], ring_size: int, given: argparse.Namespace) -> int:
+    failed = 0
+    with ExitStack() as stack:
+        ring = stack.enter_context(Ring(["dc1"] * ring_size)) if ring_size else None
+        for drill in drills:
+            if drill.is_small_disk and not is_root():
+                print(f"{drill.name}: left out, it mounts a small disk, which only root may")
+                continue
+            seed = given.seed if given.seed is not None else random.SystemRandom().randrange(10**9)
+            messages = (given.messages or drill.messages) if given.long else 0
+            result = asyncio.run(perform(drill, seed, ring=ring, messages=messages))
+            failed += _tell(result, given.log)
+    return failed
+
+
+def _tell(result: Result, log: Path | None) -> bool:
+    """Prints and keeps the figures; whether the drill was not passed."""
+    print(result, flush=True)
+    for problem in result.wrong:
+        print(f"  WRONG: {problem}", flush=True)
+    if log is not None:
+        result.history.write(log)
+    if not result.wrong:
+        keep(row_of(result))
+    return bool(result.wrong)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.drills", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser.add_argument("names", nargs="*", metavar="DRILL", help="which; default: all")
+    parser.add_argument("--long", action="store_true", help="100,000 messages (some 1,000,000) and longer faults")
+    parser.add_argument("--messages", type=int, metavar="N", help="with --long: so many in each drill")
+    parser.add_argument("--seed", type=int, help="repeats a run's choices")
+    parser.add_argument("--log", type=Path, metavar="FILE", help="history of the last drill, one JSON object a line")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+"""The table of drills: `docs/drills.json` holds the last figures of each, `docs/drills.md` shows them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tests.drills.drills import DRILLS
+from tests.drills.result import Result
+
+DOCS = Path(__file__).parents[2] / "docs"
+_HEADINGS = (
+    "drill", "N", "seed", "acknowledged", "lost", "duplicated (allowed)", "of these", "recovered", "resurrected",
+    "stuck", "out of order", "p50 / p99 ms", "recovery s", "failed calls",
+)  # fmt: skip
+_INTRODUCTION = """\
+# Drills
+
+Real processes, a load of numbered, checksummed messages, something broken on purpose, and every message accounted for.
+Written by `make drills`; the short versions also run in `make test`. What the words mean: `tests/drills/verdict.py`.
+Lost, resurrected, stuck and out of order must be 0 everywhere, and no duplicate may be unexplained. A row's command
+repeats it, with the same choices, though not with the same timing.
+
+- **of these**: why a message came twice. copy: its send was tried again, since nobody knew what became of it; delete:
+  nobody knew what became of its delete; late: its lease had run out; fault: the fault cost it its lease.
+- **recovered**: never acknowledged, and received. **recovery**: for how long after the fault calls still failed.
+- **p50 / p99** are of sends and deletes that were answered, during the fault too, on a machine of two cores that also
+  runs the clients, Redis and Cassandra.
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """The figures of one drill."""
+
+    name: str
+    place: str
+    is_long: bool
+    messages: int
+    seed: int
+    load: str
+    acknowledged: int
+    lost: int
+    duplicated: int
+    allowed: int
+    causes: dict[str, int]
+    recovered: int
+    resurrected: int
+    stuck: int
+    out_of_order: int
+    p50_ms: float
+    p99_ms: float
+    recovery_s: float
+    failed_calls: int
+    faults: int
+    command: str
+
+
+def row_of(result: Result) -> Row:
+    verdict, drill = result.verdict, result.drill
+    p50_ms, p99_ms = result.percentiles_ms()
+    long = f" --long --messages {verdict.attempted}" if result.is_long else ""
+    return Row(
+        name=drill.name,
+        place=str(drill.kind) + (f", {drill.nodes} API nodes" if drill.nodes > 1 else ""),
+        is_long=result.is_long,
+        messages=verdict.attempted,
+        seed=result.seed,
+        load=str(result.run.load),
+        acknowledged=verdict.acknowledged,
+        lost=verdict.lost,
+        duplicated=verdict.duplicated,
+        allowed=result.duplicates_max,
+        causes={str(cause): count for cause, count in sorted(verdict.causes.items())},
+        recovered=verdict.recovered,
+        resurrected=verdict.resurrected,
+        stuck=verdict.stuck,
+        out_of_order=verdict.out_of_order + verdict.shared_groups,
+        p50_ms=round(p50_ms, 1),
+        p99_ms=round(p99_ms, 1),
+        recovery_s=round(result.recovery_s(), 2),
+        failed_calls=sum(not call.is_done for call in result.history.calls),
+        faults=len(result.history.faults),
+        command=f"python -m tests.drills '{drill.name}' --seed {result.seed}{long}",
+    )
+
+
+def keep(row: Row, folder: Path = DOCS) -> None:
+    """Puts the row in the place of the same drill's last one, and writes both files."""
+    path = folder / "drills.json"
+    rows: dict[str, dict[str, object]] = json.loads(path.read_text()) if path.exists() else {}
+    rows[f"{row.name}, {'long' if row.is_long else 'short'}"] = asdict(row)
+    order = {drill.name: place for place, drill in enumerate(DRILLS)}
+    known = {key: told for key, told in rows.items() if told["name"] in order}
+    ordered = dict(sorted(known.items(), key=lambda item: (order[str(item[1]["name"])], item[1]["is_long"])))
+    path.write_text(json.dumps(ordered, indent=1) + "\n")
+    (folder / "drills.md").write_text(page([Row(**told) for told in ordered.values()]))  # type: ignore[arg-type]
+
+
+def page(rows: list[Row]) -> str:
+    """The page of the documentation."""
+    lines = [_INTRODUCTION]
+    for is_long, title in ((True, "Long"), (False, "Short")):
+        some = [row for row in rows if row.is_long == is_long]
+        if some:
+            lines += [f"## {title}", "", _line(_HEADINGS), _line(["---"] * len(_HEADINGS)), *map(_cells, some), ""]
+    lines += ["## Loads and commands", ""]
+    lines += [f"- **{row.name}** ({row.place}): {row.load}; {row.faults} faults; `{row.command}`" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _cells(row: Row) -> str:
+    causes = ", ".join(f"{cause} {count}" for cause, count in row.causes.items())
+    return _line(
+        [
+            f"{row.name}; {row.place}", f"{row.messages:,}", row.seed, f"{row.acknowledged:,}", row.lost,
+            f"{row.duplicated} ({row.allowed})", causes, row.recovered, row.resurrected, row.stuck, row.out_of_order,
+            f"{row.p50_ms} / {row.p99_ms}", row.recovery_s, row.failed_calls,
+        ]
+    )  # fmt: skip
+
+
+def _line(cells: list[object] | list[str] | tuple[str, ...]) -> str:
+    return "| " + " | ".join(map(str, cells)) + " |"
