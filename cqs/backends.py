@@ -39,6 +39,7 @@ from cqs.store.sqlite import SqliteStore
 if TYPE_CHECKING:
     from cqs.cache.redis.bells import RedisBells
     from cqs.cache.redis.cache import RedisCache
+    from cqs.store.cassandra import Options
 
 _log = structlog.get_logger("cqs.backends")
 _SPAWN = "spawn"
@@ -142,12 +143,13 @@ def folder_of(storage: Storage) -> Path:
     return with_home(storage.data_dir).absolute()
 
 
-def _cassandra_of(wanted: Backends, clock: Clock) -> Store:
+def cassandra_options(wanted: Backends) -> Options:
+    """How to reach the cluster. Raises CannotStart when its driver is not installed."""
     try:
-        from cqs.store.cassandra import CassandraStore, Options
+        from cqs.store.cassandra import Options
     except ImportError as error:
         raise CannotStart("the driver of Cassandra is not installed: pip install 'cqs-server[cassandra]'") from error
-    options = Options(
+    return Options(
         hosts=wanted.cassandra,
         port=wanted.cassandra_port,
         keyspace=wanted.cassandra_keyspace,
@@ -155,6 +157,12 @@ def _cassandra_of(wanted: Backends, clock: Clock) -> Store:
         user=wanted.cassandra_user,
         password=wanted.cassandra_password,
     )
+
+
+def _cassandra_of(wanted: Backends, clock: Clock) -> Store:
+    options = cassandra_options(wanted)
+    from cqs.store.cassandra import CassandraStore
+
     return CassandraStore(options, clock)
 
 

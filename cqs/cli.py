@@ -18,6 +18,7 @@ from cqs.errors import ConfigError, CqsError
 _COMMANDS = {
     "serve": "Run the server.",
     "config": "Show every setting, its value and where it came from.",
+    "doctor": "Say what is wrong with a configuration and its servers.",
     "env": "Print the exports that point AWS clients here.",
     "user": "Make and change users.",
     "key": "Make and change the access keys of users.",

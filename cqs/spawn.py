@@ -28,8 +28,8 @@ class PrivateRedis:
 
     def __init__(self) -> None:
         """Raises CannotStart when there is no such program, or it does not come up."""
-        program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
-        if program is None:
+        program = program_of()
+        if not program:
             raise CannotStart(
                 "--redis spawn needs redis-server or valkey-server on the PATH: apt-get install redis-server"
             )
@@ -67,6 +67,11 @@ class PrivateRedis:
         while not socket.exists() and self._process.poll() is None and time.monotonic() < end_s:
             time.sleep(0.01)
         return socket.exists()
+
+
+def program_of() -> str:
+    """The path of the program, "" when it is not installed."""
+    return next((found for name in PROGRAMS if (found := shutil.which(name))), "")
 
 
 def _die_with_parent() -> None:

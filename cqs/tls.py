@@ -8,12 +8,16 @@ A context is never changed once it is in use, so a half-written pair of files ha
 
 from __future__ import annotations
 
+import contextlib
 import ssl
+import time
 from pathlib import Path
 
 from cqs.config.settings import Listening
 from cqs.config.values import with_home
 from cqs.errors import ConfigError
+
+_DAY_S = 86_400
 
 
 class Certificate:
@@ -65,6 +69,33 @@ def certificate_of(listening: Listening) -> Certificate | None:
     if missing:
         raise ConfigError(f"{missing[0]}: not given; TLS needs both tls_cert and tls_key")
     return Certificate(with_home(listening.tls_cert), with_home(listening.tls_key))
+
+
+def days_left(cert: Path, key: Path) -> float:
+    """Days until the certificate ends, below 0 when it has ended: a handshake in memory, with the certificate itself as
+    the only authority. Raises ConfigError when the files can't be used."""
+    server = Certificate(cert, key).context
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.check_hostname = False
+    client.verify_flags = ssl.VERIFY_X509_PARTIAL_CHAIN
+    client.load_verify_locations(cert)
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    here = client.wrap_bio(to_client, to_server)
+    there = server.wrap_bio(to_server, to_client, server_side=True)
+    while True:
+        try:
+            here.do_handshake()
+            break
+        except ssl.SSLWantReadError:
+            with contextlib.suppress(ssl.SSLWantReadError):
+                there.do_handshake()
+        except ssl.SSLCertVerificationError as error:
+            if error.verify_message == "certificate has expired":
+                return -1.0
+            raise ConfigError(f"tls_cert: {cert} can't be verified: {error.verify_message}") from error
+    told = here.getpeercert()
+    assert told is not None
+    return (ssl.cert_time_to_seconds(str(told["notAfter"])) - time.time()) / _DAY_S
 
 
 def _no_password() -> str:

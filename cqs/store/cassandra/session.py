@@ -39,6 +39,7 @@ Named = dict[str, Any]
 
 PREPARE_AT_ONCE = 8
 PAGE_ROWS = 1_000
+PER_NODE_S = 10.0
 _TABLE = re.compile(r"\b(FROM|INTO|UPDATE) (\w+)")
 _WORTH_REPEATING = (OperationTimedOut, WriteTimeout, ReadTimeout, NoHostAvailable)
 
@@ -102,6 +103,21 @@ class Session:
             return list(await asyncio.to_thread(session.execute, cql, tuple(values) or None, 60.0))
         except Exception as error:
             raise told(error, Kind.READ, self._place) from error
+
+    async def ask_each(self, cql: str) -> dict[str, list[Row] | Exception]:
+        """`ask` of each node that is known, by address; what a node failed with stands in its place."""
+        session = self._opened()
+        assert self._cluster is not None
+
+        async def one(host: Any) -> list[Row] | Exception:
+            try:
+                return list(await asyncio.to_thread(session.execute, cql, None, PER_NODE_S, host=host))
+            except Exception as error:
+                return told(error, Kind.READ, host.address)
+
+        hosts = list(self._cluster.metadata.all_hosts())
+        answers = await asyncio.gather(*(one(host) for host in hosts))
+        return {str(host.address): answer for host, answer in zip(hosts, answers, strict=True)}
 
     async def prepare(self) -> None:
         """Prepares all statements. Raises StoreUnavailable."""

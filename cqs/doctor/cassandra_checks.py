@@ -1,0 +1,92 @@
+"""A Cassandra cluster: reachable, with the schema, copied often enough, durable, and with the right time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from cqs.clock import Clock
+from cqs.doctor.clocks import clock_finding
+from cqs.doctor.finding import Finding, error, ok, warning
+from cqs.errors import StoreUnavailable
+from cqs.store.cassandra import Options
+from cqs.store.cassandra.probe import Look, NodeLook, look
+
+COPIES_MIN = 3
+"""So that one may be lost and the other two still agree."""
+_DURABLE = ("group", "batch")
+
+
+async def check_cassandra(options: Options, clock: Clock) -> list[Finding]:
+    """Findings of the cluster, and of each node that something is wrong with."""
+    part = f"cassandra {options.place}"
+    try:
+        found = await look(options, clock)
+    except StoreUnavailable as failure:
+        reason = str(failure)
+        if "user or password" in reason:
+            return [error(part, reason, "correct cassandra_user and cassandra_password")]
+        return [error(part, reason, "start it, or correct its address and port (cassandra, cassandra_port)")]
+    wrong = [*_nodes(found), *_datacenter(part, options, found), *_keyspace(part, options, found)]
+    versions = ", ".join(sorted({node.version for node in found.nodes if node.version}))
+    return wrong or [ok(part, f"Cassandra {versions}, {len(found.nodes)} nodes, keyspace {options.keyspace} in order")]
+
+
+def _nodes(found: Look) -> Iterator[Finding]:
+    for node in found.nodes:
+        part = f"cassandra {node.address}"
+        if node.problem:
+            yield warning(part, f"the node does not answer: {node.problem}", "look whether it runs (nodetool status)")
+            continue
+        yield from clock_finding(part, node.ahead_ms)
+        if node.sync and node.sync not in _DURABLE:
+            yield warning(
+                part,
+                f"commitlog_sync is {node.sync}: what it acknowledged in the last seconds is lost if its machine dies",
+                "set commitlog_sync: group in cassandra.yaml; with periodic only the copies on other machines protect",
+            )
+
+
+def _datacenter(part: str, options: Options, found: Look) -> Iterator[Finding]:
+    known = sorted({node.datacenter for node in found.nodes if node.datacenter})
+    if options.datacenter and options.datacenter not in known:
+        yield error(
+            part,
+            f"there is no data centre {options.datacenter}, only {', '.join(known)}",
+            "correct cassandra_datacenter",
+        )
+    elif not options.datacenter and len(known) > 1:
+        yield warning(
+            part,
+            f"there are several data centres ({', '.join(known)}) and cassandra_datacenter names none",
+            "name the one that this node is in, so that no other answers it",
+        )
+
+
+def _keyspace(part: str, options: Options, found: Look) -> Iterator[Finding]:
+    if found.schema_problem:
+        yield error(part, found.schema_problem, "cqs schema apply --replicas DC=3, or the version of CQS that made it")
+    if found.replication is None:
+        return
+    copies = {name: int(count) for name, count in found.replication.items() if name != "class" and count.isdigit()}
+    if not found.replication.get("class", "").endswith("NetworkTopologyStrategy"):
+        yield error(
+            part,
+            f"keyspace {options.keyspace} is not replicated by data centre ({found.replication.get('class')})",
+            f"ALTER KEYSPACE {options.keyspace} WITH replication = {{'class': 'NetworkTopologyStrategy', 'DC': 3}}",
+        )
+        return
+    nodes = Counter(node.datacenter for node in found.nodes if node.datacenter)
+    mine = options.datacenter or next(iter(nodes), "")
+    if mine in nodes and mine not in copies:
+        yield error(part, f"keyspace {options.keyspace} has no copies in {mine}", f"ALTER KEYSPACE: add '{mine}': 3")
+    for name, count in copies.items():
+        yield from _copies(f"{part}, data centre {name}", count, nodes[name], found.nodes)
+
+
+def _copies(part: str, count: int, nodes: int, known: Sequence[NodeLook]) -> Iterator[Finding]:
+    if count > nodes and all(not node.problem for node in known):
+        yield error(part, f"{count} copies are wanted and there are {nodes} nodes", "add nodes, or lower its copies")
+    if count < COPIES_MIN:
+        lost = "a lost node loses messages" if count == 1 else "a lost node stops all writes"
+        yield warning(part, f"{count} copies: {lost}", "three nodes and three copies (ALTER KEYSPACE, nodetool repair)")

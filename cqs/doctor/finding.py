@@ -1,0 +1,62 @@
+"""What the doctor found: in words, with what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+
+class Level(StrEnum):
+    """How bad it is. An ERROR: the server would not start, not serve from there, or lose messages."""
+
+    OK = "ok"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`part`: what was looked at, such as `redis 10.0.0.1:6379`. `to_do` is empty when all is well."""
+
+    level: Level
+    part: str
+    text: str
+    to_do: str = ""
+
+
+def ok(part: str, text: str) -> Finding:
+    return Finding(Level.OK, part, text)
+
+
+def warning(part: str, text: str, to_do: str) -> Finding:
+    return Finding(Level.WARNING, part, text, to_do)
+
+
+def error(part: str, text: str, to_do: str) -> Finding:
+    return Finding(Level.ERROR, part, text, to_do)
+
+
+def as_text(findings: Sequence[Finding]) -> str:
+    """A line each, what to do below it, and the sum at the end."""
+    lines: list[str] = []
+    for one in findings:
+        lines.append(f"{one.level.value:8} {one.part}: {one.text}")
+        if one.to_do:
+            lines.append(f"{'':8} -> {one.to_do}")
+    errors, warnings = [sum(one.level is level for one in findings) for level in (Level.ERROR, Level.WARNING)]
+    lines.append(f"{errors} errors, {warnings} warnings." if errors or warnings else "All is well.")
+    return "\n".join(lines)
+
+
+def as_json(findings: Sequence[Finding]) -> dict[str, object]:
+    """`is_well` and the findings, for machines."""
+    return {
+        "is_well": is_well(findings),
+        "findings": [asdict(one) | {"level": one.level.value} for one in findings],
+    }
+
+
+def is_well(findings: Sequence[Finding]) -> bool:
+    """Whether nothing is an ERROR."""
+    return all(one.level is not Level.ERROR for one in findings)

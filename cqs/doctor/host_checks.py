@@ -1,0 +1,95 @@
+"""This machine: files it may open, the data folder and its disk, the certificate."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from cqs.backends import folder_of
+from cqs.config import Config
+from cqs.config.values import show_size, with_home
+from cqs.doctor.finding import Finding, error, ok, warning
+from cqs.errors import ConfigError
+from cqs.store.sqlite import probe
+from cqs.tls import certificate_of, days_left
+
+FREE_BYTES_MIN = 100_000_000
+FREE_BYTES_WISHED = 1_000_000_000
+FILES_BESIDE = 100
+"""Open files that are no connections of clients: databases, logs, Redis, Cassandra."""
+DAYS_LEFT_MIN = 14
+
+
+def check_host(config: Config) -> Iterator[Finding]:
+    """All that can be seen without asking another machine."""
+    yield _files(config.bounds.connections_max)
+    if not config.storage.is_in_memory:
+        yield from _folder(folder_of(config.storage))
+        if not config.backends.cassandra:
+            yield from _database(folder_of(config.storage))
+    yield from _certificate(config)
+    if config.backends.cassandra and config.security.auth != "open" and not config.security.master_key:
+        yield error("master_key", "not given; with Cassandra every node needs the same one", "openssl rand -base64 32")
+
+
+def _files(connections_max: int) -> Finding:
+    """The server raises the soft limit to the hard one by itself."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < connections_max + FILES_BESIDE:
+        return warning(
+            "open files",
+            f"{hard} may be open, and connections_max is {connections_max}",
+            f"ulimit -Hn {connections_max + FILES_BESIDE} (LimitNOFILE= in systemd), or lower connections_max",
+        )
+    return ok("open files", f"{'any number' if hard == resource.RLIM_INFINITY else hard} may be open")
+
+
+def _folder(folder: Path) -> Iterator[Finding]:
+    part = f"data folder {folder}"
+    there = next(one for one in (folder, *folder.parents) if one.exists())
+    if not there.is_dir():
+        yield error(part, f"{there} is a file", "name a folder (data_dir)")
+        return
+    if not os.access(there, os.W_OK | os.X_OK):
+        yield error(part, f"{there} can't be written by this user", "chown it, or name another folder (data_dir)")
+    free = shutil.disk_usage(there).free
+    if free < FREE_BYTES_WISHED:
+        say = error if free < FREE_BYTES_MIN else warning
+        yield say(part, f"its disk has {free / 1e6:.0f} MB left", "free space there, or name a folder elsewhere")
+    else:
+        yield ok(part, f"{'exists' if folder == there else 'will be made'}, {show_size(free // 10**9 * 10**9)} free")
+
+
+def _database(folder: Path) -> Iterator[Finding]:
+    found = probe.look(folder)
+    if found is None:
+        return
+    part = f"database {found.path}"
+    if not found.size_bytes:
+        yield error(part, found.problem or "it is empty", "restore a copy; or delete it, if nothing was ever in it")
+    elif found.problem:
+        yield error(part, found.problem, f"restore a copy, or `sqlite3 {found.path} .recover` into a new file")
+    else:
+        yield ok(part, f"{found.size_bytes / 1e6:.1f} MB, sound")
+
+
+def _certificate(config: Config) -> Iterator[Finding]:
+    listening = config.listening
+    try:
+        certificate = certificate_of(listening)
+        if certificate is None:
+            return
+        part = f"certificate {listening.tls_cert}"
+        days = days_left(with_home(listening.tls_cert), with_home(listening.tls_key))
+    except ConfigError as wrong:
+        yield error("certificate", str(wrong), "correct tls_cert and tls_key")
+        return
+    if days < DAYS_LEFT_MIN:
+        say = error if days < 0 else warning
+        told = "it has ended" if days < 0 else f"it ends in {days:.0f} days"
+        yield say(part, told, "renew it, and send SIGHUP to the server")
+    else:
+        yield ok(part, f"valid for {days:.0f} days")

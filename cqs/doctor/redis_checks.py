@@ -1,0 +1,111 @@
+"""Redis servers: reachable, fit to be a cache that loses nothing silently, with room, and with the right time."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Iterator, Mapping
+
+from cqs.cache.redis import url
+from cqs.cache.redis.probe import Look, look
+from cqs.cache.redis.server import VERSION_MIN
+from cqs.clock import Clock
+from cqs.config.backend_settings import Backends
+from cqs.config.values import show_size
+from cqs.doctor.clocks import clock_finding
+from cqs.doctor.finding import Finding, error, ok, warning
+from cqs.errors import CacheUnavailable
+
+MEMORY_PART = 0.9
+"""Of what Redis may use; from there on it is nearly full."""
+
+
+async def check_redis(wanted: Backends, clock: Clock) -> list[Finding]:
+    """Raises ConfigError for an address that is none."""
+    places = [place for place in wanted.redis if place != "spawn"]
+    addresses = [url.parse(place, ca_file=wanted.redis_ca or None) for place in places]
+    looks = await asyncio.gather(
+        *(look(address, random.Random(), clock) for address in addresses), return_exceptions=True
+    )
+    findings: list[Finding] = []
+    lives: dict[str, str] = {}
+    for address, found in zip(addresses, looks, strict=True):
+        part = f"redis {address}"
+        if isinstance(found, CacheUnavailable):
+            findings.append(_unreachable(part, str(found)))
+        elif isinstance(found, BaseException):
+            raise found
+        else:
+            findings += _fitness(part, found, wanted.redis_memory)
+            life = found.info.get("run_id", "")
+            if life in lives:
+                findings.append(error(part, f"it is the same server as {lives[life]}", "give each server once"))
+            lives.setdefault(life, part)
+    return findings
+
+
+def _unreachable(part: str, reason: str) -> Finding:
+    if "WRONGPASS" in reason or "invalid password" in reason:
+        return error(part, "the user or password is wrong", "correct it in redis://[user:password@]host")
+    if "NOAUTH" in reason:
+        return error(part, "it wants a password and none is given", "write redis://:password@host")
+    if "without any password configured" in reason:
+        return error(part, "a password is given and it has none", "set requirepass there, or leave it out here")
+    if "NOPERM" in reason:
+        return error(part, f"the user may not do enough ({reason})", "allow it +@all on ~* (ACL SETUSER)")
+    return error(part, f"it can't be reached: {reason}", "start it, or correct its address; check the network between")
+
+
+def _fitness(part: str, found: Look, budget_bytes: int) -> list[Finding]:
+    info = found.info
+    version = info.get("redis_version", "?")
+    wrong: list[Finding] = []
+    if tuple(int(number) for number in version.split(".")[:2] if number.isdigit()) < VERSION_MIN:
+        wrong.append(error(part, f"it is Redis {version}", "use 6.2 or newer, or Valkey"))
+    if info.get("role") != "master":
+        wrong.append(
+            error(part, "it is a replica; what a replica misses would be lost silently",
+                  "give the address of its master, or say REPLICAOF NO ONE to it")
+        )  # fmt: skip
+    if info.get("cluster_enabled") == "1":
+        wrong.append(
+            error(part, "it runs in cluster mode", "use separate servers (cluster-enabled no): CQS spreads the queues")
+        )
+    wrong += _persistence(part, found.settings)
+    wrong += _memory(part, info, budget_bytes)
+    wrong += clock_finding(part, found.ahead_ms)
+    return wrong or [ok(part, f"Redis {version}, {_used(info) / 1e6:.0f} MB used, clock {found.ahead_ms:+.0f} ms")]
+
+
+def _persistence(part: str, settings: Mapping[str, str]) -> Iterator[Finding]:
+    if not settings:
+        yield warning(
+            part, "CONFIG GET is not allowed, so it is not known whether it writes to disk", "allow +config|get"
+        )
+    if settings.get("save"):
+        yield warning(part, f'it saves to disk (save "{settings["save"]}")', 'CONFIG SET save "", and in redis.conf')
+    if settings.get("appendonly") == "yes":
+        yield warning(part, "it writes an append-only file", "CONFIG SET appendonly no, and in redis.conf")
+
+
+def _memory(part: str, info: Mapping[str, str], budget_bytes: int) -> Iterator[Finding]:
+    limit, policy = int(info.get("maxmemory", 0)), info.get("maxmemory_policy", "noeviction")
+    if limit and policy != "noeviction":
+        yield error(
+            part,
+            f"maxmemory-policy is {policy}, so it may throw messages away",
+            "CONFIG SET maxmemory-policy noeviction",
+        )
+    room = limit or int(info.get("total_system_memory", 0))
+    if room and budget_bytes > room * MEMORY_PART:
+        yield warning(
+            part,
+            f"redis_memory is {show_size(budget_bytes)} and it has {room / 1e6:.0f} MB in all",
+            f"lower redis_memory below {room * MEMORY_PART / 1e6:.0f}MB, or give it more (maxmemory)",
+        )
+    if limit and _used(info) > limit * MEMORY_PART:
+        yield warning(part, f"it is nearly full: {_used(info)} of {limit} bytes", "raise maxmemory, or add a server")
+
+
+def _used(info: Mapping[str, str]) -> int:
+    return int(info.get("used_memory", 0))

@@ -1,0 +1,79 @@
+"""Looks at a Cassandra cluster once, before any server uses it: its nodes, its copies, its clocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from cqs.clock import Clock
+from cqs.errors import StoreUnavailable
+from cqs.store.cassandra import schema
+from cqs.store.cassandra.options import Options
+from cqs.store.cassandra.session import Session
+
+_LOCAL = "SELECT data_center, release_version, toTimestamp(now()) FROM system.local"
+_SYNC = "SELECT value FROM system_views.settings WHERE name = 'commitlog_sync'"
+_REPLICATION = "SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = %s"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLook:
+    """One node. `problem`: why it did not answer, "" when it did; then the rest is known. `sync`: commitlog_sync, ""
+    when the node does not tell. `ahead_ms`: its clock against ours."""
+
+    address: str
+    problem: str = ""
+    datacenter: str = ""
+    version: str = ""
+    sync: str = ""
+    ahead_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """`replication`: of the keyspace, as Cassandra tells it; None when there is no such keyspace. `schema_problem`: why
+    a server would not start on it, "" when it would."""
+
+    nodes: list[NodeLook]
+    replication: Mapping[str, str] | None
+    schema_problem: str
+
+
+async def look(options: Options, clock: Clock) -> Look:
+    """Asks whichever node answers, and through it all others. Raises StoreUnavailable."""
+    session = Session(replace(options, datacenter=""))
+    await session.connect()
+    try:
+        nodes = await _nodes(session, clock)
+        found = await session.ask(_REPLICATION, (options.keyspace,))
+        try:
+            await schema.check(session, options)
+            problem = ""
+        except StoreUnavailable as error:
+            problem = str(error)
+        return Look(nodes, dict(found[0][0]) if found else None, problem)
+    finally:
+        await session.close()
+
+
+async def _nodes(session: Session, clock: Clock) -> list[NodeLook]:
+    before_ms = clock.now_ms()
+    answers = await session.ask_each(_LOCAL)
+    middle_ms = (before_ms + clock.now_ms()) / 2
+    syncs = await session.ask_each(_SYNC)
+    nodes: list[NodeLook] = []
+    for address, answer in sorted(answers.items()):
+        if isinstance(answer, Exception):
+            nodes.append(NodeLook(address, problem=str(answer)))
+            continue
+        datacenter, version, now = answer[0]
+        sync = syncs.get(address)
+        told = str(sync[0][0]) if isinstance(sync, list) and sync else ""
+        nodes.append(NodeLook(address, "", datacenter, version, told, _ms_of(now) - middle_ms))
+    return nodes
+
+
+def _ms_of(moment: datetime) -> float:
+    """The driver's time, which is UTC without saying so."""
+    return moment.replace(tzinfo=UTC).timestamp() * 1_000

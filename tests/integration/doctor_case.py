@@ -1,0 +1,64 @@
+"""`cqs doctor` as tests call it, and a server that answers as a Redis that can't be had here."""
+
+from __future__ import annotations
+
+import json
+import socketserver
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from click.testing import CliRunner
+
+from cqs.cli import cli
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the doctor said: exit code, and level, part, text and what to do of each finding."""
+
+    code: int
+    findings: list[tuple[str, str, str, str]]
+
+    def about(self, part: str) -> list[tuple[str, str]]:
+        """Level and text of the findings whose part begins like this."""
+        return [(level, text) for level, where, text, _ in self.findings if where.startswith(part)]
+
+
+def doctor(*arguments: str, **env: str) -> Told:
+    result = CliRunner().invoke(cli, ["doctor", "-o", "json", *arguments], env=env)
+    assert result.exit_code in (0, 1), (result.output, result.exception)
+    told = json.loads(result.stdout)
+    assert told["is_well"] is (result.exit_code == 0)
+    findings = [(one["level"], one["part"], one["text"], one["to_do"]) for one in told["findings"]]
+    assert all(bool(to_do) is (level != "ok") for level, _, _, to_do in findings), "what to do, and only when it is due"
+    return Told(result.exit_code, findings)
+
+
+@contextmanager
+def pretended_redis(version: str, now_s: int) -> Iterator[str]:
+    """The address of a server that answers INFO, TIME and CONFIG GET as a master of this version and time."""
+    info = f"redis_version:{version}\r\nrole:master\r\nrun_id:abc\r\nused_memory:1\r\n"
+
+    class Answers(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            while count := self.rfile.readline():
+                words = [self.rfile.readline() and self.rfile.readline().strip() for _ in range(int(count[1:]))]
+                self.wfile.write(self.answer(*words).encode())
+
+        def answer(self, name: bytes, *rest: bytes) -> str:
+            if name == b"INFO":
+                return f"${len(info)}\r\n{info}\r\n"
+            texts = [str(now_s), "0"] if name == b"TIME" else [rest[1].decode(), ""]
+            return f"*2\r\n{''.join(f'${len(text)}{chr(13)}{chr(10)}{text}{chr(13)}{chr(10)}' for text in texts)}"
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Answers) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield f"redis://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
