@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import random
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,11 +25,11 @@ from cqs.cache.report import ServerReport
 from cqs.clock import Clock
 from cqs.cluster.breaker import Breaker
 from cqs.cluster.ring import Ring
-from cqs.config import Config
+from cqs.config import Config, Loaded
 from cqs.config.backend_settings import Backends
 from cqs.config.settings import Storage
 from cqs.config.values import with_home
-from cqs.errors import CannotStart
+from cqs.errors import CannotStart, ConfigError
 from cqs.service.cluster import Cluster, alone, joined
 from cqs.spawn import PrivateRedis
 from cqs.store.coordination import Node
@@ -91,6 +92,24 @@ class CacheServers:
             await self._redis.close()
         if self.spawned is not None:
             self.spawned.stop()
+
+
+def private_redis_of(config: Config) -> PrivateRedis | None:
+    """Started, when it was asked for: for the parent of workers. Raises ConfigError when workers would share nothing,
+    CannotStart."""
+    wanted = config.backends
+    if not (wanted.redis and wanted.cassandra) or config.storage.is_in_memory:
+        raise ConfigError(
+            f"workers: {config.clustering.workers} need Redis and Cassandra, which they share (--redis, --cassandra); "
+            "with data in this process there is one worker"
+        )
+    return PrivateRedis() if _SPAWN in wanted.redis else None
+
+
+def with_places(loaded: Loaded[Config], spawned: PrivateRedis | None) -> Loaded[Config]:
+    """The settings with the address of a Redis that runs already."""
+    wanted = replace(loaded.config.backends, redis=tuple(_places_of(loaded.config.backends, spawned)))
+    return replace(loaded, config=replace(loaded.config, backends=wanted))
 
 
 def store_of(config: Config, clock: Clock) -> Store:

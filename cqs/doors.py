@@ -14,11 +14,13 @@ from admin.lately import Lately
 from admin.links import PREFIX
 from cqs import __version__, observers
 from cqs.api.metrics_page import metrics_mounts
+from cqs.api.siblings import Siblings
 from cqs.backends import CacheServers, folder_of
 from cqs.clock import Clock
 from cqs.config import Config
 from cqs.service.accounts import Accounts
 from cqs.service.engine import Engine
+from cqs.slot import Slot
 from cqs.store.interface import Store
 
 Mounts = Mapping[str, web.Application]
@@ -30,10 +32,17 @@ def lately_of(config: Config, clock: Clock) -> list[Lately]:
 
 
 async def mounts_of(
-    engine: Engine, store: Store, accounts: Accounts, config: Config, lately: list[Lately], cache: CacheServers
+    engine: Engine,
+    store: Store,
+    accounts: Accounts,
+    config: Config,
+    lately: list[Lately],
+    cache: CacheServers,
+    slot: Slot | None = None,
 ) -> Mounts:
-    """The applications that the settings ask for. Raises StoreUnavailable."""
-    mounts = metrics_mounts(engine) if config.monitoring.is_metrics else {}
+    """The applications that the settings ask for; those of a worker know its siblings. Raises StoreUnavailable."""
+    siblings = None if slot is None else Siblings(slot.folder, slot.number)
+    mounts = metrics_mounts(engine, siblings) if config.monitoring.is_metrics else {}
     if lately:
         console = make_console(engine, accounts, await store.secret(), _about(engine, config, cache), lately=lately[0])
         mounts[PREFIX] = make_application(console)

@@ -14,7 +14,7 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from typing import Any, TextIO
 
 import msgspec
@@ -24,9 +24,9 @@ _FIRST = ("ts", "level", "event")
 _FRAMES_MAX = 8
 
 
-def set_up(level: str, log_format: str, stream: TextIO | None = None) -> None:
+def set_up(level: str, log_format: str, stream: TextIO | None = None, *, worker: int = 0) -> None:
     """Sends all events from `level` up to `stream` (standard output), as `text`, `json`, or `auto`: text on a
-    terminal. Call once, before the first event."""
+    terminal. Events of one of several workers say which. Call before the first event of a process."""
     out = stream or sys.stdout
     is_text = log_format == "text" or (log_format == "auto" and out.isatty())
     number = logging.getLevelNamesMapping()[level.upper()]
@@ -36,6 +36,7 @@ def set_up(level: str, log_format: str, stream: TextIO | None = None) -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="timestamp" if is_text else "ts"),
             _place_exception,
+            *([_of_worker(worker)] if worker else []),
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
@@ -69,6 +70,14 @@ class _Lines:
 def _as_json(_logger: object, _method: str, event: MutableMapping[str, Any]) -> str:
     ordered = {key: event.pop(key) for key in _FIRST if key in event}
     return msgspec.json.encode({**ordered, **event}, enc_hook=str).decode()
+
+
+def _of_worker(number: int) -> Callable[[object, str, MutableMapping[str, Any]], MutableMapping[str, Any]]:
+    def add(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+        event["worker"] = number
+        return event
+
+    return add
 
 
 def _place_exception(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import os
 import random
 import resource
 import signal
@@ -37,12 +36,14 @@ from cqs.metrics.declarations import CONNECTIONS
 from cqs.people import People, open_people
 from cqs.service import heartbeat, move_tasks, repair, residency, revisibility, statistics
 from cqs.service.engine import Engine
+from cqs.slot import Slot
+from cqs.stop import Stop
 from cqs.tls import Certificate, certificate_of
+from cqs.workers import Workers
 
 if TYPE_CHECKING:
     from cqs.tracing import Tracing
 
-SAME_SIGNAL_S = 1.0
 _LOOPS = (heartbeat.run, revisibility.run, repair.run, move_tasks.run, statistics.run)
 _log = structlog.get_logger("cqs.server")
 
@@ -56,46 +57,46 @@ def run(loaded: Loaded[Config]) -> int:
     certificate = certificate_of(config.listening)
     sockets = open_sockets(config.listening, is_checked=config.security.auth != "open")
     try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(_serve(loaded, sockets, certificate))
+        if config.clustering.workers > 1:
+            return _run_workers(loaded, sockets, certificate)
+        return _run_one(loaded, sockets, certificate)
     finally:
         for opened in sockets:
             opened.close()
 
 
-class _Stop:
-    """SIGTERM and Ctrl-C: the first asks for an orderly end, a second one ends the process at once.
+def _run_one(
+    loaded: Loaded[Config],
+    sockets: Sequence[socket.socket],
+    certificate: Certificate | None,
+    slot: Slot | None = None,
+) -> int:
+    """In this process, alone or as one of several workers."""
+    if slot is not None:
+        loaded = slot.settings(loaded)
+        logs.set_up(loaded.config.logging.log_level, loaded.config.logging.log_format, worker=slot.number)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(_serve(loaded, sockets, certificate, slot))
 
-    `make` passes on a signal that the whole process group got, so the server hears it twice; what comes within
-    SAME_SIGNAL_S of the first is therefore the same request."""
 
-    def __init__(self) -> None:
-        self.requested = asyncio.Event()
-        self._loop = asyncio.get_running_loop()
-        self._requested_s = 0.0
-        for number in (signal.SIGTERM, signal.SIGINT):
-            self._loop.add_signal_handler(number, self._hear, number)
-
-    async def cuts(self, work: Coroutine[object, object, None]) -> bool:
-        """Does the work, unless told to stop first: then it is cancelled, and the answer is True."""
-        task = asyncio.ensure_future(work)
-        stopping = asyncio.ensure_future(self.requested.wait())
-        await asyncio.wait((task, stopping), return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
-        if not task.done():
-            task.cancel()
-            await asyncio.wait((task,))
-            return True
-        task.result()
-        return False
-
-    def _hear(self, number: int) -> None:
-        now_s = self._loop.time()
-        if not self.requested.is_set():
-            self._requested_s = now_s
-            self.requested.set()
-        elif now_s - self._requested_s > SAME_SIGNAL_S:
-            os._exit(128 + number)
+def _run_workers(loaded: Loaded[Config], sockets: Sequence[socket.socket], certificate: Certificate | None) -> int:
+    """In several. A private Redis is this process's, and all workers use it."""
+    config = loaded.config
+    spawned = backends.private_redis_of(config)
+    shared = backends.with_places(loaded, spawned)
+    workers = Workers(
+        lambda slot: _run_one(shared, sockets, certificate, slot),
+        config.clustering.workers,
+        config.bounds.stop_timeout_ms / 1_000,
+        lambda start: _announce(start, config.logging.log_format, workers=config.clustering.workers),
+    )
+    try:
+        code = workers.run()
+    finally:
+        if spawned is not None:
+            spawned.stop()
+    _log.info("stopped")
+    return code
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,7 @@ class _Built:
     people: People
     mounts: doors.Mounts
     tracing: Tracing | None
+    slot: Slot | None
 
     def loops(self) -> list[Coroutine[object, object, None]]:
         """What runs beside the calls."""
@@ -116,8 +118,10 @@ class _Built:
         return [*(loop(self.engine) for loop in _LOOPS), *looks]
 
 
-async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket], certificate: Certificate | None) -> int:
-    stop = _Stop()
+async def _serve(
+    loaded: Loaded[Config], sockets: Sequence[socket.socket], certificate: Certificate | None, slot: Slot | None
+) -> int:
+    stop = Stop()
     clock = SystemClock()
     config = loaded.config
     rng = random.Random()
@@ -134,8 +138,9 @@ async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket], certi
         lately = doors.lately_of(config, clock)
         engine = await parts.engine_of(config, store, cache, clock, rng, journal, lately, tracing)
         is_cut = await stop.cuts(_fill(engine, loaded))
-        mounts = await doors.mounts_of(engine, store, people.accounts, config, lately, cache)
-        code = 0 if is_cut else await _run(_Built(loaded, sockets, certificate, engine, people, mounts, tracing), stop)
+        mounts = await doors.mounts_of(engine, store, people.accounts, config, lately, cache, slot)
+        built = _Built(loaded, sockets, certificate, engine, people, mounts, tracing, slot)
+        code = 0 if is_cut else await _run(built, stop)
         await engine.background.drain()
     finally:
         if journal is not None:
@@ -148,7 +153,7 @@ async def _serve(loaded: Loaded[Config], sockets: Sequence[socket.socket], certi
     return code
 
 
-async def _run(built: _Built, stop: _Stop) -> int:
+async def _run(built: _Built, stop: Stop) -> int:
     """Serves beside the loops; 0, or 1 when one of them died."""
     try:
         async with asyncio.TaskGroup() as group:
@@ -163,7 +168,7 @@ async def _run(built: _Built, stop: _Stop) -> int:
     return 0
 
 
-async def _accept(built: _Built, stop: _Stop) -> None:
+async def _accept(built: _Built, stop: Stop) -> None:
     """Serves until told to stop, then finishes what it accepted."""
     engine, config = built.engine, built.loaded.config
     app = App(
@@ -182,7 +187,11 @@ async def _accept(built: _Built, stop: _Stop) -> None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _reload, built.certificate)
     await app.start(built.sockets, stop_s_max=config.bounds.stop_timeout_ms / 1_000, tls=tls)
     try:
-        _tell(engine, built.loaded, built.sockets[0].getsockname()[1])
+        start = _start_of(engine, config, built.sockets[0].getsockname()[1])
+        if built.slot is None:
+            _announce(start, config.logging.log_format)
+        else:
+            built.slot.tell(start)
         await stop.requested.wait()
     finally:
         _log.info("stopping", polls=len(engine.waiters), connections=len(app.connections))
@@ -192,7 +201,7 @@ async def _accept(built: _Built, stop: _Stop) -> None:
             await engine.cluster.leave()
 
 
-def _why_not_ready(engine: Engine, stop: _Stop) -> str:
+def _why_not_ready(engine: Engine, stop: Stop) -> str:
     if stop.requested.is_set():
         return "stopping"
     return "draining" if engine.waiters.is_draining else ""
@@ -220,10 +229,8 @@ def _raise_file_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def _tell(engine: Engine, loaded: Loaded[Config], port: int) -> None:
-    """Log line for machines, banner on standard error for people; with `--log-format json` the line alone."""
-    config = loaded.config
-    start = Start(
+def _start_of(engine: Engine, config: Config, port: int) -> Start:
+    return Start(
         endpoint=endpoint_of(config.listening, port),
         data=backends.place_of(config),
         auth=config.security.auth,
@@ -231,8 +238,12 @@ def _tell(engine: Engine, loaded: Loaded[Config], port: int) -> None:
         account=config.behaviour.account,
         queue_count=len(engine.registry),
     )
-    if config.logging.log_format != "json":
+
+
+def _announce(start: Start, log_format: str, **more: object) -> None:
+    """Log line for machines, banner on standard error for people; with `--log-format json` the line alone."""
+    if log_format != "json":
         with contextlib.suppress(OSError):
             sys.stderr.write(start.text())
             sys.stderr.flush()
-    _log.info("serving", **start.fields())
+    _log.info("serving", **start.fields(), **more)

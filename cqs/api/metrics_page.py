@@ -7,14 +7,16 @@ time: a second one waits for the first and then gets its own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from aiohttp import hdrs, web
 
+from cqs.api.siblings import Siblings
 from cqs.metrics.beans import Bean, BeanCollector, Facts, as_json, node_bean, queue_bean
 from cqs.metrics.collector import exposition, scraped
 from cqs.metrics.depths import Depth
+from cqs.metrics.gathered import gathered
 from cqs.metrics.rings import QUEUE_PEAKS, QUEUE_SUMS, Ring
 from cqs.service import statistics
 from cqs.service.engine import Engine
@@ -22,27 +24,47 @@ from cqs.service.engine import Engine
 _NO_TRAFFIC = Ring(QUEUE_SUMS, QUEUE_PEAKS).recent(0)
 
 
-def metrics_mounts(engine: Engine) -> dict[str, web.Application]:
-    """Applications by path prefix, for `App`."""
-    pages = _Pages(engine)
+def metrics_mounts(engine: Engine, siblings: Siblings | None = None) -> dict[str, web.Application]:
+    """Applications by path prefix, for `App`. With `siblings`, /metrics tells of all of them."""
+    pages = _Pages(engine, siblings)
     mounts: dict[str, web.Application] = {}
     for path, handler in (("/metrics", pages.metrics), ("/jmx", pages.jmx)):
         mounts[path] = web.Application()
         mounts[path].router.add_get(path, handler)
+    if siblings is not None:
+        mounts["/metrics"].cleanup_ctx.append(pages.answering)
     return mounts
 
 
 class _Pages:
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, siblings: Siblings | None) -> None:
         self._engine = engine
+        self._siblings = siblings
         self._turn = asyncio.Lock()
 
     async def metrics(self, request: web.Request) -> web.Response:
+        accept = request.headers.get(hdrs.ACCEPT, "")
+        body, content_type = await self._scraped(accept)
+        if self._siblings is not None:
+            texts = {self._siblings.name: body} | await self._siblings.texts(accept)
+            body = await asyncio.to_thread(gathered, dict(sorted(texts.items())))
+        return _answer(body, content_type)
+
+    async def answering(self, application: web.Application) -> AsyncIterator[None]:
+        """Answers the siblings for as long as the application runs."""
+        assert self._siblings is not None
+        await self._siblings.start(self._own)
+        yield
+        self._siblings.close()
+
+    async def _own(self, accept: str) -> bytes:
+        """This worker's page, for a sibling."""
+        return (await self._scraped(accept))[0]
+
+    async def _scraped(self, accept: str) -> tuple[bytes, str]:
         async with self._turn:
             snapshot = await statistics.snapshot(self._engine)
-            accept = request.headers.get(hdrs.ACCEPT, "")
-            body, content_type = await asyncio.to_thread(scraped, self._engine.metrics, snapshot, accept)
-        return _answer(body, content_type)
+            return await asyncio.to_thread(scraped, self._engine.metrics, snapshot, accept)
 
     async def jmx(self, request: web.Request) -> web.Response:
         """Beans whose name matches `qry` (`*` for any text); `format=prometheus`: as jmx_exporter writes them."""

@@ -49,3 +49,9 @@ class Clustering:
         values.base_url(),
         "Where the other nodes find this one. Empty: public_url, or the host and port it listens on.",
     )
+    workers: int = setting(
+        1,
+        values.integer(1, 64),
+        "Server processes on one port, each a node of its own with bounds of its own. More than one: Redis and "
+        "Cassandra.",
+    )

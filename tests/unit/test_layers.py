@@ -22,7 +22,7 @@ from tests.unit.sources import Source, sources
 
 _ROOT_MODULES = (
     "server cli __main__ commands config logs listen banner boot observers parts people doors tls backends spawn "
-    "tracing doctor"
+    "tracing doctor slot stop workers"
 )
 _LAYERS = [
     {"cqs"},

@@ -1,0 +1,45 @@
+"""How a server process hears that it should end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Coroutine
+
+SAME_SIGNAL_S = 1.0
+
+
+class Stop:
+    """SIGTERM and Ctrl-C: the first asks for an orderly end, a second one ends the process at once.
+
+    `make` passes on a signal that the whole process group got, so the server hears it twice; what comes within
+    SAME_SIGNAL_S of the first is therefore the same request."""
+
+    def __init__(self) -> None:
+        self.requested = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._requested_s = 0.0
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self._loop.add_signal_handler(number, self._hear, number)
+
+    async def cuts(self, work: Coroutine[object, object, None]) -> bool:
+        """Does the work, unless told to stop first: then it is cancelled, and the answer is True."""
+        task = asyncio.ensure_future(work)
+        stopping = asyncio.ensure_future(self.requested.wait())
+        await asyncio.wait((task, stopping), return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if not task.done():
+            task.cancel()
+            await asyncio.wait((task,))
+            return True
+        task.result()
+        return False
+
+    def _hear(self, number: int) -> None:
+        now_s = self._loop.time()
+        if not self.requested.is_set():
+            self._requested_s = now_s
+            self.requested.set()
+        elif now_s - self._requested_s > SAME_SIGNAL_S:
+            os._exit(128 + number)

@@ -1,0 +1,198 @@
+"""Several server processes on one port (`cqs serve --workers N`), and the parent that keeps them.
+
+    parent    opens the sockets, never accepts ─ fork ─► worker 1 … N    all accept from the same sockets
+              SIGTERM, Ctrl-C ─► all of them, and waits                   SIGUSR1 to the parent: "I serve"
+              SIGHUP ─► all of them
+              one died ─► a new one in its place, at once after an orderly end, else after a growing pause
+
+A worker that stops resets nobody: connections that wait to be accepted wait in the parent's sockets, where another
+worker takes them. The first worker starts alone, so what keeps a server from starting is told once. A worker whose
+parent is gone is told to stop by the kernel. The parent has one thread and no event loop: forking it is safe.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import structlog
+
+from cqs.banner import Start
+from cqs.errors import ConfigError, CqsError
+from cqs.slot import Slot
+from cqs.stop import SAME_SIGNAL_S
+
+PAUSE_S_MIN, PAUSE_S_MAX = 0.1, 10.0
+SOUND_S = 10.0
+"""A worker that lived as long as this did not die of its start."""
+GRACE_S = 10.0
+"""Beyond the time that a worker has for its requests, before it is killed."""
+_HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGUSR1)
+_PR_SET_PDEATHSIG = 1
+_log = structlog.get_logger("cqs.workers")
+
+Told = Callable[[Start], None]
+
+
+class _Place:
+    """One worker's place, whoever is in it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.pid = 0
+        self.began_s = 0.0
+        self.due_s: float | None = None
+        """When the next one starts; None while one runs."""
+        self.pause_s = PAUSE_S_MIN
+        self.ready: int | None = None
+
+
+class Workers:
+    """`serve` is the work of a worker: it gets its place and returns its exit code. `told` is called once with what the
+    first worker says of itself, when all serve."""
+
+    def __init__(self, serve: Callable[[Slot], int], count: int, stop_s_max: float, told: Told) -> None:
+        self._serve = serve
+        self._told = told
+        self._stop_s_max = stop_s_max + GRACE_S
+        self._places = [_Place(number) for number in range(1, count + 1)]
+        self._parent = os.getpid()
+        self._waiting = count
+        self._start_of_first: Start | None = None
+        self._folder = Path(tempfile.mkdtemp(prefix="cqs-workers-"))
+
+    def run(self) -> int:
+        """Until told to stop: 0, or the first worker's code when it does not start."""
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
+        gc.collect()
+        gc.freeze()
+        try:
+            return self._run()
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def _run(self) -> int:
+        self._start(self._places[0])
+        while True:
+            heard = signal.sigtimedwait(_HEARD, self._until_due_s())
+            number = heard.si_signo if heard is not None else 0
+            if number in (signal.SIGTERM, signal.SIGINT):
+                return self._stop()
+            if number == signal.SIGHUP:
+                self._pass_on(signal.SIGHUP)
+            self._hear_ready()
+            for place, status in self._ended():
+                if self._start_of_first is None:
+                    return os.waitstatus_to_exitcode(status) or 1
+                self._plan(place, status)
+            for place in self._places:
+                if place.due_s is not None and place.due_s <= time.monotonic():
+                    self._start(place)
+
+    def _until_due_s(self) -> float:
+        due = [place.due_s for place in self._places if place.due_s is not None]
+        return max(0.0, min(due) - time.monotonic()) if due else 3_600.0
+
+    def _start(self, place: _Place) -> None:
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        pid = os.fork()
+        if pid == 0:
+            os.close(reading)
+            os._exit(self._live(Slot(place.number, self._folder, writing)))
+        os.close(writing)
+        place.pid, place.ready, place.due_s, place.began_s = pid, reading, None, time.monotonic()
+
+    def _live(self, slot: Slot) -> int:
+        """In the new process."""
+        for number in _HEARD:
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HEARD)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        code = 1
+        try:
+            code = self._serve(slot) if os.getppid() == self._parent else 0
+        except CqsError as error:
+            sys.stderr.write(f"cqs: {error}\n")
+            code = 2 if isinstance(error, ConfigError) else 1
+        except BaseException:
+            traceback.print_exc()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        return code
+
+    def _hear_ready(self) -> None:
+        """Takes what workers have said; the first one's word starts the others."""
+        for place in self._places:
+            if place.ready is None:
+                continue
+            try:
+                text = os.read(place.ready, 65_536)
+            except BlockingIOError:
+                continue
+            os.close(place.ready)
+            place.ready = None
+            if not text:
+                continue
+            if self._start_of_first is None:
+                self._start_of_first = Start(**json.loads(text))
+                for other in self._places[1:]:
+                    other.due_s = 0.0
+            self._waiting -= 1
+            if self._waiting == 0:
+                self._told(self._start_of_first)
+
+    def _ended(self) -> list[tuple[_Place, int]]:
+        ended: list[tuple[_Place, int]] = []
+        for place in self._places:
+            if place.pid:
+                pid, status = os.waitpid(place.pid, os.WNOHANG)
+                if pid:
+                    place.pid = 0
+                    ended.append((place, status))
+        return ended
+
+    def _plan(self, place: _Place, status: int) -> None:
+        """Another one in its place."""
+        now_s = time.monotonic()
+        code = os.waitstatus_to_exitcode(status)
+        if code == 0 or now_s - place.began_s >= SOUND_S:
+            place.pause_s = PAUSE_S_MIN
+        pause_s = 0.0 if code == 0 else place.pause_s
+        place.due_s = now_s + pause_s
+        place.pause_s = min(place.pause_s * 2, PAUSE_S_MAX)
+        told = _log.info if code == 0 else _log.error
+        told("worker_ended", worker=place.number, code=code, next_s=pause_s)
+
+    def _stop(self) -> int:
+        """All at once; who does not end in time is killed, and so is everyone at a second wish."""
+        began_s = time.monotonic()
+        self._pass_on(signal.SIGTERM)
+        while any(place.pid for place in self._places):
+            heard = signal.sigtimedwait(_HEARD, max(0.0, began_s + self._stop_s_max - time.monotonic()))
+            passed_s = time.monotonic() - began_s
+            is_asked = heard is not None and heard.si_signo in (signal.SIGTERM, signal.SIGINT)
+            if heard is None or (is_asked and passed_s > SAME_SIGNAL_S):
+                self._pass_on(signal.SIGKILL)
+                for place in self._places:
+                    if place.pid:
+                        os.waitpid(place.pid, 0)
+                return 128 + (heard.si_signo if heard is not None else signal.SIGKILL)
+            self._ended()
+        return 0
+
+    def _pass_on(self, number: int) -> None:
+        for place in self._places:
+            if place.pid:
+                os.kill(place.pid, number)

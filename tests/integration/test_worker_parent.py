@@ -1,0 +1,118 @@
+"""The parent of workers: replaces who ended, passes signals on, and leaves nobody behind. Workers here do next to
+nothing; test_workers.py has real ones."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+WORKERS, S_MAX = 3, 15.0
+
+
+class Parent:
+    """A running parent and its port."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.integration.worker_parent", str(WORKERS), *arguments],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+        )  # fmt: skip
+        assert self.process.stdout is not None
+        self.port = int(self.process.stdout.readline())
+
+    def workers(self) -> set[int]:
+        pid = self.process.pid
+        return set(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+
+    def who_answers(self) -> int:
+        """The pid of a worker, over a new connection."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=S_MAX) as connection:
+            return int(connection.recv(64))
+
+
+@contextmanager
+def running() -> Iterator[Parent]:
+    parent = Parent()
+    try:
+        assert parent.process.stdout is not None
+        assert parent.process.stdout.readline() == "serving\n"
+        yield parent
+    finally:
+        parent.process.kill()
+        parent.process.communicate()
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    give_up_s = time.monotonic() + S_MAX
+    while not is_so():
+        assert time.monotonic() < give_up_s
+        time.sleep(0.01)
+
+
+def is_there(pid: int) -> bool:
+    try:
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_worker_that_ends_is_replaced_and_the_port_answers_all_the_time(number: int) -> None:
+    with running() as parent:
+        before = parent.workers()
+        os.kill(min(before), number)
+        answers = [parent.who_answers() for _ in range(200)]
+        until(lambda: len(parent.workers() - before) == 1)
+
+        assert len(before) == WORKERS
+        assert set(answers) <= before | parent.workers()
+        assert parent.workers() >= before - {min(before)}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_all_end_with_the_parent(number: int) -> None:
+    with running() as parent:
+        workers = parent.workers()
+        parent.process.send_signal(number)
+        assert parent.process.wait(S_MAX) == 0
+
+        assert [pid for pid in workers if is_there(pid)] == []
+
+
+def test_workers_hear_of_a_parent_that_was_killed() -> None:
+    with running() as parent:
+        workers = parent.workers()
+        parent.process.kill()
+
+        until(lambda: not any(map(is_there, workers)))
+
+
+def test_a_worker_that_hangs_is_killed_at_the_second_wish() -> None:
+    with running() as parent:
+        workers = parent.workers()
+        os.kill(min(workers), signal.SIGSTOP)
+        parent.process.send_signal(signal.SIGTERM)
+        until(lambda: sum(map(is_there, workers)) == 1)
+        time.sleep(1.1)
+        parent.process.send_signal(signal.SIGTERM)
+
+        assert parent.process.wait(S_MAX) == 128 + signal.SIGTERM
+        assert [pid for pid in workers if is_there(pid)] == []
+
+
+def test_what_keeps_the_first_from_starting_is_told_once() -> None:
+    parent = Parent("fail")
+    output, errors = parent.process.communicate(timeout=S_MAX)
+
+    assert (parent.process.returncode, output) == (1, "")
+    assert errors == "cqs: there is nothing to serve\n"

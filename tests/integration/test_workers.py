@@ -1,0 +1,198 @@
+"""`cqs serve --workers N`: real processes on one port, with a Redis of the parent's and a real Cassandra."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import os
+import re
+import signal
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from cqs.store.cassandra import Options, schema
+from tests import cassandra_server
+from tests.integration.certificates import connected, make_certificate, serial_of, tls_flags
+from tests.integration.process import Served, refused, serving
+from tests.needs import needs
+
+WORKERS = 3
+CHANGE_S_MAX = 20.0
+
+cluster = [needs("java", "mvn", "redis-server"), pytest.mark.slow]
+
+
+@pytest.mark.parametrize("flags", [(), ("--in-memory",), ("--redis", "spawn"), ("--cassandra", "127.0.0.1")])
+def test_workers_must_share_their_data(flags: tuple[str, ...], tmp_path: Path) -> None:
+    code, error = refused("--workers", "2", "--port", "0", "--data-dir", str(tmp_path), *flags)
+
+    assert (code, error.count("\n")) == (2, 1)
+    assert error.startswith("cqs: workers: 2 need Redis and Cassandra")
+
+
+@pytest.fixture(scope="module")
+def flags(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    for ring in cassandra_server.session():
+        options = Options(hosts=tuple(ring.contact_points), port=ring.port)
+        asyncio.run(schema.apply(options, {}))
+        yield ["--workers", str(WORKERS), "--redis", "spawn", "--data-dir", str(tmp_path_factory.mktemp("node")),
+               "--cassandra", options.hosts[0], "--cassandra-port", str(options.port)]  # fmt: skip
+
+
+def children_of(server: Served) -> dict[int, str]:
+    """Pids and names of the parent's children."""
+    pid = server.process.pid
+    pids = [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return {one: Path(f"/proc/{one}/comm").read_text().strip() for one in pids}
+
+
+def workers_of(server: Served) -> set[int]:
+    return {pid for pid, name in children_of(server).items() if "redis" not in name}
+
+
+def scraped_workers(server: Served) -> set[str]:
+    return set(re.findall(r'cqs_connections\{worker="(\d)"\}', server.get("/metrics")[1]))
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    give_up_s = time.monotonic() + CHANGE_S_MAX
+    while not is_so():
+        assert time.monotonic() < give_up_s
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def server(flags: list[str]) -> Iterator[Served]:
+    with serving(*flags) as running:
+        yield running
+
+
+class Load:
+    """Requests on new connections, one after another, in the background; what went wrong is kept."""
+
+    def __init__(self, server: Served) -> None:
+        self._place = urlsplit(server.endpoint)
+        self._is_over = False
+        self.done = 0
+        self.failures: list[str] = []
+        self._threads = [threading.Thread(target=self._run) for _ in range(4)]
+
+    def __enter__(self) -> Load:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over = True
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self) -> None:
+        while not self._is_over:
+            connection = http.client.HTTPConnection(str(self._place.hostname), self._place.port or 0, timeout=10)
+            try:
+                connection.request("POST", "/", b"{}", {"Content-Type": "application/x-amz-json-1.0",
+                                                        "X-Amz-Target": "AmazonSQS.ListQueues"})  # fmt: skip
+                status = connection.getresponse().status
+                if status != 200:
+                    self.failures.append(str(status))
+                self.done += 1
+            except (OSError, http.client.HTTPException) as error:
+                self.failures.append(repr(error))
+            finally:
+                connection.close()
+
+
+class TestWorkers:
+    """In order: the later tests replace workers."""
+
+    pytestmark = cluster
+
+    def test_they_serve_on_one_port_with_one_redis(self, server: Served) -> None:
+        names = list(children_of(server).values())
+
+        assert server.lines[-1]["workers"] == WORKERS
+        assert len(workers_of(server)) == WORKERS
+        assert sum("redis" in name for name in names) == 1
+
+    def test_a_scrape_tells_of_all_of_them_in_one_page(self, server: Served) -> None:
+        with Load(server) as load:
+            until(lambda: load.done > 50)
+        until(lambda: len(scraped_workers(server)) == WORKERS)
+        page = server.get("/metrics")[1]
+        requests = re.findall(r'cqs_requests_total\{worker="\d",action="ListQueues",[^}]*\} (\d+)', page)
+
+        assert load.failures == []
+        assert sum(map(int, requests)) == load.done
+        assert len(re.findall(r'process_resident_memory_bytes\{worker="\d"\}', page)) == WORKERS
+        families = re.findall(r"# TYPE (\S+)", page)
+        assert len(families) == len(set(families))
+
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+    def test_one_that_ends_is_replaced(self, server: Served, number: int) -> None:
+        before = workers_of(server)
+        (one, *others) = before
+        with Load(server) as load:
+            os.kill(one, number)
+            until(lambda: len(workers_of(server) - before) == 1)
+            until(lambda: len(scraped_workers(server)) == WORKERS)
+
+        assert workers_of(server) >= set(others)
+        assert number == signal.SIGKILL or load.failures == []
+        assert load.done > 0
+
+    def test_all_end_with_the_parent_in_order(self, server: Served) -> None:
+        children = children_of(server)
+        code, rest = server.stop()
+
+        assert (code, "Traceback" in rest) == (0, False), rest
+        assert rest.count('"event":"stopped"') == WORKERS + 1
+        assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
+        assert not list(Path("/tmp").glob("cqs-workers-*"))
+
+
+class TestOthers:
+    pytestmark = cluster
+
+    def test_sighup_reaches_every_worker(self, flags: list[str], tmp_path: Path) -> None:
+        make_certificate(tmp_path)
+        with serving(*flags, *tls_flags(tmp_path)) as server:
+            port = urlsplit(server.endpoint).port or 0
+            serial = make_certificate(tmp_path)
+            server.process.send_signal(signal.SIGHUP)
+            until(lambda: all(shown(port) == serial for _ in range(30)))
+
+            assert server.stop()[0] == 0
+
+    def test_what_keeps_a_worker_from_starting_is_told_once(self, flags: list[str]) -> None:
+        code, error = refused("--port", "0", *flags, "--cassandra-keyspace", "nowhere")
+
+        assert (code, error.count("\n")) == (1, 1)
+        assert "has no schema in keyspace nowhere" in error
+
+    def test_workers_end_with_a_killed_parent(self, flags: list[str]) -> None:
+        with serving(*flags) as server:
+            children = children_of(server)
+            server.process.kill()
+            until(lambda: not [pid for pid in children if is_running(pid)])
+
+
+def shown(port: int) -> int:
+    try:
+        with connected(port) as connection:
+            return serial_of(connection)
+    except ssl.SSLError:
+        return 0
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
