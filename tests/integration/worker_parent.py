@@ -5,7 +5,9 @@ python -m tests.integration.worker_parent <count> [fail]      prints the port, t
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 import signal
 import socket
 import sys
@@ -17,21 +19,37 @@ from cqs.slot import Slot
 from cqs.workers import Workers
 
 listening = socket.create_server(("127.0.0.1", 0))
+listening.setblocking(False)
 
 
-def stop(number: int, frame: FrameType | None) -> None:
-    sys.exit(0)
+class Asked:
+    """SIGTERM ends a worker between two connections, never within one."""
+
+    def __init__(self) -> None:
+        self.is_idle = False
+        self.is_over = False
+        signal.signal(signal.SIGTERM, self._hear)
+
+    def _hear(self, number: int, frame: FrameType | None) -> None:
+        self.is_over = True
+        if self.is_idle:
+            sys.exit(0)
 
 
 def serve(slot: Slot) -> int:
     if sys.argv[2:] == ["fail"]:
         raise CannotStart("there is nothing to serve")
-    signal.signal(signal.SIGTERM, stop)
+    asked = Asked()
     slot.tell(Start("", "", "open", "", "", 0))
-    while True:
-        connection, _ = listening.accept()
-        with connection:
-            connection.sendall(str(os.getpid()).encode())
+    while not asked.is_over:
+        asked.is_idle = True
+        select.select([listening], [], [])
+        asked.is_idle = False
+        with contextlib.suppress(BlockingIOError):
+            connection, _ = listening.accept()
+            with connection:
+                connection.sendall(str(os.getpid()).encode())
+    return 0
 
 
 if __name__ == "__main__":
