@@ -14,7 +14,7 @@ from pathlib import Path
 
 from deploy.cluster.ports import ends_with_parent, signals_held
 
-START_S = 10
+START_S = 30
 
 
 class RedisProcess:
@@ -76,7 +76,11 @@ class RedisProcess:
         os.kill(self.pid, signal.SIGCONT)
 
     def __enter__(self) -> RedisProcess:
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:

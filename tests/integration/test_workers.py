@@ -152,7 +152,9 @@ class TestWorkers:
         code, rest = server.stop()
 
         assert (code, "Traceback" in rest) == (0, False), rest
-        assert rest.count('"event":"stopped"') == WORKERS + 1
+        ended = [line for line in rest.splitlines() if '"event":"stopped"' in line]
+        assert len([line for line in ended if '"worker"' not in line]) == 1
+        assert len({line.partition('"worker"')[2] for line in ended}) == WORKERS + 1
         assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
         assert not list(Path("/tmp").glob("cqs-workers-*"))
 
