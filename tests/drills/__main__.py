@@ -19,9 +19,9 @@ from types import FrameType
 
 from tests.cassandra_server import Ring
 from tests.drills.drills import DRILLS, Drill
-from tests.drills.place import Kind, is_root
+from tests.drills.place import Kind
 from tests.drills.report import keep, row_of
-from tests.drills.result import Result, perform
+from tests.drills.result import Result, perform, why_not
 
 RING_OF = {Kind.REDIS_CASSANDRA: 1, Kind.RING: 3}
 
@@ -52,8 +52,8 @@ def _perform_all(drills: list[Drill], ring_size: int, given: argparse.Namespace)
     with ExitStack() as stack:
         ring = stack.enter_context(Ring(["dc1"] * ring_size)) if ring_size else None
         for drill in drills:
-            if drill.is_small_disk and not is_root():
-                print(f"{drill.name}: left out, it mounts a small disk, which only root may")
+            if why_not(drill):
+                print(f"{drill.name}: left out, it {why_not(drill)}")
                 continue
             seed = given.seed if given.seed is not None else random.SystemRandom().randrange(10**9)
             messages = (given.messages or drill.messages) if given.long else 0

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from tests.drills import faults
-from tests.drills.faults import Nemesis
+from tests.drills import faults, node_faults, redis_faults, store_faults
+from tests.drills.faulting import Nemesis
 from tests.drills.load import Load
 from tests.drills.place import Kind
 
@@ -25,6 +26,9 @@ class Drill:
     nodes: int = 1
     settle_s: float = 5.0
     is_small_disk: bool = False
+    is_linked: bool = True
+    needs: Path | None = None
+    """A file without which the drill is left out."""
 
     def duplicates_max(self, messages: int, faults_count: int) -> int:
         """How many duplicates are within the bounds, counted in whole messages."""
@@ -37,31 +41,52 @@ _IN_FLIGHT = 8 * 10
 DRILLS = (
     Drill("no fault, embedded", Kind.EMBEDDED, faults.nothing, duplicates_share=0, messages=1_000_000),
     Drill("no fault", Kind.REDIS_CASSANDRA, faults.nothing, duplicates_share=0, messages=1_000_000),
-    Drill("API node killed, embedded", Kind.EMBEDDED, faults.node_killed, Load(rate=600),
+    Drill("API node killed, embedded", Kind.EMBEDDED, node_faults.node_killed, Load(rate=600),
           duplicates_each=_IN_FLIGHT),
-    Drill("API node killed", Kind.REDIS_CASSANDRA, faults.node_killed, Load(rate=500), duplicates_each=_IN_FLIGHT),
-    Drill("Redis killed, back empty, on sqlite", Kind.REDIS_SQLITE, faults.redis_killed, Load(rate=600),
+    Drill("API node killed", Kind.REDIS_CASSANDRA, node_faults.node_killed, Load(rate=500), duplicates_each=_IN_FLIGHT),
+    Drill("Redis killed, back empty, on sqlite", Kind.REDIS_SQLITE, redis_faults.redis_killed, Load(rate=600),
           duplicates_each=_IN_FLIGHT),
-    Drill("Redis killed, back empty", Kind.REDIS_CASSANDRA, faults.redis_killed, Load(rate=500),
+    Drill("Redis killed, back empty", Kind.REDIS_CASSANDRA, redis_faults.redis_killed, Load(rate=500),
           duplicates_each=_IN_FLIGHT),
-    Drill("FLUSHALL", Kind.REDIS_CASSANDRA, faults.redis_flushed, Load(rate=500), duplicates_each=_IN_FLIGHT),
-    Drill("Redis stopped for a while", Kind.REDIS_CASSANDRA, faults.redis_paused, Load(rate=400),
+    Drill("FLUSHALL", Kind.REDIS_CASSANDRA, redis_faults.redis_flushed, Load(rate=500), duplicates_each=_IN_FLIGHT),
+    Drill("Redis stopped for a while", Kind.REDIS_CASSANDRA, redis_faults.redis_paused, Load(rate=400),
           duplicates_each=_IN_FLIGHT),
-    Drill("Redis cut off, not restarted", Kind.REDIS_CASSANDRA, faults.redis_cut, Load(rate=400),
+    Drill("Redis cut off, not restarted", Kind.REDIS_CASSANDRA, redis_faults.redis_cut, Load(rate=400),
           duplicates_each=_IN_FLIGHT),
-    Drill("Redis at maxmemory", Kind.REDIS_SQLITE, faults.redis_full, Load(rate=400), duplicates_share=0),
-    Drill("filler killed while filling", Kind.REDIS_CASSANDRA, faults.filler_killed,
+    Drill("Redis at maxmemory", Kind.REDIS_SQLITE, redis_faults.redis_full, Load(rate=400), duplicates_share=0),
+    Drill("filler killed while filling", Kind.REDIS_CASSANDRA, node_faults.filler_killed,
           Load(messages=5_000, readers=2, processing_s=0.05), duplicates_each=20),
-    Drill("Cassandra paused", Kind.REDIS_CASSANDRA, faults.cassandra_paused, Load(rate=400),
+    Drill("Cassandra paused", Kind.REDIS_CASSANDRA, store_faults.cassandra_paused, Load(rate=400),
           duplicates_each=_IN_FLIGHT),
-    *(
-        Drill(f"drops p = {share:g}", Kind.REDIS_CASSANDRA, faults.drops(share), Load(rate=400, tries=12),
-              duplicates_share=1)
-        for share in (0.0001, 0.001, 0.01, 0.1)
-    ),
+    Drill("drops p = 0.0001", Kind.REDIS_CASSANDRA, faults.drops(0.0001), Load(rate=400), duplicates_share=1),
+    Drill("drops p = 0.001", Kind.REDIS_CASSANDRA, faults.drops(0.001), Load(rate=400), duplicates_share=1),
+    Drill("drops p = 0.01", Kind.REDIS_CASSANDRA, faults.drops(0.01), Load(messages=800, rate=400),
+          duplicates_share=1, messages=20_000),
+    Drill("drops p = 0.1", Kind.REDIS_CASSANDRA, faults.drops(0.1), Load(messages=100, tries=3), duplicates_share=1,
+          messages=500),
     Drill("receivers quit, p = 0.1", Kind.REDIS_SQLITE, faults.nothing, Load(quit_share=0.1), duplicates_share=0),
     Drill("overload × 3", Kind.EMBEDDED, faults.nothing, Load(messages=5_000, writers=48, processing_s=0.02),
           duplicates_share=0),
-    Drill("disk full, then not", Kind.EMBEDDED, faults.disk_full, Load(rate=400), duplicates_each=_IN_FLIGHT,
+    Drill("disk full, then not", Kind.EMBEDDED, store_faults.disk_full, Load(rate=400), duplicates_each=_IN_FLIGHT,
           is_small_disk=True),
+    Drill("no fault, 2 nodes", Kind.REDIS_CASSANDRA, faults.nothing, duplicates_share=0, messages=1_000_000, nodes=2),
+    Drill("API node killed, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.node_killed, Load(rate=400),
+          duplicates_each=_IN_FLIGHT, nodes=2),
+    Drill("API node paused, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.node_paused, Load(rate=400),
+          duplicates_each=_IN_FLIGHT, nodes=2),
+    Drill("rolling restart, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.rolling_restart, Load(rate=400),
+          duplicates_share=0.000001, messages=1_000_000, nodes=2),
+    Drill("Redis killed, back empty, 2 nodes", Kind.REDIS_CASSANDRA, redis_faults.redis_killed, Load(rate=400),
+          duplicates_each=_IN_FLIGHT, nodes=2),
+    Drill("Redis cut off from one of 2 nodes", Kind.REDIS_CASSANDRA, redis_faults.redis_cut_from_one, Load(rate=400),
+          duplicates_each=_IN_FLIGHT, nodes=2),
+    Drill("Redis server added, 2 nodes", Kind.REDIS_CASSANDRA, redis_faults.redis_added, Load(rate=400), nodes=2,
+          is_linked=False),
+    Drill("clock of one of 2 nodes + 1 h", Kind.REDIS_CASSANDRA, node_faults.clock_off("+1h"), Load(rate=300),
+          duplicates_share=0, nodes=2, needs=node_faults.FAKETIME),
+    Drill("clock of one of 2 nodes - 1 h", Kind.REDIS_CASSANDRA, node_faults.clock_off("-1h"), Load(rate=300),
+          duplicates_share=0, nodes=2, needs=node_faults.FAKETIME),
+    Drill("random mix, 2 nodes", Kind.REDIS_CASSANDRA, faults.mixed, Load(rate=200), duplicates_share=0.1,
+          duplicates_each=_IN_FLIGHT, nodes=2),
+    Drill("one Cassandra node of three killed", Kind.RING, store_faults.cassandra_killed, Load(rate=200), nodes=2),
 )  # fmt: skip

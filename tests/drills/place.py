@@ -5,7 +5,8 @@
     REDIS_CASSANDRA    nodes, a Redis, a Cassandra node
     RING               nodes, a Redis, a ring of three Cassandra nodes (RF 3)
 
-Every link passes through `tests.drills.link`, unless the drill has no use for that.
+Every link passes through `tests.drills.link`, but not where there will be a second Redis: nodes tell servers apart by
+their addresses, and must agree on them.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from cqs.clock import SystemClock
 from cqs.store.cassandra import CassandraStore, Options, schema
 from cqs.store.interface import Store
 from cqs.store.sqlite import SqliteStore
+from deploy.cluster.api_node import ApiNode
+from deploy.cluster.ports import free_ports
 from tests.cassandra_server import Ring
 from tests.drills.link import End, Link
 from tests.redis_server import RedisProcess
-from tests.sdk.server_process import ServerProcess
 
 DISK_BYTES = 64_000_000
 
@@ -43,7 +45,14 @@ class Place:
     """Use it with `async with`. `ring` is shared by all drills of a run; each has a keyspace of its own in it."""
 
     def __init__(
-        self, kind: Kind, rng: random.Random, *, nodes: int = 1, ring: Ring | None = None, is_small_disk: bool = False
+        self,
+        kind: Kind,
+        rng: random.Random,
+        *,
+        nodes: int = 1,
+        ring: Ring | None = None,
+        is_small_disk: bool = False,
+        is_linked: bool = True,
     ) -> None:
         self.kind = kind
         self.folder = Path(tempfile.mkdtemp(prefix="cqs-drill-"))
@@ -51,12 +60,14 @@ class Place:
         self.redis = None if kind is Kind.EMBEDDED else RedisProcess()
         self.redis_links: list[Link] = []
         self.cassandra_links: list[Link] = []
-        self.nodes: list[ServerProcess] = []
-        self.data_dir = self.folder / "node0" / "data"
+        self.nodes: list[ApiNode] = []
+        self.more_redis: list[RedisProcess] = []
+        self.data_dir = self.folder / "node0"
         self._keyspace = f"drill_{rng.getrandbits(40):010x}"
         self._rng = rng
         self._count = nodes
         self._is_small_disk = is_small_disk
+        self.is_linked = is_linked
         self._stack = AsyncExitStack()
 
     def ports(self) -> list[int]:
@@ -79,9 +90,14 @@ class Place:
         await self._stack.aclose()
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
 
-    async def restart(self, node: ServerProcess) -> None:
-        """Starts a node that was killed or stopped."""
-        await asyncio.to_thread(node.start)
+    async def add_redis(self) -> None:
+        """Starts a Redis server more, which nodes will know of when they are started next."""
+        redis = RedisProcess()
+        self._stack.callback(redis.__exit__)
+        await asyncio.to_thread(redis.start)
+        self.more_redis.append(redis)
+        for node in self.nodes:
+            node.arguments += ["--redis", redis.url]
 
     async def rows_left(self, names: Sequence[str]) -> dict[str, int]:
         """What the store holds of each queue, looked at past the server, which must not run any more on SQLite."""
@@ -94,9 +110,10 @@ class Place:
             await store.close()
 
     async def stop_nodes(self) -> None:
-        """As an operator does. Raises AssertionError when one does not end."""
+        """As an operator does. Raises AssertionError when one does not end well."""
         for node in self.nodes:
-            await asyncio.to_thread(node.stop)
+            code = await asyncio.to_thread(node.stop)
+            assert code == 0, f"{node.name} ended with {code}: {node.end_of_log()}"
 
     def _store(self) -> Store:
         if self.ring is None:
@@ -114,14 +131,15 @@ class Place:
         if self.ring is not None:
             copies = {"dc1": 3} if self.kind is Kind.RING else {}
             await schema.apply(self._options(), copies)
-        for number in range(self._count):
+        for number, port in enumerate(free_ports(["127.0.0.1"], self._count)):
             folder = self.folder / f"node{number}"
-            folder.mkdir()
             if self._is_small_disk:
-                await self._mount(folder / "data")
-            node = ServerProcess(folder / "data", *await self._flags(folder))
+                await self._mount(folder)
+            else:
+                folder.mkdir()
+            node = ApiNode(folder.name, folder, port, await self._flags(folder))
             self.nodes.append(node)
-            self._stack.callback(_end, node)
+            self._stack.callback(node.kill)
             await asyncio.to_thread(node.start)
 
     async def _mount(self, folder: Path) -> None:
@@ -131,8 +149,10 @@ class Place:
         self._stack.push_async_callback(_run, "umount", str(folder))
 
     async def _flags(self, folder: Path) -> list[str]:
-        flags = ["--log-level", "info", "--log-format", "json"]
-        if self.redis is not None:
+        flags: list[str] = []
+        if self.redis is not None and not self.is_linked:
+            flags += ["--redis", self.redis.url]
+        elif self.redis is not None:
             link = await self._linked(End(path=str(folder / "redis.sock")), End(path=self.redis.path))
             self.redis_links.append(link)
             flags += ["--redis", f"unix://{link.near.path}"]
@@ -156,11 +176,6 @@ class Place:
         await link.start()
         self._stack.push_async_callback(link.stop)
         return link
-
-
-def _end(node: ServerProcess) -> None:
-    if node.is_running:
-        node.kill()
 
 
 async def redis_says(process: RedisProcess, *words: str) -> bytes:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from tests.cassandra_server import Ring
 from tests.drills.drills import Drill
-from tests.drills.faults import LONG, SHORT
+from tests.drills.faulting import LONG, SHORT
 from tests.drills.history import History
 from tests.drills.load import Run
-from tests.drills.place import Place
+from tests.drills.place import Place, is_root
 from tests.drills.verdict import Cause, Verdict, judge, recovery_s
 
 
@@ -76,12 +76,24 @@ class Result:
         )
 
 
+def why_not(drill: Drill) -> str:
+    """What this machine lacks for the drill; "" = nothing."""
+    if drill.is_small_disk and not is_root():
+        return "mounts a small disk, which only root may"
+    if drill.needs is not None and not drill.needs.exists():
+        return f"needs {drill.needs}: apt-get install libfaketime"
+    return ""
+
+
 async def perform(drill: Drill, seed: int, *, ring: Ring | None = None, messages: int = 0) -> Result:
     """Performs the drill; `messages` above 0: the long version with so many."""
     rng = random.Random(seed)
     load, scale = (drill.load.larger(messages), LONG) if messages else (drill.load, SHORT)
     started_s = time.monotonic()
-    async with Place(drill.kind, rng, nodes=drill.nodes, ring=ring, is_small_disk=drill.is_small_disk) as place:
+    place = Place(
+        drill.kind, rng, nodes=drill.nodes, ring=ring, is_small_disk=drill.is_small_disk, is_linked=drill.is_linked
+    )
+    async with place:
         run = Run(load, place.ports, rng.getrandbits(32))
         await run.create()
         reading = asyncio.ensure_future(run.read())

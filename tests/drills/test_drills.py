@@ -10,15 +10,21 @@ import pytest
 
 from tests import cassandra_server
 from tests.drills.drills import DRILLS, Drill
-from tests.drills.place import Kind, is_root
-from tests.drills.result import perform
-from tests.needs import absent, needs
+from tests.drills.place import Kind
+from tests.drills.result import perform, why_not
+from tests.needs import needs
 
 
 @pytest.fixture(scope="session")
 def ring() -> Iterator[cassandra_server.Ring]:
     """One Cassandra node for all drills."""
     yield from cassandra_server.session()
+
+
+@pytest.fixture(scope="session")
+def ring_of_three() -> Iterator[cassandra_server.Ring]:
+    with cassandra_server.Ring(["dc1"] * 3) as ring:
+        yield ring
 
 
 def drills(*kinds: Kind) -> list[Drill]:
@@ -30,8 +36,8 @@ def seed() -> int:
 
 
 async def check(drill: Drill, ring: cassandra_server.Ring | None = None) -> None:
-    if drill.is_small_disk and not is_root():
-        absent("mounts a small disk", "be root")
+    if why_not(drill):
+        pytest.skip(why_not(drill))
     result = await perform(drill, seed(), ring=ring)
     print(result)
     assert result.wrong == [], f"seed {result.seed}"
@@ -55,3 +61,11 @@ async def test_redis(drill: Drill) -> None:
 @pytest.mark.parametrize("drill", drills(Kind.REDIS_CASSANDRA), ids=lambda drill: drill.name)
 async def test_redis_and_cassandra(drill: Drill, ring: cassandra_server.Ring) -> None:
     await check(drill, ring)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+@needs("redis-server", "java", "mvn")
+async def test_ring_of_three(ring_of_three: cassandra_server.Ring) -> None:
+    for drill in drills(Kind.RING):
+        await check(drill, ring_of_three)

@@ -1,0 +1,70 @@
+"""What happens to Cassandra, and to the disk below SQLite."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+import random
+
+from tests.drills.faulting import Scale, fault
+from tests.drills.load import Run
+from tests.drills.place import Place
+
+_BALLAST = "ballast"
+
+
+class _DiskFull(Exception):
+    pass
+
+
+async def cassandra_paused(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
+    """All Cassandra nodes stand still."""
+    assert place.ring is not None
+    await run.reached(0.3)
+    async with fault(run, "Cassandra paused"):
+        for node in place.ring.nodes:
+            node.pause()
+        await asyncio.sleep(scale.pause_s)
+        for node in place.ring.nodes:
+            node.resume()
+
+
+async def cassandra_killed(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
+    """One node of the ring is killed, and comes back."""
+    assert place.ring is not None
+    await run.reached(0.3)
+    node = place.ring.nodes[-1]
+    async with fault(run, "Cassandra node killed"):
+        await asyncio.to_thread(node.kill)
+        await asyncio.sleep(scale.pause_s)
+        await asyncio.to_thread(node.launch, place.ring.tuning)
+        await asyncio.to_thread(node.wait)
+
+
+async def disk_full(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
+    """The store's disk has no byte left, for a while."""
+    await run.reached(0.3)
+    ballast = place.data_dir / _BALLAST
+    async with fault(run, "disk full"):
+        await asyncio.to_thread(_fill_up, str(ballast))
+        await asyncio.sleep(scale.pause_s)
+        ballast.unlink()
+
+
+def _fill_up(path: str) -> None:
+    with open(path, "wb", buffering=0) as ballast:
+        for size in (1 << 20, 1 << 12):
+            with contextlib.suppress(_DiskFull):
+                while True:
+                    _write(ballast.fileno(), b"\0" * size)
+
+
+def _write(file: int, data: bytes) -> None:
+    try:
+        os.write(file, data)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        raise _DiskFull from error

@@ -1,0 +1,39 @@
+"""The table of figures: the last of each drill, in the order of the drills, long and short apart."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+from tests.drills.drills import DRILLS
+from tests.drills.report import Row, keep
+
+ROW = Row(
+    name=DRILLS[1].name, place="here", is_long=False, messages=2_000, seed=7, load="light", acknowledged=1_999, lost=0,
+    duplicated=3, allowed=4, causes={"copy": 2, "delete": 1}, recovered=1, resurrected=0, stuck=0, out_of_order=0,
+    p50_ms=1.5, p99_ms=20.0, recovery_s=0.25, failed_calls=5, faults=1, command="python -m tests.drills",
+)  # fmt: skip
+
+
+def test_last_figures_of_each_drill_are_kept_in_order(tmp_path: Path) -> None:
+    other = dataclasses.replace(ROW, name=DRILLS[0].name, seed=8)
+    long = dataclasses.replace(ROW, is_long=True, messages=100_000)
+
+    for row in (dataclasses.replace(ROW, seed=1), ROW, long, other):
+        keep(row, tmp_path)
+
+    text = (tmp_path / "drills.md").read_text()
+    assert [row["seed"] for row in json.loads((tmp_path / "drills.json").read_text()).values()] == [8, 7, 7]
+    assert text.index("## Long") < text.index("100,000") < text.index("## Short")
+    assert f"| {ROW.name}; here | 2,000 | 7 | 1,999 | 0 | 3 (4) | copy 2, delete 1 | 1 |" in text
+
+
+def test_figures_of_a_drill_that_is_no_more_are_dropped(tmp_path: Path) -> None:
+    keep(dataclasses.replace(ROW, name="gone"), tmp_path)
+
+    assert json.loads((tmp_path / "drills.json").read_text()) == {}
+
+
+def test_names_tell_drills_apart() -> None:
+    assert len({drill.name for drill in DRILLS}) == len(DRILLS)
