@@ -6,6 +6,7 @@ form, with everything that was typed still in it.
 
 from __future__ import annotations
 
+import asyncio
 from urllib.parse import parse_qsl
 
 from aiohttp import web
@@ -14,6 +15,7 @@ from cqs.errors import CqsError
 
 FIELDS_MAX = 2_500
 SMALL_BYTES_MAX = 256_000
+FORM_S_MAX = 60
 _DIGITS_MAX = 15
 
 
@@ -69,11 +71,21 @@ class Form:
 
 
 async def read_form(request: web.BaseRequest, bytes_max: int = SMALL_BYTES_MAX) -> Form:
-    """The body of a form. Raises TooLarge, BadInput."""
+    """The body of a form. Raises TooLarge, BadInput (also for one that breaks off, or only drips)."""
     if request.content_type != "application/x-www-form-urlencoded":
         raise BadInput("A form is needed.")
     if (request.content_length or 0) > bytes_max:
         raise TooLarge(f"This form takes at most {bytes_max:,} bytes.")
+    try:
+        async with asyncio.timeout(FORM_S_MAX):
+            return parse_form(await _read(request, bytes_max))
+    except TimeoutError as error:
+        raise BadInput(f"The form took longer than {FORM_S_MAX} s to arrive.") from error
+    except (web.RequestPayloadError, ConnectionError) as error:
+        raise BadInput("The form broke off.") from error
+
+
+async def _read(request: web.BaseRequest, bytes_max: int) -> bytes:
     parts: list[bytes] = []
     length = 0
     async for chunk in request.content.iter_chunked(65_536):
@@ -81,7 +93,7 @@ async def read_form(request: web.BaseRequest, bytes_max: int = SMALL_BYTES_MAX) 
         if length > bytes_max:
             raise TooLarge(f"This form takes at most {bytes_max:,} bytes.")
         parts.append(chunk)
-    return parse_form(b"".join(parts))
+    return b"".join(parts)
 
 
 def parse_form(body: bytes) -> Form:

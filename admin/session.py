@@ -30,7 +30,8 @@ COOKIE, FLASH_COOKIE = "cqs_console", "cqs_flash"
 IDLE_MS_MAX = 30 * 60_000
 AGE_MS_MAX = 12 * 3_600_000
 TOUCH_MS = 60_000
-COOKIE_LENGTH_MAX = 4_096
+COOKIE_LENGTH_MAX = 3_800
+"""Browsers drop a cookie of more than 4,096 bytes, name and attributes included."""
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -107,7 +108,12 @@ class Sessions:
         return hmac.compare_digest(self.token(session).encode(), token.encode("utf-8", "replace"))
 
     def write_flash(self, flash: Flash) -> str:
-        return _sealed(self._sealer, flash, FLASH_COOKIE)
+        """The cookie's value; a text that no cookie could hold is cut."""
+        cookie = _sealed(self._sealer, flash, FLASH_COOKIE)
+        while len(cookie) > COOKIE_LENGTH_MAX:
+            flash = msgspec.structs.replace(flash, text=flash.text[: len(flash.text) // 2] + "…")
+            cookie = _sealed(self._sealer, flash, FLASH_COOKIE)
+        return cookie
 
     def read_flash(self, cookie: str) -> Flash | None:
         return _opened(self._sealer, cookie, FLASH_COOKIE, Flash)

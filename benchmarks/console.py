@@ -62,7 +62,7 @@ PAGES = {
     "/metrics": "/metrics",
     "/jmx": "/jmx",
 }
-ON: dict[str, dict[str, object]] = {"memory": {"in_memory": True}, "redis+cassandra": {"redis": ("spawn",)}}
+ON: dict[str, dict[str, object]] = {"memory": {"in_memory": True}, "redis+cassandra": {"redis": "spawn"}}
 WORKERS = 32
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -211,7 +211,7 @@ def main() -> None:
             ring = stack.enter_context(Ring())
             hosts = tuple(ring.contact_points)
             runner.run(schema.apply(Options(hosts=hosts, port=ring.port), {}))
-            settings |= {"cassandra": hosts, "cassandra_port": ring.port}
+            settings |= {"cassandra": ",".join(hosts), "cassandra_port": ring.port}
         runner.run(measure(arguments, settings))
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+
 import pytest
 
+from admin import forms
 from cqs.identity import Role
 from tests.console.desk import PASSWORD, Desk
 
@@ -122,3 +126,20 @@ async def test_only_plain_forms_are_read(alice: Desk, content_type: str) -> None
 
     assert answer.status == 400
     assert await is_in(alice)
+
+
+async def test_a_form_that_only_drips_is_not_waited_for(alice: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forms, "FORM_S_MAX", 0)
+    over = asyncio.Event()
+
+    async def dripping() -> AsyncIterator[bytes]:
+        yield b"csrf="
+        await over.wait()
+
+    headers = {"Origin": alice.origin, "Content-Type": "application/x-www-form-urlencoded"}
+    answer = await alice.client.post("/ADMIN/log-out", data=dripping(), headers=headers)
+    text = await answer.text()
+    over.set()
+
+    assert answer.status == 400
+    assert "to arrive" in text

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from admin.action_log import Question
-from admin.session import AGE_MS_MAX, IDLE_MS_MAX, TOUCH_MS, Sessions
+from admin.session import AGE_MS_MAX, IDLE_MS_MAX, TOUCH_MS, Flash, Sessions
 from cqs.identity import Role
 from cqs.testing.clock import ManualClock
 from tests.console.desk import PASSWORD, Desk
@@ -219,3 +219,13 @@ def test_a_session_is_written_anew_once_a_minute() -> None:
     assert sessions.touched(session) is session
     clock.advance_ms(1)
     assert sessions.touched(session).seen_ms == clock.now_ms()
+
+
+def test_what_the_next_page_tells_fits_into_a_cookie() -> None:
+    sessions = Sessions(b"a" * 32, ManualClock())
+
+    cookie = sessions.write_flash(Flash("\U0001f600" * 70_000, key_id="AKIA", secret="s"))
+
+    told = sessions.read_flash(cookie)
+    assert len(cookie) < 4_000
+    assert told is not None and told.text.endswith("…") and told.secret == "s"

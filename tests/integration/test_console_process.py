@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import signal
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
+
+import pytest
 
 from tests.integration.process import Served, serving
 
@@ -55,6 +58,17 @@ class Browser:
         return answer.status
 
 
+def raw(server: Served, request: bytes, *, is_all: bool = False) -> tuple[int, bytes]:
+    """Status and whole answer to these bytes; 0 = it was closed without one. `is_all`: no more will come."""
+    host, port = urlsplit(server.endpoint).netloc.split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        connection.sendall(request)
+        if is_all:
+            connection.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+    return (int(answer.split(b" ", 2)[1]) if answer.startswith(b"HTTP/") else 0), answer
+
+
 @contextmanager
 def console_server(folder: Path) -> Iterator[Served]:
     users = folder / "users.toml"
@@ -93,3 +107,74 @@ def test_a_drained_node_is_not_ready_until_it_is_taken_in_again(tmp_path: Path) 
 
         assert alice.post("/ADMIN/nodes/resume") == 303
         assert server.get("/ready")[0] == 200
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server where alice has a password; whatever was asked of it, it never failed."""
+    with console_server(tmp_path_factory.mktemp("locked")) as server:
+        yield server
+        code, rest = server.stop()
+    assert (code, "Traceback" in rest, "console_failed" in rest) == (0, False, False), rest
+
+
+PATHS = (
+    "/ADMIN/../etc/passwd", "/ADMIN/static/../../../etc/passwd", "/ADMIN/static/..%2f..%2f..%2fetc%2fpasswd",
+    "/ADMIN/static/%2e%2e/%2e%2e/pyproject.toml", "/ADMIN/static//etc/passwd", "/ADMIN/static/%252e%252e%252fapp.py",
+    "/ADMIN/static/..\\..\\app.py", "/ADMIN/static/console.css%00.png", "/ADMIN/reports/raw/..%2f..%2fmaster.key",
+    "/ADMIN//evil.example/", "//evil.example/ADMIN/", "/ADMIN/q/%2e%2e/%2e%2e/messages", "/ADMIN/%ff%fe",
+    "/ADMIN/users/..%2f..", "/ADMIN;x=1/users", "/%41DMIN/users", "/admin/users", "/ADMIN/users?" + "a=b&" * 1_500,
+    "/ADMIN/" + "x/" * 3_000,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path[:40])
+def test_no_path_leads_past_the_login(locked: Served, path: str) -> None:
+    status, answer = raw(locked, f"GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode("latin-1"))
+
+    assert status in (301, 303, 308, 400, 403, 404, 405, 414, 431), answer[:300]
+    assert b"root:" not in answer and b"[project]" not in answer
+    location = re.search(rb"(?i)^location: *(\S+)", answer, re.MULTILINE)
+    assert location is None or location[1].startswith(b"/ADMIN/"), location
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "TRACE", "CONNECT", "OPTIONS", "get"])
+def test_no_other_method_is_taken(locked: Served, method: str) -> None:
+    status, answer = raw(locked, f"{method} /ADMIN/users/add HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())
+
+    assert status in (0, 400, 403, 404, 405) or b"Location: /ADMIN/login" in answer
+
+
+FORMS = {
+    "too long": b"Content-Length: 999999999\r\n\r\n" + b"a=b&" * 100_000,
+    "chunks without end": b"Transfer-Encoding: chunked\r\n\r\n" + b"10000\r\n" + b"x" * 65_536 + b"\r\n",
+    "two lengths": b"Content-Length: 3\r\nContent-Length: 5\r\n\r\na=b",
+    "both": b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "packed": b"Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\na=b",
+    "cut off": b"Content-Length: 100\r\n\r\na=b",
+    "many fields": b"Content-Length: 40000\r\n\r\n" + b"a=b&" * 10_000,
+}
+
+
+@pytest.mark.parametrize("body", FORMS.values(), ids=FORMS.keys())
+def test_no_form_of_a_stranger_is_taken(locked: Served, body: bytes) -> None:
+    origin = urlsplit(locked.endpoint).netloc.encode()
+    head = b"POST /ADMIN/login HTTP/1.1\r\nHost: %s\r\nOrigin: http://%s\r\n" % (origin, origin)
+    kind = b"Content-Type: application/x-www-form-urlencoded\r\n"
+
+    status, answer = raw(locked, head + kind + body, is_all=True)
+
+    assert status in (0, 303, 400, 403, 413), answer[:300]
+    assert b"cqs_console" not in answer or b"/ADMIN/login" in answer or status in (400, 403, 413)
+    assert locked.get("/health")[0] == 200
+
+
+def test_guessing_is_locked_and_the_right_password_has_to_wait_too(locked: Served) -> None:
+    guesser = Browser(locked)
+    guesser.get("/ADMIN/login")
+
+    answers = [guesser.post("/ADMIN/login", user="alice", password=f"guess {number}") for number in range(6)]
+
+    assert answers == [401] * 5 + [429]
+    assert guesser.post("/ADMIN/login", user="alice", password=PASSWORD) == 429
+    assert not guesser.is_in()
