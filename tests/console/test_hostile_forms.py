@@ -56,7 +56,7 @@ async def test_no_form_breaks_an_action(world: Desk, action: Action) -> None:
     if action.path == "/log-out-everywhere":
         return
     for _ in range(20):
-        fields = {name: rng.choice(VALUES) for name in NAMES if rng.random() < 0.7}
+        fields: dict[str, str | list[str]] = {name: rng.choice(VALUES) for name in NAMES if rng.random() < 0.7}
         fields |= {"chosen": [rng.choice(VALUES) for _ in range(rng.randrange(4))]}
         path = concrete(action.path, rng.choice(("x", "6887e835-a400-8000-8000-417ff82c5523")))
         page = await world.post(path, fields)
