@@ -25,7 +25,7 @@ class Scale:
     pause_s: float
 
 
-SHORT, LONG = Scale(rounds=3, pause_s=2.0), Scale(rounds=12, pause_s=10.0)
+SHORT, LONG = Scale(rounds=2, pause_s=2.0), Scale(rounds=12, pause_s=10.0)
 
 Nemesis = Callable[[Place, Run, Scale, random.Random], Awaitable[None]]
 
