@@ -50,6 +50,11 @@ def ms_of(address: int) -> int:
     return address >> _MS_SHIFT
 
 
+def first_at(ms: int) -> int:
+    """The lowest address of that millisecond."""
+    return ms << _MS_SHIFT
+
+
 def row_of(address: int) -> int:
     return address >> INCARNATION_BITS & _ROW_MASK
 

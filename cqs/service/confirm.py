@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from cqs.cache.interface import Entry, Residency
 from cqs.errors import CacheUnavailable
 from cqs.queue import Queue
-from cqs.service import residency
+from cqs.service import marking, residency
 from cqs.service.engine import Engine, shard_of
 
 
@@ -19,7 +19,7 @@ async def put(engine: Engine, queue: Queue, entries: Sequence[Entry]) -> bool:
     try:
         found = await engine.cache.put(shard, entries)
     except CacheUnavailable:
-        engine.dirt.note(shard, [entry.address for entry in entries])
+        await marking.unconfirmed(engine, shard, [entry.address for entry in entries])
         return True
     if found is Residency.ABSENT:
         residency.ensure(engine, queue)
@@ -32,5 +32,5 @@ async def remove(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None
     try:
         await engine.cache.remove(shard, addresses)
     except CacheUnavailable:
-        engine.dirt.note(shard, addresses)
+        await marking.unconfirmed(engine, shard, addresses)
     engine.fallback.forget(shard, addresses)

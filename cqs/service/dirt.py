@@ -22,7 +22,8 @@ class Dirt:
     """Belongs to one event loop. Kept in memory: a node that starts finds its shards by filling them."""
 
     def __init__(self) -> None:
-        self._by_shard: dict[Shard, dict[int, None]] = {}
+        self._by_shard: dict[Shard, dict[int, bool]] = {}
+        """Whether other nodes have been told of the address."""
         self._whole: set[Shard] = set()
 
     def __len__(self) -> int:
@@ -40,7 +41,7 @@ class Dirt:
         """The cache's answer about these is missing."""
         held = self._by_shard.setdefault(shard, {})
         if shard not in self._whole:
-            held.update(dict.fromkeys(addresses))
+            held.update(dict.fromkeys(addresses, False))
             if len(held) > ADDRESSES_MAX:
                 self._whole.add(shard)
                 held.clear()
@@ -51,6 +52,13 @@ class Dirt:
     def some(self, shard: Shard, limit: int) -> list[int]:
         """Up to `limit` of the shard's dirty addresses."""
         return [address for address, _ in zip(self._by_shard.get(shard, ()), range(limit), strict=False)]
+
+    def tell(self, shard: Shard, limit: int) -> list[int]:
+        """Up to `limit` of the shard's dirty addresses that this did not name yet."""
+        held = self._by_shard.get(shard, {})
+        untold = [address for address, is_told in held.items() if not is_told][:limit]
+        held.update(dict.fromkeys(untold, True))
+        return untold
 
     def clean(self, shard: Shard, addresses: Sequence[int]) -> None:
         """These are true in the cache again. The shard's last ones make it clean."""

@@ -26,6 +26,7 @@ from cqs.service.cluster import Cluster, alone
 from cqs.service.dirt import Dirt
 from cqs.service.handed import Handed
 from cqs.service.long_poll import Waiters
+from cqs.service.marks import Marks
 from cqs.service.move_board import MoveBoard
 from cqs.service.registry import Registry
 from cqs.store.interface import Store
@@ -61,6 +62,7 @@ class Engine:
     cluster: Cluster = field(default_factory=alone)
     background: Background = field(default_factory=Background)
     dirt: Dirt = field(default_factory=Dirt)
+    marks: Marks = field(default_factory=Marks)
     fallback: Handed = field(default_factory=Handed)
     moves: MoveBoard = field(default_factory=MoveBoard)
     metrics: NodeMetrics = field(default_factory=NodeMetrics)

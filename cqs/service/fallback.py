@@ -33,10 +33,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cqs.cache.interface import Entry, Outcome, Received, Residency, State, Ticket
+from cqs.cluster.ring import Ring
 from cqs.errors import CacheUnavailable
 from cqs.message import Message
 from cqs.queue import Queue
-from cqs.service import leases
+from cqs.service import leases, marking
 from cqs.service.engine import Engine, shard_of
 from cqs.store.interface import Lease
 
@@ -55,6 +56,7 @@ async def take(engine: Engine, queue: Queue, count_max: int, visibility_ms: int)
     taken: Taken = []
     rows = await engine.store.occupied(queue, range(engine.store.rows))
     engine.rng.shuffle(rows)
+    rows = _own_first(engine, queue, rows)
     try:
         for row in rows:
             await _take_row(engine, queue, row, count_max, visibility_ms, taken)
@@ -70,6 +72,15 @@ async def take(engine: Engine, queue: Queue, count_max: int, visibility_ms: int)
     return taken
 
 
+def _own_first(engine: Engine, queue: Queue, rows: list[int]) -> list[int]:
+    """Nodes that serve from the store at one time begin with different rows, and meet only where theirs are empty."""
+    nodes = [node.name for node in engine.cluster.membership.nodes if node.is_open]
+    if len(nodes) < 2:
+        return rows
+    ring, me = Ring(dict.fromkeys(nodes, 1.0)), engine.cluster.name
+    return sorted(rows, key=lambda row: ring.owner(b"%d/%d" % (queue.storage_id, row)) != me)
+
+
 async def hide(engine: Engine, queue: Queue, ticket: Ticket, until_ms: int) -> Outcome:
     """Changes a lease while the cache can't: the store's leases decide. The caller writes the new end down."""
     known = (await engine.store.leases(queue, [ticket.address]))[0]
@@ -81,8 +92,8 @@ async def hide(engine: Engine, queue: Queue, ticket: Ticket, until_ms: int) -> O
     shard = shard_of(queue)
     changed = Lease(known.address, until_ms, known.receive_count, known.first_receive_ms, known.receive_number)
     engine.fallback.note(shard, changed)
-    engine.dirt.note(shard, [ticket.address])
     await engine.store.lease(queue, [changed])
+    await marking.unconfirmed(engine, shard, [ticket.address])
     return Outcome.DONE
 
 
@@ -136,6 +147,7 @@ async def _ours(engine: Engine, queue: Queue, taken: Taken) -> Taken:
             return taken
         known = await engine.cache.lookup(shard, [message.address for message, _ in taken])
     except CacheUnavailable:
+        await marking.unconfirmed(engine, shard, [message.address for message, _ in taken])
         return taken
     pairs = list(zip(taken, known, strict=True))
     ours = [one for one, entry in pairs if entry is not None and entry.receive_number == one[1].receive_number]

@@ -1,6 +1,6 @@
 """The beat of a node among others: it tells that it lives, hears what the others changed, and takes its turn to lead.
 
-    beat ──► say what is unsaid ──► hear ──► lead
+    beat ──► say what is unsaid ──► hear ──► look at the dirty marks ──► lead
 
 A store that is out of reach is told once for each outage, and the node goes on as it is: its lease runs out by itself.
 """
@@ -12,7 +12,7 @@ import asyncio
 import structlog
 
 from cqs.errors import CqsError
-from cqs.service import move_news, news
+from cqs.service import marking, move_news, news, telling
 from cqs.service.engine import Engine
 from cqs.service.membership import BEAT_MS
 
@@ -38,7 +38,9 @@ async def step(engine: Engine) -> None:
     cluster = engine.cluster
     await cluster.membership.beat()
     await news.say(engine)
+    await telling.tell(engine)
     await _hear(engine)
+    await marking.step(engine)
     was_leader = cluster.leadership.is_held
     await cluster.leadership.renew()
     if cluster.leadership.is_held and not was_leader:
@@ -58,4 +60,5 @@ async def _hear(engine: Engine) -> None:
         await move_news.read_all(engine)
     await news.hear_queues(engine, known)
     await move_news.hear(engine, known)
+    await telling.hear(engine, known)
     unheard.clear()

@@ -65,6 +65,15 @@ class Membership:
         """Whether what this node noted then was noted by a life that is over."""
         return all(node.name != name or node.started_ms > since_ms for node in self.nodes)
 
+    def is_lost_here_alone(self, place: str) -> bool:
+        """Whether this node can't reach the cache server, while some other node does."""
+        return place in self._lost() and self.is_reached_by_others(place)
+
+    def tends(self, place: str) -> bool:
+        """Whether this is the node, of those that reach the cache server, that does there what others can't."""
+        able = [node.name for node in self.nodes if node.is_open and place not in node.lost]
+        return able[:1] == [self.me.name]
+
     def is_reached_by_others(self, place: str) -> bool:
         """Whether some other node reaches this cache server."""
         return any(node.is_open and place not in node.lost for node in self.others)

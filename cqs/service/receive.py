@@ -19,7 +19,7 @@ from cqs import limits
 from cqs.cache.interface import Residency, Shard, Taken, TakeRequest
 from cqs.errors import CacheUnavailable, InvalidParameterValue, OverLimit, QueueDoesNotExist
 from cqs.queue import Queue
-from cqs.service import deliver, draft_rules, fallback, redrive, residency
+from cqs.service import checking, deliver, draft_rules, fallback, redrive, residency
 from cqs.service.deliver import Delivery
 from cqs.service.engine import Engine, shard_of
 
@@ -138,7 +138,8 @@ async def _look(engine: Engine, queue: Queue, request: ReceiveRequest) -> _Look:
             return await _look_in_store(engine, queue, take, request.receiver_id)
         await _dispose(engine, queue, taken)
         if taken.received:
-            deliveries = await deliver.deliver(engine, queue, taken.received, request.receiver_id)
+            received = await checking.checked(engine, queue, taken.received)
+            deliveries = await deliver.deliver(engine, queue, received, request.receiver_id) if received else []
             if deliveries:
                 return _Look(deliveries)
         elif not taken.dead and not taken.expired:
@@ -162,7 +163,9 @@ async def _take(engine: Engine, queue: Queue, shard: Shard, request: TakeRequest
 
 
 async def _look_in_store(engine: Engine, queue: Queue, take: TakeRequest, receiver_id: str) -> _Look:
-    """Return-From-Cassandra."""
+    """Return-From-Cassandra. A node that alone has lost the cache gives nothing, rather than what the others hold."""
+    if engine.cluster.membership.is_lost_here_alone(engine.cluster.place(shard_of(queue))):
+        return _Look([], is_from_store=True)
     taken = await fallback.take(engine, queue, take.count_max, take.visibility_ms)
     received = [one for _, one in taken]
     if received:

@@ -16,13 +16,14 @@ A serves from Redis again
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import structlog
 
 from cqs.cache.interface import Residency, Shard
 from cqs.errors import CqsError
 from cqs.queue import Queue
-from cqs.service.engine import Engine
+from cqs.service.engine import Engine, shard_of
 from cqs.service.send import entry_of
 
 PAUSE_MS = 100
@@ -65,13 +66,19 @@ async def _repair(engine: Engine, queue: Queue, shard: Shard) -> None:
         return
     count = 0
     while addresses := engine.dirt.some(shard, BATCH):
-        stored = {message.address: message for message in await engine.store.read(queue, addresses)}
-        gone = [address for address in addresses if address not in stored]
-        if stored:
-            await engine.cache.put(shard, [entry_of(message) for message in stored.values()])
-        if gone:
-            await engine.cache.remove(shard, gone)
+        await make_true(engine, queue, addresses)
         engine.dirt.clean(shard, addresses)
         count += len(addresses)
     engine.waiters.wake(queue.uid, engine.waiters.count(queue.uid))
     _log.info("shard_repaired", queue=queue.name, addresses=count)
+
+
+async def make_true(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
+    """The cache knows of these what the store knows. Raises CacheUnavailable, StoreUnavailable; idempotent."""
+    shard = shard_of(queue)
+    stored = {message.address: message for message in await engine.store.read(queue, addresses)}
+    gone = [address for address in addresses if address not in stored]
+    if stored:
+        await engine.cache.put(shard, [entry_of(message) for message in stored.values()])
+    if gone:
+        await engine.cache.remove(shard, gone)

@@ -59,6 +59,7 @@ async def _hide(engine: Engine, queue: Queue, handle: str, now_ms: int, timeout_
     ticket = Ticket(receipt.address, receipt.receive_number)
     try:
         outcome = await engine.cache.hide(shard_of(queue), ticket, now_ms + timeout_ms)
+        engine.fallback.forget(shard_of(queue), [ticket.address])
     except CacheUnavailable:
         outcome = await fallback.hide(engine, queue, ticket, now_ms + timeout_ms)
     if outcome is not Outcome.DONE:

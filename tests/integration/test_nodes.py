@@ -1,0 +1,155 @@
+"""Two real nodes on one real Cassandra node and one Redis: either serves every queue, also while one is restarted or
+killed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from urllib.request import urlopen
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from deploy.cluster.api_node import ApiNode
+from deploy.cluster.cluster import Cluster, Share
+from tests.needs import needs
+
+pytestmark = [needs("java", "mvn", "redis-server"), pytest.mark.slow, pytest.mark.timeout(240)]
+LOAD_S, DRAIN_S = 12.0, 20.0
+
+
+def sqs_at(node: ApiNode) -> boto3.client:
+    return boto3.client("sqs", endpoint_url=node.endpoint, region_name="us-east-1", aws_access_key_id="000000000000",
+                        aws_secret_access_key="any", config=Config(retries={"max_attempts": 0}))  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with Cluster({"dc1": Share(cassandra=1, redis=1, api=2)}) as running:
+        yield running
+
+
+class Load:
+    """One sender and one receiver a node, each of which turns to the other node when its own does not answer."""
+
+    def __init__(self, nodes: list[ApiNode], queue: str) -> None:
+        self._queue = queue
+        self._is_sending = self._is_receiving = True
+        self.acknowledged: list[str] = []
+        self.unknown: set[str] = set()
+        """Sent without an answer."""
+        self.received: Counter[str] = Counter()
+        self.deleted: set[str] = set()
+        self._threads = [
+            threading.Thread(target=work, args=(order, number))
+            for number, order in enumerate((nodes, nodes[::-1]))
+            for work in (self._send, self._receive)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _send(self, nodes: list[ApiNode], number: int) -> None:
+        clients, turn, count = [sqs_at(node) for node in nodes], 0, 0
+        while self._is_sending:
+            body = f"{number}-{count}"
+            count += 1
+            while self._is_sending:
+                try:
+                    clients[turn].send_message(QueueUrl=self._url(clients[turn]), MessageBody=body)
+                    self.acknowledged.append(body)
+                    break
+                except (BotoCoreError, ClientError):
+                    self.unknown.add(body)
+                    turn = 1 - turn
+                    time.sleep(0.02)
+
+    def _receive(self, nodes: list[ApiNode], _: int) -> None:
+        clients, turn = [sqs_at(node) for node in nodes], 0
+        while self._is_receiving:
+            try:
+                url = self._url(clients[turn])
+                answer = clients[turn].receive_message(QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=1)
+                for message in answer.get("Messages", []):
+                    self.received[message["Body"]] += 1
+                    clients[turn].delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+                    self.deleted.add(message["Body"])
+            except (BotoCoreError, ClientError):
+                turn = 1 - turn
+                time.sleep(0.02)
+
+    def _url(self, client: boto3.client) -> str:
+        return f"{client.meta.endpoint_url}/000000000000/{self._queue}"
+
+    def finish(self) -> None:
+        """Ends sending, and receiving once all acknowledged ones are deleted, or after DRAIN_S."""
+        self._is_sending = False
+        give_up_s = time.monotonic() + DRAIN_S
+        while time.monotonic() < give_up_s and not set(self.acknowledged) <= self.deleted:
+            time.sleep(0.1)
+        self._is_receiving = False
+        for thread in self._threads:
+            thread.join()
+
+    @property
+    def lost(self) -> set[str]:
+        return set(self.acknowledged) - set(self.received)
+
+    @property
+    def duplicated(self) -> set[str]:
+        """Received more than once although sent once and deleted with an answer."""
+        return {body for body, count in self.received.items() if count > 1 and body not in self.unknown}
+
+
+def test_a_queue_made_through_one_node_works_through_the_other_at_once(cluster: Cluster) -> None:
+    first, second = [sqs_at(node) for node in cluster.apis]
+    for number in range(20):
+        name = f"tea-{number}"
+        first.send_message(QueueUrl=first.create_queue(QueueName=name)["QueueUrl"], MessageBody="two cups")
+
+        there = second.get_queue_url(QueueName=name)["QueueUrl"]
+        (message,) = second.receive_message(QueueUrl=there)["Messages"]
+        first.delete_message(QueueUrl=there, ReceiptHandle=message["ReceiptHandle"])
+        assert "Messages" not in second.receive_message(QueueUrl=there)
+
+
+def test_one_node_leads(cluster: Cluster) -> None:
+    assert sorted(_leads(node) for node in cluster.apis) == [False, True]
+
+
+def _leads(node: ApiNode) -> bool:
+    with urlopen(f"{node.endpoint}/metrics", timeout=10) as answer:
+        return any(line.startswith("cqs_leader 1") for line in answer.read().decode().splitlines())
+
+
+def test_a_rolling_restart_under_load_loses_and_repeats_nothing(cluster: Cluster) -> None:
+    sqs_at(cluster.apis[0]).create_queue(QueueName="rolling")
+    load = Load(cluster.apis, "rolling")
+    for node in cluster.apis:
+        time.sleep(LOAD_S / 4)
+        node.stop()
+        node.start()
+    time.sleep(LOAD_S / 4)
+    load.finish()
+
+    print(len(load.acknowledged), len(load.unknown), load.received.total())
+    assert len(load.acknowledged) > 500
+    assert (load.lost, load.duplicated) == (set(), set())
+
+
+def test_a_killed_node_loses_nothing_and_repeats_at_most_what_it_was_handing_out(cluster: Cluster) -> None:
+    sqs_at(cluster.apis[0]).create_queue(QueueName="killed", Attributes={"VisibilityTimeout": "5"})
+    load = Load(cluster.apis, "killed")
+    for node in cluster.apis:
+        time.sleep(LOAD_S / 4)
+        node.kill()
+        node.start()
+    time.sleep(LOAD_S / 4)
+    load.finish()
+
+    print(len(load.acknowledged), len(load.unknown), load.received.total(), load.duplicated)
+    assert load.lost == set()
+    assert len(load.duplicated) <= 2 * 2 * 10

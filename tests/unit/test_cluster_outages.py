@@ -1,0 +1,203 @@
+"""A cache server that one node, or all, can't reach, without a restart of it: it knows less than the store."""
+
+from __future__ import annotations
+
+from cqs.cache.interface import Residency
+from cqs.queue import Queue
+from cqs.service import repair
+from cqs.service.delete import delete
+from cqs.service.engine import shard_of
+from cqs.service.fallback import _own_first
+from cqs.service.visibility import change
+from tests.cluster import PLACE, Town
+from tests.engine import Bench, FailingCache
+
+SECOND_MS = 1_000
+
+
+class Cut:
+    """Cuts one node off from the shared cache, with its own view of it."""
+
+    def __init__(self, town: Town, name: str) -> None:
+        self._town, self._name = town, name
+        self.bench = town.nodes[name]
+        self._whole = self.bench.engine.cache
+
+    def cut(self) -> None:
+        away = FailingCache.__new__(FailingCache)
+        away.__dict__.update(self._town.cache.__dict__)
+        away.cut()
+        object.__setattr__(self.bench.engine, "cache", away)
+        self._town.lost[self._name].append(PLACE)
+
+    def mend(self) -> None:
+        object.__setattr__(self.bench.engine, "cache", self._whole)
+        self._town.lost[self._name].clear()
+
+
+async def two() -> tuple[Town, Bench, Bench, Queue]:
+    town = Town()
+    a, b = await town.node("a"), await town.node("b")
+    queue = await a.create("orders")
+    await town.beat()
+    return town, a, b, queue
+
+
+async def test_what_a_cut_off_node_deleted_is_not_handed_out_by_another() -> None:
+    town, a, b, queue = await two()
+    await a.send(queue, "one", "two")
+    (one,) = await a.receive(queue, 1, visibility_ms=SECOND_MS)
+    cut = Cut(town, "a")
+    cut.cut()
+
+    await delete(a.engine, queue, one.handle)
+    await town.beat()
+    town.clock.advance_ms(SECOND_MS)
+    await town.cache.reveal(shard_of(queue), queue.settings.retention_ms, 100)
+
+    assert await b.bodies(queue) == ["two"]
+
+
+async def test_what_a_cut_off_node_was_sent_another_hands_out_at_the_next_beat() -> None:
+    town, a, b, queue = await two()
+    cut = Cut(town, "a")
+    cut.cut()
+    await town.beat("a", "b")
+    await a.send(queue, "one")
+
+    assert await b.bodies(queue) == []
+    await town.beat("a", "b")
+
+    assert await b.bodies(queue) == ["one"]
+
+
+async def test_a_node_that_alone_has_lost_the_cache_hands_nothing_out() -> None:
+    town, a, b, queue = await two()
+    await b.send(queue, "one")
+    assert await b.bodies(queue) == ["one"]
+    await b.send(queue, "two")
+    Cut(town, "a").cut()
+    await town.beat()
+
+    assert await a.bodies(queue) == []
+    assert await b.bodies(queue) == ["two"]
+
+
+async def test_an_outage_costs_a_mark_or_two_and_not_one_a_message() -> None:
+    town, a, _, queue = await two()
+    await a.send(queue, "old")
+    (old,) = await a.receive(queue)
+    town.clock.advance_ms(1)
+    marked: list[object] = []
+    coordination = a.engine.cluster.coordination
+    mark_dirty = coordination.mark_dirty
+
+    async def counted(mark: object) -> None:
+        marked.append(mark)
+        await mark_dirty(mark)  # type: ignore[arg-type]
+
+    coordination.mark_dirty = counted  # type: ignore[method-assign]
+    Cut(town, "a").cut()
+    for number in range(100):
+        await a.send(queue, str(number))
+        town.clock.advance_ms(10)
+    assert len(marked) == 1
+
+    await delete(a.engine, queue, old.handle)
+    await a.send(queue, "last")
+
+    assert len(marked) == 2
+
+
+async def test_a_mark_goes_when_all_is_repaired() -> None:
+    town, a, b, queue = await two()
+    cut = Cut(town, "a")
+    cut.cut()
+    await a.send(queue, "one")
+    await town.beat()
+    assert b.engine.marks.is_on(shard_of(queue))
+
+    cut.mend()
+    await repair.step(a.engine)
+    await town.beat("a", "b")
+
+    assert not a.engine.marks.is_on(shard_of(queue))
+    assert not b.engine.marks.is_on(shard_of(queue))
+    assert await b.bodies(queue) == ["one"]
+
+
+async def test_the_leader_drops_the_shard_of_a_dead_nodes_mark_and_it_is_filled_anew() -> None:
+    town, a, b, queue = await two()
+    await b.send(queue, "one", "two")
+    (one, two_) = await b.receive(queue, visibility_ms=60_000)
+    cut = Cut(town, "a")
+    cut.cut()
+    await delete(a.engine, queue, one.handle)
+    await a.send(queue, "three")
+    await town.beat()
+    epoch = (await town.cache.state(shard_of(queue))).epoch
+
+    await town.kill("a")
+    await town.beat("b")
+    town.clock.advance_ms(10_000)
+    await town.beat("b")
+    await town.beat("b")
+    assert (await town.cache.state(shard_of(queue))).residency is Residency.ABSENT
+    await b.receive(queue, 1, visibility_ms=0)
+    await b.engine.background.drain()
+
+    after = await town.cache.state(shard_of(queue))
+    assert (after.residency, after.epoch != epoch) == (Residency.READY, True)
+    assert town.shared.marks == {}
+    assert await b.bodies(queue) == ["three"]
+    assert two_.message.body == "two"
+
+
+async def test_what_one_node_handed_out_from_the_store_another_does_not_take_from_a_cache_that_is_back() -> None:
+    town, a, b, queue = await two()
+    await a.send(queue, "one", "two")
+    town.cache.cut()
+    for name in ("a", "b"):
+        town.lost[name].append(PLACE)
+    await town.beat("a", "b", "a")
+    (first,) = await a.receive(queue, 1)
+    await town.beat()
+
+    town.cache.mend()
+    for name in ("a", "b"):
+        town.lost[name].clear()
+    await town.beat()
+    await repair.step(a.engine)
+    await repair.step(b.engine)
+
+    (second,) = await b.receive(queue)
+    assert {first.message.body, second.message.body} == {"one", "two"}
+    assert await a.receive(queue) == []
+    town.clock.advance_ms(queue.settings.visibility_ms)
+    await town.cache.reveal(shard_of(queue), queue.settings.retention_ms, 100)
+    assert sorted(await a.bodies(queue)) == ["one", "two"]
+
+
+async def test_a_lease_from_the_store_that_was_ended_is_not_believed_any_more() -> None:
+    town, a, _, queue = await two()
+    await a.send(queue, "one")
+    await town.cache.drop(shard_of(queue))
+    await town.cache.begin_fill(shard_of(queue))
+    (one,) = await a.receive(queue)
+    epoch = (await town.cache.state(shard_of(queue))).epoch
+    await town.cache.fill(shard_of(queue), epoch, [], is_last=True)
+
+    await change(a.engine, queue, one.handle, 0)
+
+    assert await a.bodies(queue) == ["one"]
+
+
+async def test_nodes_that_serve_from_the_store_begin_with_rows_of_their_own() -> None:
+    town, a, b, queue = await two()
+    await town.beat()
+    rows = list(range(100))
+
+    mine, yours = (_own_first(bench.engine, queue, rows) for bench in (a, b))
+
+    assert sorted(mine) == sorted(yours) == rows
+    assert not set(mine[:30]) & set(yours[:30])
