@@ -6,7 +6,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 QUICK_TESTS := tests/unit tests/contract tests/protocol
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster cluster-2dc test check docs drills bench bench-spark audit clean provision test-env
+.PHONY: help run cluster cluster-2dc test check docs drills bench bench-spark pictures audit clean provision test-env
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -41,6 +41,9 @@ bench: $(VENV)/.bench ## measure against ElasticMQ (needs java, mvn and go)
 
 bench-spark: $(VENV)/.spark ## audit 1, 10 and 50 million synthetic events, and the journal's cost (needs java)
 	$(PY) -m benchmarks.spark
+
+pictures: $(VENV)/.dev ## make the pictures of the console in docs/images anew (needs chromium)
+	$(PY) -m tests.console.browser.pictures
 
 audit: $(VENV)/.spark ## play a workload and prove what became of every message (needs java; AUDIT="--help")
 	@$(PY) -m spark_jobs.proof $(AUDIT)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from cqs.metrics.rings import NODE_SUMS, RANGES, Chart, Ring
+from cqs.metrics.rings import NODE_SUMS, RANGES, SAMPLE_S, Chart, Ring
 
 RANGE_DEFAULT = "10m"
 RANGE_NAMES = {
@@ -80,10 +80,10 @@ def drawn(ring: Ring | None, kind: str, range_name: str, now_ms: int) -> dict[st
         return {"series": series, "data": [times, *([0, 0] for _ in lines)]}
     chart = ring.chart(RANGES[range_name], now_s)
     times = [chart.start_s + place * chart.period_s for place in range(len(chart.rows))]
-    return {"series": series, "data": [times, *(_column(chart, line.field) for line in lines)]}
+    return {"series": series, "data": [times, *(_column(chart, line.field, now_s) for line in lines)]}
 
 
-def _column(chart: Chart, field: str) -> Sequence[float | None]:
+def _column(chart: Chart, field: str, now_s: int) -> Sequence[float | None]:
     if field in _DERIVED:
         return _derived(chart, *_DERIVED[field])
     if field not in chart.fields:
@@ -92,7 +92,16 @@ def _column(chart: Chart, field: str) -> Sequence[float | None]:
     values = [row[place] for row in chart.rows]
     if field not in NODE_SUMS:
         return values
-    return [None if value is None else round(value / chart.period_s, 3) for value in values]
+    rates = [None if value is None else round(value / chart.period_s, 3) for value in values]
+    if values and values[-1] is not None:
+        rates[-1] = round(values[-1] / _begun_s(chart, now_s), 3)
+    return rates
+
+
+def _begun_s(chart: Chart, now_s: int) -> int:
+    """How much of the last period is over, in whole samples: without it each chart would end in a fall."""
+    begun_s = now_s - (chart.start_s + (len(chart.rows) - 1) * chart.period_s)
+    return min(chart.period_s, (begun_s // SAMPLE_S + 1) * SAMPLE_S)
 
 
 def _derived(chart: Chart, part: str, whole: str, make: Callable[[float, float], float]) -> Sequence[float | None]:

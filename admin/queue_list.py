@@ -116,10 +116,10 @@ def rates_of(ring: Ring | None, now_ms: int) -> tuple[float, float]:
 
 
 def sparks_of(ring: Ring | None, now_ms: int) -> tuple[list[float | None], list[float | None]]:
-    """Messages sent and deleted in each of the last thirty minutes."""
+    """Messages sent and deleted in each of the last thirty whole minutes: one that has only begun looks like a fall."""
     if ring is None:
         return [], []
-    rows = ring.chart(1_800, now_ms // 1_000).rows
+    rows = ring.chart(1_860, now_ms // 1_000).rows[:-1]
     return [row[_SENT] for row in rows], [row[_DELETED] for row in rows]
 
 

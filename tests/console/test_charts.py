@@ -65,3 +65,17 @@ async def test_times_of_calls_are_of_the_last_period_alone(desk: Desk) -> None:
     assert first["send, half"] == 1.0
     assert first["send, 99 %"] == 50.0
     assert (second["send, half"], second["send, 99 %"]) == (0, 0)
+
+
+async def test_a_minute_that_has_only_begun_does_not_look_like_a_fall(desk: Desk) -> None:
+    queue, sampler = await desk.bench.create("orders"), Sampler(desk.bench.engine)
+    desk.bench.clock.set_ms(desk.bench.clock.now_ms() // 60_000 * 60_000)
+    for _ in range(15):
+        await desk.bench.send(queue, *["x"] * 10)
+        await sampler.sample()
+        desk.bench.clock.advance_ms(5_000)
+    desk.bench.clock.advance_ms(-5_000)
+
+    told = json.loads((await desk.get(f"/q/{ACCOUNT}/orders/chart?kind=rates&range=1h")).text)
+
+    assert told["data"][1][-2:] == [2.0, 2.0]
