@@ -33,7 +33,7 @@ def told(error: sqlite3.Error, file: Path, *, is_commit: bool = False) -> StoreU
     if is_commit and code not in _NOTHING_DONE_AT_COMMIT:
         return OutcomeUnknown(f"Writing {file} failed ({error}); whether it took effect is not known.")
     if code == sqlite3.SQLITE_FULL:
-        return StoreUnavailable(f"The disk of {file.parent} is full: free space there. Nothing was written.")
+        return StoreUnavailable(full_text(file))
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return StoreUnavailable(
             f"{file} is damaged ({error}): restore a copy, or save what is readable with "
@@ -42,3 +42,11 @@ def told(error: sqlite3.Error, file: Path, *, is_commit: bool = False) -> StoreU
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
         return StoreUnavailable(f"{file} can't be written ({error}): check its owner and that the disk is writable.")
     return StoreUnavailable(f"{file} failed: {error}.")
+
+
+def full_text(file: Path) -> str:
+    return f"The disk of {file.parent} is full: free space there. Nothing was written."
+
+
+def gone_text(file: Path) -> str:
+    return f"{file} was deleted or replaced: put it back. Nothing was written."

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sqlite3
 from contextlib import suppress
 from pathlib import Path
 
 from cqs.errors import DataInUse, StoreUnavailable
-from cqs.store.sqlite.schema import FILE_NAME
+from cqs.store.sqlite.failures import told
+from cqs.store.sqlite.schema import FILE_NAME, make_file
 
 LOCK_NAME = "lock"
 FILE_MODE = 0o600
@@ -37,15 +39,31 @@ class Folder:
             raise StoreUnavailable(f"The data directory {self.path} can't be used: {error.strerror}.") from error
         try:
             self._hold(lock)
-            os.close(os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
-            self.file.chmod(FILE_MODE)
+            self._take_file()
         except OSError as error:
             os.close(lock)
             raise StoreUnavailable(f"{self.file} can't be opened for writing: {error.strerror}.") from error
+        except sqlite3.Error as error:
+            os.close(lock)
+            raise told(error, self.file) from error
         except StoreUnavailable:
             os.close(lock)
             raise
         self._lock = lock
+
+    def _take_file(self) -> None:
+        """A file that is there must be a database. A new one is made beside its place and moved there when it is one,
+        so that no crash leaves an empty file."""
+        try:
+            os.close(os.open(self.file, os.O_RDWR | os.O_CLOEXEC))
+        except FileNotFoundError:
+            make_file(self.file, FILE_MODE)
+        self.file.chmod(FILE_MODE)
+        if self.file.stat().st_size == 0:
+            raise StoreUnavailable(
+                f"{self.file} is empty, which no data file ever is: restore a copy of it, or delete it if nothing was "
+                "ever in it."
+            )
 
     def _hold(self, lock: int) -> None:
         try:
@@ -62,3 +80,12 @@ class Folder:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def identity_of(file: Path) -> tuple[int, int] | None:
+    """Which file stands at the path, if any."""
+    try:
+        status = os.stat(file)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

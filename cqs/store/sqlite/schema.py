@@ -105,6 +105,21 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def make_file(path: Path, mode: int) -> None:
+    """A database without tables at `path`, at once or not at all. Raises OSError, sqlite3.Error."""
+    new = path.with_name(f"{path.name}.new")
+    for name in (new.name, f"{new.name}-wal", f"{new.name}-shm"):
+        path.with_name(name).unlink(missing_ok=True)
+    os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode))
+    connect(new).close()
+    new.rename(path)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
 def create_or_check(connection: sqlite3.Connection, path: Path) -> None:
     """Makes the tables in an empty file, all at once or not at all. Raises StoreUnavailable when the file is of another
     schema version or of another program; sqlite3.Error."""

@@ -11,6 +11,8 @@ from typing import TypeVar, cast
 
 from cqs.message import Message
 from cqs.store.group_commit import GroupCommit
+from cqs.store.sqlite.ballast import Ballast
+from cqs.store.sqlite.failures import code_of
 from cqs.store.sqlite.jobs import WORK_PAGES, Job, Work
 from cqs.store.sqlite.reader import Query, ReadBodies, Reader, ReadJob
 from cqs.store.sqlite.schema import connect
@@ -31,7 +33,7 @@ class Threads:
         """`prepare` is called with the writing connection before anything else; what it raises is raised."""
         self._connections: list[sqlite3.Connection] = []
         try:
-            self._connections.append(connect(file))
+            self._connections.append(_connect_first(file))
             prepare(self._connections[0])
             self._connections += [connect(file), connect(file)]
         except BaseException:
@@ -74,3 +76,13 @@ class Threads:
         return cast(
             "list[Message]", await self.reads.submit(ReadBodies(storage_id, addresses), READ_WEIGHT * len(addresses))
         )
+
+
+def _connect_first(file: Path) -> sqlite3.Connection:
+    """Even on a full disk, where the space of the ballast is taken for it."""
+    try:
+        return connect(file)
+    except sqlite3.Error as error:
+        if code_of(error) not in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR) or not Ballast(file.parent).give_up():
+            raise
+        return connect(file)

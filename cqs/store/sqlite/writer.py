@@ -2,7 +2,8 @@
 
     jobs ──► plan (encode rows; a job that can't be encoded fails alone) ──► BEGIN ─ rows ─ COMMIT ──► results
                                                                               │
-                    disk full: checkpoint (frees the WAL), then deletes and the rest, then appends, apart
+                    disk full: checkpoint (frees the WAL), then deletes and the rest (also with the space of
+                    `ballast`), then appends, unless the ballast had to go, apart
 
 Nothing is ever answered as done that did not commit. A failed statement means rolled back, nothing written
 (StoreUnavailable); a failed COMMIT may have reached the disk (OutcomeUnknown). After any failure the next commit starts
@@ -12,7 +13,6 @@ until it is closed, and then be gone: nothing is written while the file at the p
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
@@ -24,7 +24,9 @@ from cqs.message import Message
 from cqs.store import rows
 from cqs.store.interface import Lease, Move
 from cqs.store.sqlite import sql
-from cqs.store.sqlite.failures import is_full, told
+from cqs.store.sqlite.ballast import Ballast
+from cqs.store.sqlite.failures import full_text, gone_text, is_full, told
+from cqs.store.sqlite.folder import identity_of
 from cqs.store.sqlite.jobs import Append, Checkpoint, Job, Trim
 from cqs.store.sqlite.leased import LeasedIds
 from cqs.store.sqlite.plan import Plan, Result
@@ -43,7 +45,7 @@ _INSERT_CLAIMS = "INSERT OR REPLACE INTO claims (id, queue, tail, sequence, expi
 
 
 class Writer:
-    """Belongs to one thread, except `wal_pages`, which anybody may read."""
+    """Belongs to one thread, except `wal_pages` and `ballast.is_spent`, which anybody may read."""
 
     def __init__(self, connection: sqlite3.Connection, file: Path) -> None:
         self._db = connection
@@ -52,17 +54,22 @@ class Writer:
         self._leased = LeasedIds(connection)
         self._gone: list[int] = []
         self._is_at_commit = False
-        self._opened = _identity(file)
+        self._opened = identity_of(file)
+        self.ballast = Ballast(file.parent)
+        self.ballast.make()
         self.wal_pages = 0
         """About how many pages were written to the WAL since it last started over."""
 
     def run(self, jobs: Sequence[Job]) -> list[Result | Exception]:
         """The body of the group commit."""
-        if _identity(self._file) != self._opened:
-            gone = StoreUnavailable(f"{self._file} was deleted or replaced: put it back. Nothing was written.")
-            return [gone] * len(jobs)
-        results = self._attempt(jobs)
-        if any(isinstance(result, _DiskFull) for result in results):
+        if self.is_gone():
+            return [StoreUnavailable(gone_text(self._file))] * len(jobs)
+        if self.ballast.is_spent:
+            self.ballast.make()
+        results: list[Result | Exception] = []
+        if not self.ballast.is_spent:
+            results = self._attempt(jobs)
+        if not results or any(isinstance(result, _DiskFull) for result in results):
             results = self._attempt_apart(jobs)
         for place, job in enumerate(jobs):
             if isinstance(job, Checkpoint):
@@ -70,6 +77,10 @@ class Writer:
             elif isinstance(job, Trim):
                 results[place] = self._trim(job.pages)
         return results
+
+    def is_gone(self) -> bool:
+        """Whether another file, or none, stands where the opened one was. Anybody may ask."""
+        return identity_of(self._file) != self._opened
 
     def _attempt(self, jobs: Sequence[Job]) -> list[Result | Exception]:
         plan = Plan(jobs, self._tombstones)
@@ -87,12 +98,18 @@ class Writer:
 
     def _attempt_apart(self, jobs: Sequence[Job]) -> list[Result | Exception]:
         self._checkpoint()
-        results: list[Result | Exception] = [None] * len(jobs)
+        results: list[Result | Exception] = [_DiskFull(full_text(self._file))] * len(jobs)
         for is_append in (False, True):
             places = [place for place, job in enumerate(jobs) if isinstance(job, Append) is is_append]
-            if places:
-                for place, result in zip(places, self._attempt([jobs[place] for place in places]), strict=True):
-                    results[place] = result
+            if not places or (is_append and self.ballast.is_spent):
+                continue
+            wanted = [jobs[place] for place in places]
+            done = self._attempt(wanted)
+            if not is_append and isinstance(done[0], _DiskFull) and self.ballast.give_up():
+                self._checkpoint()
+                done = self._attempt(wanted)
+            for place, result in zip(places, done, strict=True):
+                results[place] = result
         return results
 
     def _write(self, plan: Plan) -> None:
@@ -209,15 +226,6 @@ class Writer:
         with suppress(sqlite3.Error):
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
-
-
-def _identity(file: Path) -> tuple[int, int] | None:
-    """Which file stands at the path, if any."""
-    try:
-        status = os.stat(file)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 def existing(connection: sqlite3.Connection, storage_id: int, addresses: Sequence[int]) -> set[int]:

@@ -1,0 +1,70 @@
+"""Space that is kept for deletes: a file of nothing, given up when the disk is full.
+
+    there ──a delete, a lease or a checkpoint finds no space──► given up: they go on, sends are refused
+      ▲                                                            │
+      └──────────────── there is space for it again ───────────────┘     sends are accepted
+
+It is as large as the WAL may grow, so that a checkpoint can always be finished and the WAL starts over; from then on
+deletes need no more space. On a small disk it is smaller, and the promise weaker.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import suppress
+from pathlib import Path
+
+FILE_NAME = "ballast"
+BYTES_MAX = 33 << 20
+FREE_PART = 16
+"""It takes at most that part of what is free when it is made."""
+_BYTES_MIN = 64 << 10
+
+
+class Ballast:
+    """Belongs to the writer's thread, except `is_spent`, which anybody may read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / FILE_NAME
+        self._bytes = 0
+        self.is_spent = False
+        """The disk was full and is not known to have space again."""
+
+    def make(self) -> None:
+        """Takes the space, when there is enough; idempotent. Where files can't be made for other reasons than space,
+        there is none, and nothing is refused for it."""
+        try:
+            self._bytes = self._bytes or max(_BYTES_MIN, min(BYTES_MAX, self._free() // FREE_PART))
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            self.is_spent = _is_full(error)
+            return
+        try:
+            size = os.fstat(file).st_size
+            self._bytes = max(self._bytes, size)
+            os.posix_fallocate(file, 0, self._bytes)
+            self.is_spent = False
+        except OSError as error:
+            self.is_spent = _is_full(error)
+            with suppress(OSError):
+                self._path.unlink()
+        finally:
+            os.close(file)
+
+    def give_up(self) -> bool:
+        """Whether there was any to give."""
+        self.is_spent = True
+        try:
+            self._path.unlink()
+        except OSError:
+            return False
+        return True
+
+    def _free(self) -> int:
+        status = os.statvfs(self._path.parent)
+        return status.f_bavail * status.f_frsize
+
+
+def _is_full(error: OSError) -> bool:
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
