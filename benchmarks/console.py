@@ -27,6 +27,7 @@ from admin.app import make_application
 from admin.console import About, make_console
 from cqs import backends, parts
 from cqs.api.metrics_page import metrics_mounts
+from cqs.api.origins import Origins
 from cqs.clock import SystemClock
 from cqs.config.load import load
 from cqs.queue import Queue, QueueName, Redrive
@@ -132,7 +133,7 @@ async def _measure(engine: Engine, arguments: argparse.Namespace) -> None:
 
     application = make_application(make_console(engine, _accounts(engine), b"s" * 32, About()))
     application.middlewares.insert(0, stopwatch)
-    for path, mount in metrics_mounts(engine).items():
+    for path, mount in metrics_mounts(engine, Origins()).items():
         application.router.add_get("/ADMIN" + path, next(iter(mount.router.routes())).handler)
     server = TestServer(application)
     await server.start_server()

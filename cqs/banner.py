@@ -23,6 +23,8 @@ class Start:
     region: str
     account: str
     queue_count: int
+    console: str = ""
+    """Its URL, "" when it is off."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -49,19 +51,22 @@ class Start:
             ("data", data),
             ("mode", _MODES[self.auth]),
             ("queues", str(self.queue_count)),
+            *((("console", self.console),) if self.console else ()),
             ("AWS CLI", self.aws_cli),
             ("boto3", self.boto3),
         )
         return "\n".join([f"CQS {__version__} serves Amazon SQS", *(f"  {name:8}  {fact}" for name, fact in lines), ""])
 
-    def fields(self) -> dict[str, object]:
-        """The same for a log line."""
+    def facts(self) -> dict[str, object]:
+        """For a log line right below the banner."""
         return {
             "version": __version__,
             "endpoint": self.endpoint,
             "data": self.data or "memory",
             "auth": self.auth,
             "queues": self.queue_count,
-            "aws_cli": self.aws_cli,
-            "boto3": self.boto3,
         }
+
+    def fields(self) -> dict[str, object]:
+        """For a log line that programs read."""
+        return {**self.facts(), "aws_cli": self.aws_cli, "boto3": self.boto3}

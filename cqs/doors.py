@@ -12,12 +12,14 @@ from admin.app import make_application
 from admin.console import About, make_console
 from admin.lately import Lately
 from admin.links import PREFIX
-from cqs import __version__, observers
+from cqs import __version__, observers, parts
 from cqs.api.metrics_page import metrics_mounts
 from cqs.api.siblings import Siblings
-from cqs.backends import CacheServers, folder_of
+from cqs.backends import CacheServers, folder_of, place_of
+from cqs.banner import Start
 from cqs.clock import Clock
 from cqs.config import Config
+from cqs.listen import endpoint_of
 from cqs.service.accounts import Accounts
 from cqs.service.engine import Engine
 from cqs.slot import Slot
@@ -31,6 +33,25 @@ def lately_of(config: Config, clock: Clock) -> list[Lately]:
     return [Lately(clock)] if config.monitoring.is_console else []
 
 
+def console_url(config: Config, endpoint: str) -> str:
+    """Where people find the console of a server at this endpoint; "" when it is off."""
+    return endpoint + PREFIX if config.monitoring.is_console else ""
+
+
+def start_of(engine: Engine, config: Config, port: int) -> Start:
+    """What a server that serves on this port tells about itself."""
+    endpoint = endpoint_of(config.listening, port)
+    return Start(
+        endpoint=endpoint,
+        data=place_of(config),
+        auth=config.security.auth,
+        region=config.behaviour.region,
+        account=config.behaviour.account,
+        queue_count=len(engine.registry),
+        console=console_url(config, endpoint),
+    )
+
+
 async def mounts_of(
     engine: Engine,
     store: Store,
@@ -42,7 +63,8 @@ async def mounts_of(
 ) -> Mounts:
     """The applications that the settings ask for; those of a worker know its siblings. Raises StoreUnavailable."""
     siblings = None if slot is None else Siblings(slot.folder, slot.number)
-    mounts = metrics_mounts(engine, siblings) if config.monitoring.is_metrics else {}
+    origins = parts.origins_of(config)
+    mounts = metrics_mounts(engine, origins, siblings) if config.monitoring.is_metrics else {}
     if lately:
         console = make_console(engine, accounts, await store.secret(), _about(engine, config, cache), lately=lately[0])
         mounts[PREFIX] = make_application(console)

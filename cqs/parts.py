@@ -86,6 +86,12 @@ def _all_of(witnesses: list[Witness]) -> Witness:
     return witnesses[0] if len(witnesses) == 1 else Witnesses(*witnesses)
 
 
+def origins_of(config: Config) -> Origins:
+    """Which web pages may ask."""
+    is_loopback_only = config.security.auth == "open" and not config.listening.is_open_to_network
+    return Origins(config.listening.origins, is_loopback_only=is_loopback_only)
+
+
 def dispatcher_of(
     engine: Engine, credentials: Credentials, config: Config, tracing: Tracing | None = None
 ) -> Dispatcher:
@@ -104,9 +110,7 @@ def dispatcher_of(
         engine,
         access,
         RequestIds(engine.rng),
-        origins=Origins(
-            listening.origins, is_loopback_only=security.auth == "open" and not listening.is_open_to_network
-        ),
+        origins=origins_of(config),
         base_urls=BaseUrls(
             listening.public_url,
             is_forwarded_trusted=listening.is_forwarded_trusted,

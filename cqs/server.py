@@ -31,7 +31,7 @@ from cqs.banner import Start
 from cqs.clock import SystemClock
 from cqs.config import Config, Loaded
 from cqs.errors import ConfigError, CqsError
-from cqs.listen import endpoint_of, open_sockets
+from cqs.listen import open_sockets
 from cqs.metrics.declarations import CONNECTIONS
 from cqs.people import People, open_people
 from cqs.service import heartbeat, move_tasks, repair, residency, revisibility, statistics
@@ -177,6 +177,7 @@ async def _accept(built: _Built, stop: Stop) -> None:
         mounts=built.mounts,
         bounds=parts.bounds_of(config),
         facts={"auth": config.security.auth},
+        front=doors.console_url(config, ""),
     )
     engine.metrics.watch(CONNECTIONS, lambda: len(app.connections))
     gc.collect()
@@ -187,7 +188,7 @@ async def _accept(built: _Built, stop: Stop) -> None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _reload, built.certificate)
     await app.start(built.sockets, stop_s_max=config.bounds.stop_timeout_ms / 1_000, tls=tls)
     try:
-        start = _start_of(engine, config, built.sockets[0].getsockname()[1])
+        start = doors.start_of(engine, config, built.sockets[0].getsockname()[1])
         if built.slot is None:
             _announce(start, config.logging.log_format)
         else:
@@ -229,21 +230,10 @@ def _raise_file_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def _start_of(engine: Engine, config: Config, port: int) -> Start:
-    return Start(
-        endpoint=endpoint_of(config.listening, port),
-        data=backends.place_of(config),
-        auth=config.security.auth,
-        region=config.behaviour.region,
-        account=config.behaviour.account,
-        queue_count=len(engine.registry),
-    )
-
-
 def _announce(start: Start, log_format: str, **more: object) -> None:
     """Log line for machines, banner on standard error for people; with `--log-format json` the line alone."""
     if log_format != "json":
         with contextlib.suppress(OSError):
             sys.stderr.write(start.text())
             sys.stderr.flush()
-    _log.info("serving", **start.fields(), **more)
+    _log.info("serving", **(start.facts() if sys.stderr.isatty() else start.fields()), **more)

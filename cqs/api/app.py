@@ -32,13 +32,13 @@ from cqs.api.http.rules import refusal
 from cqs.api.http.tls_door import TlsDoor
 from cqs.api.lane import Lanes
 from cqs.api.request import Headers, Reply, Request
-from cqs.api.wire_errors import HttpError
+from cqs.api.wire_errors import BadRequest, HttpError
 from cqs.errors import CannotStart
 
 HEALTH_PATHS = frozenset({"/health", "/healthz"})
 READY_PATHS = frozenset({"/ready", "/readyz"})
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-_HTTP_11 = (1, 1)
+_HTTP_10, _HTTP_11 = (1, 0), (1, 1)
 
 
 class App:
@@ -52,10 +52,12 @@ class App:
         bounds: Bounds = DEFAULT_BOUNDS,
         mounts: Mapping[str, web.Application] | None = None,
         facts: Mapping[str, str] | None = None,
+        front: str = "",
         is_fast: bool = True,
     ) -> None:
         """`why_not_ready` says what is missing, "" when calls will be served. `mounts`: applications by path prefix;
-        they serve everything below it. `facts` are told by /health. `is_fast`: plain requests take the fast lane."""
+        they serve everything below it. `facts` are told by /health. `front`: where a browser that comes to / is sent.
+        `is_fast`: plain requests take the fast lane."""
         if HttpRequestParser is HttpRequestParserPy:
             raise CannotStart("aiohttp runs without its C parser, which is not safe: install one of its wheels")
         self._dispatcher = dispatcher
@@ -65,6 +67,7 @@ class App:
         self._runner: web.ServerRunner | None = None
         self._sweeping: asyncio.Task[None] | None = None
         self._facts = dict(facts or {})
+        self._front = front
         self._is_fast = is_fast
         self._lanes: Lanes | None = None
         self._listening: list[asyncio.Server | TlsDoor] = []
@@ -134,6 +137,8 @@ class App:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answers any request."""
+        if request.version < _HTTP_10:
+            return self._refuse_unread(BadRequest("Only HTTP/1.1 and HTTP/1.0 are spoken here."))
         mount = self._mount_of(request.raw_path) if self._mounts else None
         if mount is not None and mount.server is not None:
             try:
@@ -145,6 +150,8 @@ class App:
             return _operator_answer("", self._facts)
         if request.raw_path in READY_PATHS:
             return _operator_answer(self._why_not_ready(), self._facts)
+        if self._front and request.method == "GET" and request.raw_path == "/" and _is_for_people(request):
+            return web.Response(status=302, headers={hdrs.LOCATION: self._front, hdrs.SERVER: SERVER})
         return await self._serve(request)
 
     async def _serve(self, request: web.BaseRequest) -> Answer:
@@ -204,6 +211,11 @@ def _answer_of(reply: Reply) -> Answer:
     answer = Answer(body=reply.body, status=reply.status, headers=headers)
     answer.undelivered = reply.undelivered
     return answer
+
+
+def _is_for_people(request: web.BaseRequest) -> bool:
+    """A browser, not an SDK that calls an action by GET."""
+    return "text/html" in request.headers.get(hdrs.ACCEPT, "")
 
 
 def _operator_answer(problem: str, facts: dict[str, str]) -> web.Response:

@@ -11,8 +11,12 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from aiohttp import hdrs, web
+from aiohttp.typedefs import Handler, Middleware
 
+from cqs.api.http.plain_reply import SERVER
+from cqs.api.origins import Origins
 from cqs.api.siblings import Siblings
+from cqs.api.wire_errors import OriginRefused
 from cqs.metrics.beans import Bean, BeanCollector, Facts, as_json, node_bean, queue_bean
 from cqs.metrics.collector import exposition, scraped
 from cqs.metrics.depths import Depth
@@ -24,12 +28,13 @@ from cqs.service.engine import Engine
 _NO_TRAFFIC = Ring(QUEUE_SUMS, QUEUE_PEAKS).recent(0)
 
 
-def metrics_mounts(engine: Engine, siblings: Siblings | None = None) -> dict[str, web.Application]:
-    """Applications by path prefix, for `App`. With `siblings`, /metrics tells of all of them."""
+def metrics_mounts(engine: Engine, origins: Origins, siblings: Siblings | None = None) -> dict[str, web.Application]:
+    """Applications by path prefix, for `App`. Pages that may not call the API may not read these. With `siblings`,
+    /metrics tells of all of them."""
     pages = _Pages(engine, siblings)
     mounts: dict[str, web.Application] = {}
     for path, handler in (("/metrics", pages.metrics), ("/jmx", pages.jmx)):
-        mounts[path] = web.Application()
+        mounts[path] = web.Application(middlewares=[_same_pages_as_api(origins)])
         mounts[path].router.add_get(path, handler)
     if siblings is not None:
         mounts["/metrics"].cleanup_ctx.append(pages.answering)
@@ -103,5 +108,18 @@ class _Pages:
             yield queue_bean(depth.name, facts)
 
 
+def _same_pages_as_api(origins: Origins) -> Middleware:
+    @web.middleware
+    async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
+        head = {name.lower(): value for name, value in request.raw_headers}
+        try:
+            origins.check(head, request.method.encode())
+        except OriginRefused as refused:
+            raise web.HTTPForbidden(text=str(refused), headers={hdrs.SERVER: SERVER}) from refused
+        return await handler(request)
+
+    return check
+
+
 def _answer(body: bytes, content_type: str) -> web.Response:
-    return web.Response(body=body, headers={hdrs.CONTENT_TYPE: content_type, hdrs.SERVER: "cqs"})
+    return web.Response(body=body, headers={hdrs.CONTENT_TYPE: content_type, hdrs.SERVER: SERVER})

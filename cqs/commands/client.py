@@ -2,7 +2,8 @@
 
 Where the server is: `--endpoint`, else AWS_ENDPOINT_URL_SQS, else AWS_ENDPOINT_URL, else what `cqs serve` would listen
 on by its own settings (CQS_PUBLIC_URL, CQS_HOST, CQS_PORT, CQS_CONFIG). With AWS_ACCESS_KEY_ID and
-AWS_SECRET_ACCESS_KEY in the environment requests are signed.
+AWS_SECRET_ACCESS_KEY in the environment requests are signed. An https server's certificate is checked against
+AWS_CA_BUNDLE (what `aws` uses, too), else against the system's authorities.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import ssl
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -38,8 +40,10 @@ class CallFailed(CqsError):
 class Client:
     """Calls actions of one server. Not thread-safe."""
 
-    def __init__(self, endpoint: str, *, region: str = "us-east-1", keys: Keys | None = None) -> None:
-        """Raises ConfigError for an endpoint that is no URL."""
+    def __init__(
+        self, endpoint: str, *, region: str = "us-east-1", keys: Keys | None = None, ca_file: str = ""
+    ) -> None:
+        """Raises ConfigError for an endpoint that is no URL, and for a `ca_file` that is none."""
         wrong = ConfigError(f"endpoint: {endpoint!r} can't be used; expected a URL such as http://127.0.0.1:9324")
         try:
             parts = urlsplit(endpoint)
@@ -53,8 +57,10 @@ class Client:
         self._path = parts.path.rstrip("/") + "/"
         self._region = region
         self._keys = keys
-        make = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        self._connection = make(host, port, timeout=TIMEOUT_S)
+        self._connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
+        if parts.scheme == "https":
+            context = _context_of(ca_file)
+            self._connection = http.client.HTTPSConnection(host, port, timeout=TIMEOUT_S, context=context)
 
     def call(self, action: str, *, wait_s: float = 0, **members: object) -> dict[str, Any]:
         """The answer; members that are None are not sent. Raises CallFailed."""
@@ -97,7 +103,16 @@ class Client:
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            if isinstance(error, ssl.SSLCertVerificationError):
+                reason = f"{error.verify_message}; AWS_CA_BUNDLE may name a file with its authority"
             raise CallFailed(f"no answer from {self.endpoint}: {reason}") from error
+
+
+def _context_of(ca_file: str) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca_file or None)
+    except OSError as error:
+        raise ConfigError(f"AWS_CA_BUNDLE: {ca_file} has no certificates that can be used: {error}") from error
 
 
 def endpoint_of(given: str | None, environ: Mapping[str, str] = os.environ) -> str:
@@ -117,4 +132,4 @@ def client_of(given: str | None, environ: Mapping[str, str] = os.environ) -> Cli
     region = environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or "us-east-1"
     key_id, secret = environ.get("AWS_ACCESS_KEY_ID", ""), environ.get("AWS_SECRET_ACCESS_KEY", "")
     keys = Keys(key_id, secret, environ.get("AWS_SESSION_TOKEN", "")) if key_id and secret else None
-    return Client(endpoint_of(given, environ), region=region, keys=keys)
+    return Client(endpoint_of(given, environ), region=region, keys=keys, ca_file=environ.get("AWS_CA_BUNDLE", ""))

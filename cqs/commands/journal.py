@@ -62,10 +62,11 @@ def tail(folder: Path, count: int, follow: bool) -> None:
 
 
 @command.command()
-@click.option("--keep", default="0", metavar="SIZE", help='What finished files may take, such as "1GB". [default: 0]')
+@click.option("--keep", required=True, metavar="SIZE", help='What finished files may take, such as "1GB"; 0: nothing.')
 @click.pass_obj
 def prune(folder: Path, keep: str) -> None:
-    """Delete the oldest finished files; what dead processes left open is finished first."""
+    """Delete the oldest finished files; what dead processes left open is finished first. An audit over what is deleted
+    proves nothing any more."""
     try:
         bytes_max = values.size(0, 1_000_000_000_000_000).read(keep)
     except ValueError as error:

@@ -30,6 +30,8 @@ def command(session: Session, queue: str, count: int, wait: int, visibility: int
     ).get("Messages", [])
     if session.is_json:
         session.show_json(messages)
+    elif not messages:
+        click.echo("no messages", err=True)
     for message in messages:
         if not session.is_json:
             click.echo(message["Body"])

@@ -60,7 +60,10 @@ def _tasks(session: Session, source: str) -> list[dict[str, Any]]:
 
 
 def _cancel(session: Session, source: str) -> None:
-    handles = [task["TaskHandle"] for task in _tasks(session, source) if task.get("TaskHandle")]
+    tasks = _tasks(session, source)
+    handles = [task["TaskHandle"] for task in tasks if task.get("TaskHandle")]
+    if not handles and any(task["Status"] == "CANCELLING" for task in tasks):
+        raise CallFailed("the move task of this queue is being cancelled already; --list shows when it has ended")
     if not handles:
         raise CallFailed("no move task of this queue is running", "ResourceNotFoundException")
     answer = session.client.call("CancelMessageMoveTask", TaskHandle=handles[0])

@@ -66,7 +66,7 @@ def server_command(function: Callable[..., None]) -> click.Command:
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Columns as wide as they must be; numbers to the right. What could move the cursor is shown as `?`."""
+    """Columns as wide as they must be; numbers to the right. What could move the cursor is shown as an escape."""
     cells = [[_shown(value) for value in row] for row in rows]
     widths = [max(len(line[place]) for line in [list(titles), *cells]) for place in range(len(titles))]
     lines = [[title.ljust(width) for title, width in zip(titles, widths, strict=True)]]
@@ -95,4 +95,4 @@ def confirmed(is_sure: bool, what: str) -> None:
 
 
 def _shown(value: object) -> str:
-    return "".join(one if one.isprintable() else "?" for one in str(value))
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in str(value))

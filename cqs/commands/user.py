@@ -11,7 +11,18 @@ from cqs.commands.server_command import confirmed
 from cqs.errors import NoSuchIdentity
 from cqs.identity import Identities, Role, User
 
-_ROLES = click.Choice(["administrator", "operator", "read-only"])
+
+class _RoleName(click.Choice[str]):
+    """A role's name, in whatever case and with either joint: files and policies say `read_only`."""
+
+    def __init__(self) -> None:
+        super().__init__([role.value for role in Role])
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return super().convert(value.lower().replace("-", "_"), param, ctx)
+
+
+_ROLES = _RoleName()
 
 
 @click.group()
@@ -28,11 +39,11 @@ def command() -> None:
 @click.option("--account", metavar="ID", help="Twelve digits; made when there is none. [default: the server's own]")
 @click.option("--role", type=_ROLES, default="operator", show_default=True)
 @click.option("--password", "is_asked", is_flag=True, help="Ask for a password.")
-@click.option("--password-stdin", "is_from_input", is_flag=True, help="Read a password from standard input.")
+@click.option("--password-stdin", "--stdin", "is_from_input", is_flag=True, help="Read a password from standard input.")
 async def add(desk: Desk, name: str, account: str | None, role: str, is_asked: bool, is_from_input: bool) -> None:
     password = confirmed_password(is_from_input) if is_asked or is_from_input else ""
     owner = account or desk.config.behaviour.account
-    await desk.accounts.add_user(name, owner, _role_of(role), password)
+    await desk.accounts.add_user(name, owner, Role(role), password)
     await _show(desk, name)
 
 
@@ -68,7 +79,7 @@ async def delete(desk: Desk, name: str, yes: bool) -> None:
 
 @identity_command(command, "passwd", "Set a user's password for the console; sessions it has there end.")
 @click.argument("name")
-@click.option("--stdin", "is_from_input", is_flag=True, help="Read it from standard input.")
+@click.option("--password-stdin", "--stdin", "is_from_input", is_flag=True, help="Read it from standard input.")
 @click.option("--remove", is_flag=True, help="Take it away: no login, keys go on working.")
 async def passwd(desk: Desk, name: str, is_from_input: bool, remove: bool) -> None:
     await desk.accounts.set_password(name, "" if remove else confirmed_password(is_from_input))
@@ -79,12 +90,8 @@ async def passwd(desk: Desk, name: str, is_from_input: bool, remove: bool) -> No
 @click.argument("name")
 @click.argument("role", type=_ROLES)
 async def change_role(desk: Desk, name: str, role: str) -> None:
-    await desk.accounts.set_role(name, _role_of(role))
+    await desk.accounts.set_role(name, Role(role))
     await _show(desk, name)
-
-
-def _role_of(word: str) -> Role:
-    return Role(word.replace("-", "_"))
 
 
 async def _show(desk: Desk, name: str) -> None:
@@ -101,7 +108,7 @@ def _shown(user: User, everybody: Identities) -> dict[str, object]:
     return {
         "user": user.name,
         "account": user.account,
-        "role": user.role.value.replace("_", "-"),
+        "role": user.role.value,
         "enabled": user.is_enabled,
         "password": bool(user.password_hash),
         "keys": [key.key_id for key in everybody.keys if key.user == user.name],

@@ -4,9 +4,12 @@ only pretend to speak it."""
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import ssl
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +18,7 @@ import pytest
 
 from tests.integration.certificates import connected, make_certificate, serial_of, tls_flags
 from tests.integration.process import Served, serving
-from tests.integration.signed import LANES, OURS, THEIRS, client, said, signed_server
+from tests.integration.signed import KEYS, LANES, OURS, THEIRS, client, said, signed_server
 
 SEEN_S_MAX = 10.0
 
@@ -138,3 +141,15 @@ def test_message_is_not_given_to_a_poll_that_was_hung_up(tmp_path: Path, more: s
 
     assert message["Attributes"]["ApproximateReceiveCount"] == "1"
     assert (code, "Traceback" in rest) == (0, False), rest
+
+
+def test_commands_trust_the_authority_that_is_named(server: Served, folder: Path) -> None:
+    def ls(**env: str) -> subprocess.CompletedProcess[str]:
+        key_id, secret = KEYS["alice"]
+        keys = {"AWS_ACCESS_KEY_ID": key_id, "AWS_SECRET_ACCESS_KEY": secret}
+        command = [sys.executable, "-m", "cqs", "ls", "--endpoint", server.endpoint]
+        return subprocess.run(command, env=os.environ | keys | env, capture_output=True, text=True, timeout=30)
+
+    assert ls(AWS_CA_BUNDLE=str(folder / "cert.pem")).returncode == 0
+    assert "AWS_CA_BUNDLE may name a file" in ls().stderr
+    assert "no certificates that can be used" in ls(AWS_CA_BUNDLE=str(folder / "none.pem")).stderr

@@ -12,6 +12,7 @@ from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 
 from cqs.api.metrics_page import metrics_mounts
+from cqs.api.origins import Origins
 from cqs.metrics.node import NodeMetrics
 from cqs.service.statistics import Sampler
 from cqs.witnesses import Witnesses
@@ -61,7 +62,7 @@ class Measured:
 @asynccontextmanager
 async def measured(metrics: NodeMetrics | None = None, **parts: Any) -> AsyncIterator[Measured]:
     world = await make_world(bench=await measured_bench(metrics, **parts))
-    async with world.listening(mounts=metrics_mounts(world.bench.engine)) as door:
+    async with world.listening(mounts=metrics_mounts(world.bench.engine, Origins())) as door:
         yield Measured(world, door)
 
 

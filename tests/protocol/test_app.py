@@ -52,6 +52,27 @@ async def test_mounted_application_serves_everything_below_its_prefix() -> None:
     assert (beside.status, beside.body) == (404, b"<UnknownOperationException/>\n")
 
 
+async def test_browser_at_the_root_is_sent_to_the_front_and_a_client_is_not() -> None:
+    world = await make_world()
+    browser = b"GET / HTTP/1.1\r\nHost: a\r\nAccept: text/html,*/*\r\n\r\n"
+    async with world.listening(front="/ADMIN") as door:
+        sent = await door.exchange(browser)
+        client = await door.exchange(GET % b"/")
+    async with world.listening() as door:
+        without_console = await door.exchange(browser)
+
+    assert (sent.status, sent.headers["location"]) == (302, "/ADMIN")
+    assert client.status == without_console.status == 404
+
+
+async def test_http_before_1_0_is_refused() -> None:
+    world = await make_world()
+    async with world.listening() as door:
+        answer = await door.exchange(b"GET /health\r\n\r\n")
+
+    assert answer.status == 400
+
+
 async def test_parser_in_python_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     world = await make_world()
     monkeypatch.setattr(app_module, "HttpRequestParser", HttpRequestParserPy)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
+from cqs.api.metrics_page import metrics_mounts
+from cqs.api.origins import Origins
 from cqs.metrics import declarations as d
 from cqs.metrics.node import Build, NodeMetrics
 from cqs.service import visibility
 from tests.engine import make_bench
 from tests.protocol.measured import measured
+from tests.protocol.world import make_world
 
 QUEUE = '{queue="orders"}'
 OTHER = '{queue="_other"}'
@@ -53,6 +58,18 @@ async def test_gauges_are_as_of_the_scrape() -> None:
     assert told["cqs_oldest_message_age_seconds" + QUEUE] == 7.5
     assert told["cqs_retention_seconds" + QUEUE] == 345_600
     assert (told["cqs_queues"], told["cqs_queue_series"], told["cqs_leader"]) == (2, 2, 1)
+
+
+@pytest.mark.parametrize("path", [b"/metrics", b"/jmx"])
+async def test_web_pages_may_not_read_them(path: bytes) -> None:
+    world = await make_world()
+    mounts = metrics_mounts(world.bench.engine, Origins(is_loopback_only=True))
+    async with world.listening(mounts=mounts) as door:
+        rebound = await door.exchange(b"GET %s HTTP/1.1\r\nHost: evil.example:9324\r\n\r\n" % path)
+        foreign = await door.exchange(b"GET %s HTTP/1.1\r\nHost: a\r\nOrigin: http://evil.example\r\n\r\n" % path)
+        scraper = await door.exchange(b"GET %s HTTP/1.1\r\nHost: 127.0.0.1:9324\r\n\r\n" % path)
+
+    assert (rebound.status, foreign.status, scraper.status) == (403, 403, 200)
 
 
 async def test_failures_are_counted_by_code() -> None:

@@ -147,6 +147,7 @@ async def test_move_is_cancelled(shell: Shell) -> None:
     await shell.text("redrive", "dead-1", "--rate", "1")
 
     assert await shell.json("redrive", "dead-1", "--cancel") == {"ApproximateNumberOfMessagesMoved": 0}
+    assert "is being cancelled already" in (await shell.run("redrive", "dead-1", "--cancel")).stderr
 
 
 async def test_statistics_of_node_and_queue(shell: Shell) -> None:
@@ -208,7 +209,13 @@ async def test_wrong_usage_is_exit_code_2(shell: Shell, arguments: tuple[str, ..
     assert (await shell.run(*arguments)).exit_code == 2
 
 
+async def test_empty_queue_is_told_beside_the_output(shell: Shell) -> None:
+    received = await shell.run("receive", "orders")
+
+    assert (received.exit_code, received.stdout, received.stderr) == (0, "", "no messages\n")
+
+
 async def test_table_shows_no_character_that_moves_the_cursor(shell: Shell) -> None:
     await shell.node.bench.send(shell.node.world.standard, "evil\u202e\tbody\x7f")
 
-    assert "evil??body?" in await shell.text("peek", "orders")
+    assert r"evil\u202e\tbody\x7f" in await shell.text("peek", "orders")

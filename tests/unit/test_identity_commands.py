@@ -65,6 +65,12 @@ def test_user_without_an_account_is_of_the_servers_own(told: Callable[..., Any])
     assert told("user", "add", "bob")["role"] == "operator"
 
 
+def test_password_is_not_asked_where_nobody_can_type_it(run: Run) -> None:
+    result = run("user", "add", "alice", "--password")
+
+    assert (result.exit_code, "say --password-stdin" in result.stderr) == (2, True)
+
+
 def test_secret_of_a_key_is_shown_once(run: Run, told: Callable[..., Any], folder: Path) -> None:
     told("user", "add", "alice")
     result = run("key", "add", "alice")
@@ -109,7 +115,8 @@ def test_users_and_keys_are_disabled_enabled_changed_and_deleted(told: Callable[
 
     assert [told("key", verb, key_id)[0]["enabled"] for verb in ("disable", "enable")] == [False, True]
     assert [told("user", verb, "alice")["enabled"] for verb in ("disable", "enable")] == [False, True]
-    assert told("user", "role", "alice", "read-only")["role"] == "read-only"
+    for name in ("read-only", "read_only", "Read-Only"):
+        assert told("user", "role", "alice", name)["role"] == "read_only"
     assert [run(*words).exit_code for words in (("key", "delete", key_id), ("user", "delete", "alice"))] == [2, 2]
     told("key", "delete", key_id, "--yes")
     assert told("key", "list") == []

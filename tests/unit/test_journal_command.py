@@ -50,7 +50,8 @@ def test_tail_of_nothing_is_nothing(tmp_path: Path) -> None:
 def test_prune_finishes_what_was_left_and_keeps_what_was_asked_for(folder: Path) -> None:
     assert run(folder, "prune", "--keep", "1GB") == "deleted 0 files, 0 bytes\n"
     assert [file.is_finished for file in files_of(folder)] == [True, True]
-    assert run(folder, "prune").startswith("deleted 2 files, ")
+    assert CliRunner().invoke(cli, ["journal", "--dir", str(folder), "prune"]).exit_code == 2
+    assert run(folder, "prune", "--keep", "0").startswith("deleted 2 files, ")
     assert files_of(folder) == []
 
 
