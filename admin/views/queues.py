@@ -41,6 +41,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     queue: Queue
     counts: Counts | None
     residency: str
+    is_dirty: bool
+    """Receives are answered by the store until the cache is repaired."""
     in_rate: float
     out_rate: float
     sent: list[float | None]
@@ -96,6 +98,7 @@ async def row_of(visit: Visit, queue: Queue) -> Row:
         queue=queue,
         counts=counts,
         residency=residency.value,
+        is_dirty=engine.dirt.is_on(shard_of(queue)),
         in_rate=in_rate,
         out_rate=out_rate,
         sent=sent,

@@ -12,6 +12,7 @@ from cqs import boot
 from cqs.config.queues import read_queues
 from cqs.queue import Redrive
 from cqs.service import tags
+from cqs.service.engine import shard_of
 from tests.console.desk import Desk, Seen
 from tests.console.hostile import PLAIN_TEXTS
 from tests.engine import ACCOUNT, make_bench
@@ -76,6 +77,15 @@ async def test_columns_are_left_out_by_address_or_by_what_the_browser_remembers(
     assert heads(await desk.get("/queues?cols=ready")) == ["Name", "Ready"]
     desk.headers["Cookie"] = "cqs_columns=nonsense"
     assert len(heads(await desk.get("/queues"))) == 9
+
+
+async def test_a_queue_that_the_store_answers_for_says_so(desk: Desk) -> None:
+    queue = await desk.bench.create("orders")
+    assert "answered by the store" not in (await desk.get("/queues")).words
+
+    desk.bench.engine.dirt.note(shard_of(queue), [1])
+
+    assert "answered by the store" in (await desk.get("/queues")).words
 
 
 async def test_the_dead_letter_queue_is_linked_both_ways(desk: Desk) -> None:
