@@ -67,12 +67,16 @@ class RedisBells:
         return self._ears[self._servers.name_of(shard)].link.is_connected
 
     def ring(self, shard: Shard, count: int) -> None:
-        self._start(self._servers.run(_RING, shard, count))
+        self._start(self._ring(shard, count))
 
     def end(self, shard: Shard, queue_uid: int) -> None:
         with contextlib.suppress(CacheUnavailable):
             ear = self._ears[self._servers.name_of(shard)]
             self._start(ear.link.call(b"PUBLISH", keys.NEWS, b"ended %d" % queue_uid))
+
+    async def _ring(self, shard: Shard, count: int) -> Reply:
+        """How many sleep here is told at the moment of sending: a receive that looks later notes this node anew."""
+        return await self._servers.run(_RING, shard, count)
 
     def _start(self, call: Awaitable[Reply]) -> None:
         task = asyncio.ensure_future(call)
