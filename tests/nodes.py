@@ -113,13 +113,15 @@ async def first_of(*polls: asyncio.Task[list[Delivery]]) -> list[asyncio.Task[li
 
 
 @asynccontextmanager
-async def nodes_on(*processes: RedisProcess, count: int = 2, ping_s: float = 0.01) -> AsyncIterator[list[Node]]:
+async def nodes_on(
+    *processes: RedisProcess, count: int = 2, ping_s: float = 0.01, look_s: float = 0.01
+) -> AsyncIterator[list[Node]]:
     """They share a clock that stands still, also that of Redis."""
     clock = ManualClock()
     store = MemoryStore(clock)
     await store.open()
     async with AsyncExitStack() as stack:
-        yield [await _node(stack, processes, store, clock, seed, ping_s) for seed in range(count)]
+        yield [await _node(stack, processes, store, clock, seed, ping_s, look_s) for seed in range(count)]
 
 
 async def _node(
@@ -129,9 +131,10 @@ async def _node(
     clock: ManualClock,
     seed: int,
     ping_s: float,
+    look_s: float,
 ) -> Node:
     rng = random.Random(seed)
-    servers = {process.path: server_at(process) for process in processes}
+    servers = {process.path: server_at(process, look_s=look_s) for process in processes}
     cache = WatchedCache(servers, Ring(dict.fromkeys(servers, 1.0)).owner, rng, now_ms=clock.now_ms)
     bells = RedisBells(cache.servers, {name: server.address for name, server in servers.items()}, rng, ping_s)
     registry, waiters, witness = Registry(), Waiters(), RecordingWitness()

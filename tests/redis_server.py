@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 
 from cqs.cache.redis.connection import Address
-from cqs.cache.redis.server import RedisServer
+from cqs.cache.redis.server import LOOK_S, RedisServer
 from cqs.cluster.breaker import Breaker
 from deploy.cluster.redis_process import RedisProcess
 
@@ -20,8 +20,13 @@ def session() -> Iterator[RedisProcess]:
 
 
 def server_at(
-    process: RedisProcess, *, budget_bytes: int = 1 << 30, timeout_s: float = 1.0, gate: Breaker | None = None
+    process: RedisProcess,
+    *,
+    budget_bytes: int = 1 << 30,
+    timeout_s: float = 1.0,
+    gate: Breaker | None = None,
+    look_s: float = LOOK_S,
 ) -> RedisServer:
     """The cache's view of it, not yet started."""
     rng = random.Random(1)
-    return RedisServer(Address(path=process.path), gate or Breaker(rng), rng, budget_bytes, timeout_s)
+    return RedisServer(Address(path=process.path), gate or Breaker(rng), rng, budget_bytes, timeout_s, look_s)

@@ -22,7 +22,9 @@ import structlog
 
 from cqs.cache.interface import Residency, Shard
 from cqs.errors import CqsError
+from cqs.message import Message
 from cqs.queue import Queue
+from cqs.service import residency
 from cqs.service.engine import Engine, shard_of
 from cqs.service.send import entry_of
 
@@ -53,11 +55,11 @@ async def step(engine: Engine) -> None:
 
 
 async def _repair(engine: Engine, queue: Queue, shard: Shard) -> None:
-    residency = (await engine.cache.state(shard)).residency
-    if residency is Residency.ABSENT:
+    state = (await engine.cache.state(shard)).residency
+    if state is Residency.ABSENT:
         engine.dirt.forget(shard)
         return
-    if residency is Residency.INITIALIZING:
+    if state is Residency.INITIALIZING:
         return
     if engine.dirt.is_whole(shard):
         await engine.cache.drop(shard)
@@ -78,7 +80,23 @@ async def make_true(engine: Engine, queue: Queue, addresses: Sequence[int]) -> N
     shard = shard_of(queue)
     stored = {message.address: message for message in await engine.store.read(queue, addresses)}
     gone = [address for address in addresses if address not in stored]
-    if stored:
-        await engine.cache.put(shard, [entry_of(message) for message in stored.values()])
+    if stored and not await _put(engine, queue, shard, list(stored.values())):
+        await engine.cache.drop(shard)
+        _log.warning("shard_dropped_to_be_filled", queue=queue.name, reason="messages were served past it")
+        return
     if gone:
         await engine.cache.remove(shard, gone)
+
+
+async def _put(engine: Engine, queue: Queue, shard: Shard, messages: Sequence[Message]) -> bool:
+    """Puts them as the store knows them, with their living leases. False: one was handed out from the store while the
+    cache kept it as ready, or under an older lease; only a fill tells it."""
+    now_ms = engine.clock.now_ms()
+    addresses = [message.address for message in messages]
+    known = await engine.store.leases(queue, addresses)
+    held = {lease.address: lease for lease in known if lease is not None and lease.hidden_until_ms > now_ms}
+    entries = [entry_of(message) for message in messages]
+    residency.hide_handed(held, entries)
+    await engine.cache.put(shard, entries)
+    cached = await engine.cache.lookup(shard, list(held)) if held else []
+    return all(entry is None or entry.receive_number >= held[entry.address].receive_number for entry in cached)

@@ -110,7 +110,7 @@ async def fill(engine: Engine, queue: Queue) -> None:
             engine.witness.expired(queue, expired)
             engine.background.start("delete_expired", engine.store.delete(queue, expired))
         entries = [_entry(queue, stored, now_ms) for stored in page if not _is_expired(queue, stored, now_ms)]
-        _hide_handed(engine.fallback.living(shard, now_ms), entries)
+        hide_handed(engine.fallback.living(shard, now_ms), entries)
         if not await engine.cache.fill(shard, epoch, entries, is_last=False):
             return
     await engine.cache.fill(shard, epoch, [], is_last=True)
@@ -130,8 +130,8 @@ async def _is_current(engine: Engine, queue: Queue) -> bool:
     return False
 
 
-def _hide_handed(handed: dict[int, Lease], entries: Sequence[Entry]) -> None:
-    """A lease that was given after the page was read is not in the page."""
+def hide_handed(handed: dict[int, Lease], entries: Sequence[Entry]) -> None:
+    """Entries with these leases, by address, are in flight. (A lease that was given after a page was read is not in it.)"""
     if not handed:
         return
     for entry in entries:

@@ -48,7 +48,7 @@ class Address:
 
 
 class Link:
-    """Owns the connection and its reconnecting. `on_ready` runs after each (re)connect, before any caller's command.
+    """Owns the connection and its reconnecting. `on_ready` runs after each connect, before any caller's command.
     Every failure is CacheUnavailable; a call that fails after it was written may have taken effect. `on_news` hears
     what channels say, on a link that speaks RESP3 (HELLO 3) and subscribes."""
 
@@ -104,7 +104,7 @@ class Link:
     async def close(self) -> None:
         """Idempotent; fails what is outstanding."""
         self._is_closed = True
-        self._drop("closed")
+        self.give_up("closed")
         if self._runner is not None:
             self._runner.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -152,7 +152,7 @@ class Link:
         due = self._pending[0][1]
         if loop.time() >= due:
             self._is_watching = False
-            self._drop(f"no answer for {self._timeout_s} s")
+            self.give_up(f"no answer for {self._timeout_s} s")
         else:
             loop.call_at(due, self._watch)
 
@@ -171,20 +171,21 @@ class Link:
                 if not future.done():
                     settle(future, reply, str(self.address))
         except (hiredis.ProtocolError, IndexError) as error:
-            self._drop(f"answered nonsense: {error}")
+            self.give_up(f"answered nonsense: {error}")
 
     def _is_news(self, push: list[bytes]) -> bool:
         """Passes on what a channel says. What else is pushed confirms a subscription: the reply to it."""
-        is_news = push[0] == b"message" and self._on_news is not None
-        if is_news and self._on_news is not None:
-            self._on_news(push)
-        return is_news
+        if push[0] != b"message" or self._on_news is None:
+            return False
+        self._on_news(push)
+        return True
 
     def _closed(self, transport: asyncio.Transport, reason: str) -> None:
         if transport is self._transport:
-            self._drop(reason)
+            self.give_up(reason)
 
-    def _drop(self, reason: str) -> None:
+    def give_up(self, reason: str) -> None:
+        """Ends this connection, and tries for another. What is outstanding fails."""
         transport, self._transport = self._transport, None
         self._is_ready = False
         self._gained.clear()
@@ -211,7 +212,7 @@ class Link:
                 first.set()
                 await self._lost.wait()
             except (OSError, TimeoutError, CacheUnavailable) as error:
-                self._drop(str(error) or "time-out while connecting")
+                self.give_up(str(error) or "time-out while connecting")
             first.set()
             await asyncio.sleep(self._rng.random() * pause_s)
             pause_s = min(pause_s * 2, RECONNECT_MAX_S)

@@ -1,24 +1,27 @@
 """One Redis server as the cache sees it: a link, its gate, who it is and how much it holds.
 
 Each new connection greets the server before anybody's command: its run id names this life of it, and a server that
-would lose messages silently is refused, with the reason: a replica, one that may evict keys, one older than 6.2.
-Persistence is only pointed out: what comes back from a disk has another run id, and counts as absent.
+is not fit (`cqs.cache.redis.fitness`) is refused, with the reason. Every LOOK_S it is looked at again: one that became
+a replica or began to evict is given up within a second, and its shards are served from the store until it is put right.
 
-Content is kept within a budget of bytes of the server's memory, all of it (INFO memory), asked for once a second while
-messages are put, plus what was put since by this node. So nothing has to be counted for each shard, and nothing drifts
-when keys expire; with N nodes it may be overdrawn by what the others put within a second.
+Content is kept within a budget of bytes of the server's memory, all of it (INFO), as last looked at, plus what was put
+since by this node. So nothing has to be counted for each shard, and nothing drifts when keys expire; with N nodes it
+may be overdrawn by what the others put within a look.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Sequence
 from typing import Protocol, cast
 
 import msgspec
+import structlog
 
 from cqs.cache.redis.connection import Address, Link, Send
+from cqs.cache.redis.fitness import disk_warnings, fields_of, run_id_of, told, why_full, why_unfit
 from cqs.cache.redis.replies import ConnectionLost, Refused, Reply
 from cqs.cache.redis.script import Script
 from cqs.cache.redis.scripts import all_scripts
@@ -26,9 +29,8 @@ from cqs.cache.report import ServerReport
 from cqs.errors import CacheUnavailable
 
 REGAIN_S = 0.5
-LOOK_MS = 1_000
-VERSION_MIN = (6, 2)
-RUN_ID_LENGTH = 16
+LOOK_S = 0.5
+_log = structlog.get_logger("cqs.redis")
 
 
 class Gate(Protocol):
@@ -50,7 +52,13 @@ class RedisServer:
     """A `ScriptRunner` over a link. `budget_bytes`: above this used memory, content is not kept any more."""
 
     def __init__(
-        self, address: Address, gate: Gate, rng: random.Random, budget_bytes: int, timeout_s: float = 1.0
+        self,
+        address: Address,
+        gate: Gate,
+        rng: random.Random,
+        budget_bytes: int,
+        timeout_s: float = 1.0,
+        look_s: float = LOOK_S,
     ) -> None:
         self.address = address
         self.link = Link(address, rng, self._greet, timeout_s)
@@ -58,7 +66,9 @@ class RedisServer:
         self._budget_bytes = budget_bytes
         self._run_id = b""
         self._used_bytes = 0
-        self._look_ms = 0.0
+        self._look_s = look_s
+        self._looks: asyncio.Task[None] | None = None
+        self._full = ""
         self._losses = 0
         self._warnings: list[str] = []
 
@@ -72,8 +82,12 @@ class RedisServer:
 
     async def start(self) -> None:
         await self.link.start()
+        self._looks = asyncio.create_task(self._look_after(), name=f"look after {self.address}")
 
     async def close(self) -> None:
+        if self._looks is not None:
+            self._looks.cancel()
+            await asyncio.gather(self._looks, return_exceptions=True)
         await self.link.close()
 
     async def run(self, script: Script, keys: Sequence[bytes], arguments: Sequence[bytes | str | int]) -> Reply:
@@ -101,10 +115,6 @@ class RedisServer:
         return await self.link.connected(REGAIN_S)
 
     def has_room(self, size: int) -> bool:
-        now_ms = _now_ms()
-        if now_ms >= self._look_ms and self.link.is_connected:
-            self._look_ms = now_ms + LOOK_MS
-            self.link.call(b"INFO", b"memory").add_done_callback(self._note_memory)
         if self._used_bytes + size > self._budget_bytes:
             return False
         self._used_bytes += size
@@ -114,18 +124,25 @@ class RedisServer:
         if not self.link.is_connected:
             return self._report(f"can't be reached: {self.link.reason}")
         try:
-            told = _fields(await self.link.call(b"INFO"))
+            fields = fields_of(await self.link.call(b"INFO"))
+            self._note(fields)
             return msgspec.structs.replace(
-                self._report(*self._warnings, *_eviction(told)),
-                version=told.get("redis_version", ""),
-                used_bytes=int(_told(told, "used_memory")),
-                keys=_keys(told, self.address.database),
-                clients=int(_told(told, "connected_clients")),
+                self._report(*self._warnings),
+                version=fields.get("redis_version", ""),
+                used_bytes=self._used_bytes,
+                keys=_keys(fields, self.address.database),
+                clients=int(told(fields, "connected_clients")),
             )
         except CacheUnavailable as error:
             return self._report(str(error))
 
+    @property
+    def trouble(self) -> str:
+        """Why its shards are not served from it, or not wholly, in words; "" = they are."""
+        return self._full if self.link.is_connected else f"can't be reached: {self.link.reason}"
+
     def _report(self, *problems: str) -> ServerReport:
+        problems = (*problems, self._full) if self._full else problems
         return ServerReport(problems=problems, budget_bytes=self._budget_bytes, is_left_alone=self._gate.is_open)
 
     def _note_loss(self) -> None:
@@ -134,24 +151,38 @@ class RedisServer:
             self._losses = self.link.losses
             self._gate.failed(_now_ms())
 
-    def _note_memory(self, answer: asyncio.Future[Reply]) -> None:
-        if not answer.cancelled() and answer.exception() is None:
-            self._used_bytes = int(_fields(answer.result()).get("used_memory", self._used_bytes))
+    async def _look_after(self) -> None:
+        """For ever: looks whether the server is still fit, and how full it is."""
+        trouble = self.trouble
+        while True:
+            if self.link.is_connected:
+                with contextlib.suppress(CacheUnavailable):
+                    self._note(fields_of(await self.link.call(b"INFO")))
+            if trouble != self.trouble:
+                trouble = self.trouble
+                _log.warning("redis_in_trouble" if trouble else "redis_in_order", server=str(self.address), why=trouble)
+            await asyncio.sleep(self._look_s)
+
+    def _note(self, fields: dict[str, str]) -> None:
+        """What it tells of itself. Raises CacheUnavailable when it may not be used: the link is given up, and greets
+        until the server is fit again."""
+        unfit = why_unfit(fields)
+        if unfit:
+            self.link.give_up(unfit)
+            raise CacheUnavailable(unfit)
+        self._used_bytes = int(told(fields, "used_memory"))
+        self._full = why_full(fields)
 
     async def _greet(self, send: Send) -> None:
         """Raises CacheUnavailable, which keeps the link from being used, when the server is not fit."""
-        server, role, memory = [_fields(await send(b"INFO", part)) for part in (b"server", b"replication", b"memory")]
-        version = _told(server, "redis_version")
-        if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < VERSION_MIN:
-            raise CacheUnavailable(f"it is Redis {version}; 6.2 or newer is needed")
-        if _told(role, "role") != "master":
-            raise CacheUnavailable("it is a replica; what a replica misses would be lost silently")
-        for problem in _eviction(memory):
-            raise CacheUnavailable(problem)
-        self._used_bytes = int(_told(memory, "used_memory"))
-        self._warnings = await _persistence(send)
+        fields = fields_of(await send(b"INFO"))
+        unfit = why_unfit(fields)
+        if unfit:
+            raise CacheUnavailable(unfit)
+        self._used_bytes, self._full = int(told(fields, "used_memory")), why_full(fields)
+        self._warnings = await disk_warnings(send)
         await _teach(send)
-        self._run_id = _told(server, "run_id")[:RUN_ID_LENGTH].encode()
+        self._run_id = run_id_of(fields)
 
 
 async def _teach(send: Send) -> None:
@@ -167,38 +198,7 @@ def _now_ms() -> float:
     return asyncio.get_running_loop().time() * 1000
 
 
-def _fields(info: Reply) -> dict[str, str]:
-    """The `name:value` lines of an INFO."""
-    lines = cast(bytes, info).decode().splitlines()
-    return dict(line.split(":", 1) for line in lines if ":" in line)
-
-
-def _told(fields: dict[str, str], name: str) -> str:
-    if name not in fields:
-        raise CacheUnavailable(f"its INFO does not tell {name}; it is no Redis")
-    return fields[name]
-
-
 def _keys(told: dict[str, str], database: int) -> int:
     """A database that holds none is not told of."""
     counted = dict(part.split("=", 1) for part in told.get(f"db{database}", "").split(",") if "=" in part)
     return int(counted.get("keys", 0))
-
-
-def _eviction(memory: dict[str, str]) -> list[str]:
-    policy = _told(memory, "maxmemory_policy")
-    if _told(memory, "maxmemory") == "0" or policy == "noeviction":
-        return []
-    return [f"maxmemory-policy is {policy}, so it may throw messages away; set it to noeviction"]
-
-
-async def _persistence(send: Send) -> list[str]:
-    try:
-        settings = [await send(b"CONFIG", b"GET", name) for name in (b"save", b"appendonly")]
-    except Refused as error:
-        return [f"its settings can't be read ({error}); it should not write to disk"]
-    save, append_only = [cast("list[bytes]", setting)[1] for setting in settings]
-    found = ['it saves to disk, which only costs time; set save ""'] if save else []
-    if append_only == b"yes":
-        found.append("it writes an append-only file, which only costs time; set appendonly no")
-    return found
