@@ -7,8 +7,8 @@ import random
 from collections.abc import Iterator, Mapping
 
 from cqs.cache.redis import url
+from cqs.cache.redis.fitness import VERSION_MIN
 from cqs.cache.redis.probe import Look, look
-from cqs.cache.redis.server import VERSION_MIN
 from cqs.clock import Clock
 from cqs.config.backend_settings import Backends
 from cqs.config.values import show_size

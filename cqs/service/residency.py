@@ -131,7 +131,7 @@ async def _is_current(engine: Engine, queue: Queue) -> bool:
 
 
 def hide_handed(handed: dict[int, Lease], entries: Sequence[Entry]) -> None:
-    """Entries with these leases, by address, are in flight. (A lease that was given after a page was read is not in it.)"""
+    """Entries that have a lease here, by address, are in flight: one given after a page was read is not in the page."""
     if not handed:
         return
     for entry in entries:

@@ -51,7 +51,7 @@ def server_of(node: Node, queue: Queue) -> RedisServer:
 async def eventually(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE_S):
         while not condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0)
 
 
 async def told(node: Node, queue: Queue, words: str) -> None:
@@ -149,6 +149,8 @@ class TestUnfit:
         assert sorted(from_store) == ["one", "two"]
         await in_order(a, queue)
         await in_order(b, queue)
+        for node in (a, b):
+            await node.repair()
         await a.send(queue, "three")
         assert await drained(queue, a, b) == ["three"]
 

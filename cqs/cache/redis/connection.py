@@ -50,7 +50,7 @@ class Address:
 class Link:
     """Owns the connection and its reconnecting. `on_ready` runs after each connect, before any caller's command.
     Every failure is CacheUnavailable; a call that fails after it was written may have taken effect. `on_news` hears
-    what channels say, on a link that speaks RESP3 (HELLO 3) and subscribes."""
+    the channels of a link that speaks RESP3 (HELLO 3) and subscribes."""
 
     def __init__(
         self,
@@ -73,8 +73,7 @@ class Link:
         self._out: list[bytes] = []
         self._pending: deque[tuple[asyncio.Future[Reply], float]] = deque()
         self._runner: asyncio.Task[None] | None = None
-        self._lost = asyncio.Event()
-        self._gained = asyncio.Event()
+        self._lost, self._gained = asyncio.Event(), asyncio.Event()
         self._reason = "not connected yet"
         self.losses = 0
         """Connections that were lost or given up."""
