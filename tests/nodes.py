@@ -4,7 +4,7 @@ async with nodes_on(redis_process, count=2) as (a, b):
     queue = await a.create("orders", a, b)
     poll = await b.poll(queue)                 it has looked, found nothing, and sleeps
     await a.send(queue, "one")
-    assert await bodies_of(poll) == ["one"]
+    assert await ended(poll) == ["one"]
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 in the store      ──► put (known: left alone)         out of reach     ──► later
 not in the store  ──► remove                          shard absent   ──► nothing: the next fill is true
-                                                      filling              ──► when it is ready
+leased by the store while the cache has it ready      filling              ──► when it is ready
+                  ──► drop, and fill anew
 
 node A                         Redis                          without the order "repair, then serve"
 ──────                         ─────
