@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from dataclasses import dataclass
 
+import structlog
+
 from cqs import __version__
+
+_log = structlog.get_logger("cqs.server")
 
 _MODES = {
     "open": "open: any credentials are accepted",
@@ -70,3 +76,12 @@ class Start:
     def fields(self) -> dict[str, object]:
         """For a log line that programs read."""
         return {**self.facts(), "aws_cli": self.aws_cli, "boto3": self.boto3}
+
+
+def announce(start: Start, log_format: str, **more: object) -> None:
+    """Log line for machines, banner on standard error for people; with `--log-format json` the line alone."""
+    if log_format != "json":
+        with contextlib.suppress(OSError):
+            sys.stderr.write(start.text())
+            sys.stderr.flush()
+    _log.info("serving", **(start.facts() if sys.stderr.isatty() else start.fields()), **more)

@@ -23,6 +23,7 @@ from cqs.ids import Addresses
 from cqs.journal import Journal
 from cqs.metrics.declarations import JOURNAL_MISSING
 from cqs.metrics.timed import timed
+from cqs.open_files import connections_within
 from cqs.receipt import Receipts
 from cqs.service.credentials import Credentials
 from cqs.service.engine import Engine, Tuning
@@ -123,7 +124,7 @@ def dispatcher_of(
 
 
 def bounds_of(config: Config) -> Bounds:
-    """What a client may take."""
+    """What a client may take, within what the machine allows."""
     bounds = config.bounds
     return Bounds(
         body_bytes_max=bounds.body_max,
@@ -132,6 +133,6 @@ def bounds_of(config: Config) -> Bounds:
         header_s_max=bounds.header_timeout_ms / 1_000,
         body_s_max=bounds.body_timeout_ms / 1_000,
         idle_s_max=bounds.keep_alive_ms / 1_000,
-        connections_max=bounds.connections_max,
+        connections_max=connections_within(bounds.connections_max),
         connections_per_address_max=bounds.connections_per_address_max,
     )

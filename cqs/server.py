@@ -14,10 +14,8 @@ import asyncio
 import contextlib
 import gc
 import random
-import resource
 import signal
 import socket
-import sys
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -25,9 +23,9 @@ from typing import TYPE_CHECKING
 import structlog
 import uvloop
 
-from cqs import backends, boot, doors, logs, observers, parts
+from cqs import backends, boot, doors, logs, observers, open_files, parts
 from cqs.api.app import App
-from cqs.banner import Start
+from cqs.banner import announce
 from cqs.clock import SystemClock
 from cqs.config import Config, Loaded
 from cqs.errors import ConfigError, CqsError
@@ -38,6 +36,7 @@ from cqs.service import heartbeat, move_tasks, repair, residency, revisibility, 
 from cqs.service.engine import Engine
 from cqs.slot import Slot
 from cqs.stop import Stop
+from cqs.surroundings import Surroundings
 from cqs.tls import Certificate, certificate_of
 from cqs.workers import Workers
 
@@ -53,7 +52,7 @@ def run(loaded: Loaded[Config]) -> int:
     config = loaded.config
     logging = config.logging
     logs.set_up(logging.log_level, logging.log_format)
-    _raise_file_limit()
+    open_files.raise_limit()
     certificate = certificate_of(config.listening)
     sockets = open_sockets(config.listening, is_checked=config.security.auth != "open")
     try:
@@ -88,7 +87,7 @@ def _run_workers(loaded: Loaded[Config], sockets: Sequence[socket.socket], certi
         lambda slot: _run_one(shared, sockets, certificate, slot),
         config.clustering.workers,
         config.bounds.stop_timeout_ms / 1_000,
-        lambda start: _announce(start, config.logging.log_format, workers=config.clustering.workers),
+        lambda start: announce(start, config.logging.log_format, workers=config.clustering.workers),
     )
     try:
         code = workers.run()
@@ -111,11 +110,12 @@ class _Built:
     mounts: doors.Mounts
     tracing: Tracing | None
     slot: Slot | None
+    surroundings: Surroundings
 
     def loops(self) -> list[Coroutine[object, object, None]]:
         """What runs beside the calls."""
         looks = [] if self.loaded.config.security.auth == "open" else [self.people.credentials.run()]
-        return [*(loop(self.engine) for loop in _LOOPS), *looks]
+        return [*(loop(self.engine) for loop in _LOOPS), *looks, self.surroundings.run()]
 
 
 async def _serve(
@@ -139,7 +139,8 @@ async def _serve(
         engine = await parts.engine_of(config, store, cache, clock, rng, journal, lately, tracing)
         is_cut = await stop.cuts(_fill(engine, loaded))
         mounts = await doors.mounts_of(engine, store, people.accounts, config, lately, cache, slot)
-        built = _Built(loaded, sockets, certificate, engine, people, mounts, tracing, slot)
+        around = Surroundings(config, store, cache, engine.cluster.membership, clock)
+        built = _Built(loaded, sockets, certificate, engine, people, mounts, tracing, slot, around)
         code = 0 if is_cut else await _run(built, stop)
         await engine.background.drain()
     finally:
@@ -173,7 +174,8 @@ async def _accept(built: _Built, stop: Stop) -> None:
     engine, config = built.engine, built.loaded.config
     app = App(
         parts.dispatcher_of(engine, built.people.credentials, config, built.tracing),
-        why_not_ready=lambda: _why_not_ready(engine, stop),
+        why_not_ready=lambda: _why_not_ready(built, stop),
+        troubles=lambda: built.surroundings.troubles,
         mounts=built.mounts,
         bounds=parts.bounds_of(config),
         facts={"auth": config.security.auth},
@@ -190,7 +192,7 @@ async def _accept(built: _Built, stop: Stop) -> None:
     try:
         start = doors.start_of(engine, config, built.sockets[0].getsockname()[1])
         if built.slot is None:
-            _announce(start, config.logging.log_format)
+            announce(start, config.logging.log_format)
         else:
             built.slot.tell(start)
         await stop.requested.wait()
@@ -202,10 +204,10 @@ async def _accept(built: _Built, stop: Stop) -> None:
             await engine.cluster.leave()
 
 
-def _why_not_ready(engine: Engine, stop: Stop) -> str:
+def _why_not_ready(built: _Built, stop: Stop) -> str:
     if stop.requested.is_set():
         return "stopping"
-    return "draining" if engine.waiters.is_draining else ""
+    return "draining" if built.engine.waiters.is_draining else built.surroundings.fatal
 
 
 def _reload(certificate: Certificate) -> None:
@@ -221,19 +223,3 @@ def _reload(certificate: Certificate) -> None:
 async def _fill(engine: Engine, loaded: Loaded[Config]) -> None:
     await residency.open_all(engine)
     await boot.declare(engine, loaded.queues, loaded.config.behaviour.account)
-
-
-def _raise_file_limit() -> None:
-    """A connection is an open file, and the usual soft limit of 1,024 is fewer than `connections_max`."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
-def _announce(start: Start, log_format: str, **more: object) -> None:
-    """Log line for machines, banner on standard error for people; with `--log-format json` the line alone."""
-    if log_format != "json":
-        with contextlib.suppress(OSError):
-            sys.stderr.write(start.text())
-            sys.stderr.flush()
-    _log.info("serving", **(start.facts() if sys.stderr.isatty() else start.fields()), **more)

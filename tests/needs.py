@@ -26,6 +26,7 @@ _PACKAGES = {
     "prometheus": "prometheus",
     "promtool": "prometheus",
     "strace": "strace",
+    "prlimit": "util-linux",
 }
 
 

@@ -49,19 +49,21 @@ class App:
         dispatcher: Dispatcher,
         *,
         why_not_ready: Callable[[], str] = str,
+        troubles: Callable[[], Sequence[str]] = tuple,
         bounds: Bounds = DEFAULT_BOUNDS,
         mounts: Mapping[str, web.Application] | None = None,
         facts: Mapping[str, str] | None = None,
         front: str = "",
         is_fast: bool = True,
     ) -> None:
-        """`why_not_ready` says what is missing, "" when calls will be served. `mounts`: applications by path prefix;
-        they serve everything below it. `facts` are told by /health. `front`: where a browser that comes to / is sent.
-        `is_fast`: plain requests take the fast lane."""
+        """`why_not_ready` says what is missing, "" when calls will be served; `troubles` what they will be served
+        without. `mounts`: applications by path prefix; they serve everything below it. `facts` are told by /health.
+        `front`: where a browser that comes to / is sent. `is_fast`: plain requests take the fast lane."""
         if HttpRequestParser is HttpRequestParserPy:
             raise CannotStart("aiohttp runs without its C parser, which is not safe: install one of its wheels")
         self._dispatcher = dispatcher
         self._why_not_ready = why_not_ready
+        self._troubles = troubles
         self._bounds = bounds
         self._mounts = {prefix: web.AppRunner(application) for prefix, application in (mounts or {}).items()}
         self._runner: web.ServerRunner | None = None
@@ -149,7 +151,7 @@ class App:
         if request.raw_path in HEALTH_PATHS:
             return _operator_answer("", self._facts)
         if request.raw_path in READY_PATHS:
-            return _operator_answer(self._why_not_ready(), self._facts)
+            return _operator_answer(self._why_not_ready(), self._facts, self._troubles())
         if self._front and request.method == "GET" and request.raw_path == "/" and _is_for_people(request):
             return web.Response(status=302, headers={hdrs.LOCATION: self._front, hdrs.SERVER: SERVER})
         return await self._serve(request)
@@ -218,6 +220,8 @@ def _is_for_people(request: web.BaseRequest) -> bool:
     return "text/html" in request.headers.get(hdrs.ACCEPT, "")
 
 
-def _operator_answer(problem: str, facts: dict[str, str]) -> web.Response:
-    state = {"status": "unavailable", "reason": problem} if problem else {"status": "ok"}
+def _operator_answer(problem: str, facts: dict[str, str], troubles: Sequence[str] = ()) -> web.Response:
+    state: dict[str, object] = {"status": "unavailable", "reason": problem} if problem else {"status": "ok"}
+    if troubles and not problem:
+        state = {"status": "degraded", "troubles": list(troubles)}
     return web.json_response(state | facts, status=503 if problem else 200, headers={hdrs.SERVER: SERVER})

@@ -13,13 +13,12 @@ from cqs.config import Config
 from cqs.config.values import show_size, with_home
 from cqs.doctor.finding import Finding, error, ok, warning
 from cqs.errors import ConfigError
+from cqs.open_files import BESIDE
 from cqs.store.sqlite import probe
 from cqs.tls import certificate_of, days_left
 
 FREE_BYTES_MIN = 100_000_000
 FREE_BYTES_WISHED = 1_000_000_000
-FILES_BESIDE = 100
-"""Open files that are no connections of clients: databases, logs, Redis, Cassandra."""
 DAYS_LEFT_MIN = 14
 
 
@@ -38,11 +37,11 @@ def check_host(config: Config) -> Iterator[Finding]:
 def _files(connections_max: int) -> Finding:
     """The server raises the soft limit to the hard one by itself."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < connections_max + FILES_BESIDE:
+    if hard != resource.RLIM_INFINITY and hard < connections_max + BESIDE:
         return warning(
             "open files",
             f"{hard} may be open, and connections_max is {connections_max}",
-            f"ulimit -Hn {connections_max + FILES_BESIDE} (LimitNOFILE= in systemd), or lower connections_max",
+            f"ulimit -Hn {connections_max + BESIDE} (LimitNOFILE= in systemd), or lower connections_max",
         )
     return ok("open files", f"{'any number' if hard == resource.RLIM_INFINITY else hard} may be open")
 

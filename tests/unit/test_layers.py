@@ -22,7 +22,7 @@ from tests.unit.sources import Source, sources
 
 _ROOT_MODULES = (
     "server cli __main__ commands config logs listen banner boot observers parts people doors tls backends spawn "
-    "tracing doctor slot stop workers"
+    "tracing doctor slot stop workers surroundings open_files"
 )
 _LAYERS = [
     {"cqs"},

@@ -1,0 +1,162 @@
+"""Bad surroundings of real servers, at the start and while they run: one clear line, a defined behaviour, no hang."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cqs.clock import SystemClock
+from cqs.service.membership import LIFE_MS, Membership
+from cqs.store.coordination import MemoryCluster, MemoryCoordination, Node
+from cqs.surroundings import clocks_apart
+from deploy.cluster.ports import free_ports
+from deploy.cluster.redis_process import RedisProcess
+from tests.contract.sqlite_home import fill, small_disk
+from tests.integration.process import Served, command, lines_until_serving, refused, serving
+from tests.needs import needs
+
+TOLD_S_MAX = 10.0
+
+
+def ready(server: Served) -> tuple[int, dict[str, Any]]:
+    status, body = server.get("/ready")
+    return status, json.loads(body)
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    give_up_s = time.monotonic() + TOLD_S_MAX
+    while not is_so():
+        assert time.monotonic() < give_up_s
+        time.sleep(0.05)
+
+
+def exchange(server: Served) -> None:
+    """A message goes through."""
+    url = server.call("CreateQueue", QueueName="tea")["QueueUrl"]
+    server.call("SendMessage", QueueUrl=url, MessageBody="two cups")
+    (message,) = server.call("ReceiveMessage", QueueUrl=url, WaitTimeSeconds=5)["Messages"]
+    server.call("DeleteMessage", QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+
+
+def test_cassandra_that_is_not_there_is_told_in_one_line(tmp_path: Path) -> None:
+    (port,) = free_ports(["127.0.0.1"], 1)
+    code, error = refused(
+        "--port", "0", "--data-dir", str(tmp_path), "--cassandra", "127.0.0.1", "--cassandra-port", str(port)
+    )
+
+    assert (code, error.count("\n")) == (1, 1)
+    assert error.startswith(f"cqs: Cassandra at 127.0.0.1:{port}: no node answers")
+
+
+def test_redis_that_is_not_there_costs_nothing_but_speed(tmp_path: Path) -> None:
+    (port,) = free_ports(["127.0.0.1"], 1)
+    with serving("--data-dir", str(tmp_path), "--redis", f"redis://127.0.0.1:{port}") as server:
+        until(lambda: ready(server)[1]["status"] == "degraded")
+        exchange(server)
+
+
+@needs("redis-server")
+@pytest.mark.parametrize(
+    ("options", "login", "words"),
+    [
+        (["--requirepass", "hush"], ":wrong@", "WRONGPASS"),
+        (["--requirepass", "hush"], "", "NOAUTH"),
+        (["--replicaof", "127.0.0.1", "1"], "", "it is a replica"),
+        (["--maxmemory", "1gb", "--maxmemory-policy", "allkeys-lru"], "", "maxmemory-policy is allkeys-lru"),
+        (["--save", "60 1"], "", "it saves to disk"),
+        (["--appendonly", "yes"], "", "it writes an append-only file"),
+    ],
+    ids=["wrong password", "no password", "replica", "evicts", "saves", "appends"],
+)
+def test_redis_that_is_not_in_order_is_told_and_served_without(
+    tmp_path: Path, options: list[str], login: str, words: str
+) -> None:
+    (port,) = free_ports(["127.0.0.1"], 1)
+    place = f"redis://{login}127.0.0.1:{port}"
+    with RedisProcess(*options, port=port), serving("--data-dir", str(tmp_path), "--redis", place) as server:
+        until(lambda: ready(server)[1]["status"] == "degraded")
+        status, told = ready(server)
+        exchange(server)
+
+    (trouble,) = told["troubles"]
+    assert status == 200
+    assert trouble.startswith("Redis ") and f"127.0.0.1:{port}: " in trouble
+    assert words in trouble
+    assert "wrong@" not in trouble
+
+
+def test_a_data_file_that_vanishes_and_comes_back(tmp_path: Path) -> None:
+    with serving("--data-dir", str(tmp_path)) as server:
+        assert ready(server) == (200, {"status": "ok", "auth": "open"})
+        (tmp_path / "messages.db").rename(tmp_path / "elsewhere")
+        until(lambda: ready(server)[0] == 503)
+        reason = ready(server)[1]["reason"]
+        (tmp_path / "elsewhere").rename(tmp_path / "messages.db")
+        until(lambda: ready(server)[0] == 200)
+        exchange(server)
+        _, rest = server.stop()
+
+    assert reason == f"{tmp_path / 'messages.db'} was deleted or replaced: put it back. Nothing was written."
+    assert rest.count('"event":"trouble"') == rest.count('"event":"trouble_over"') == 1
+
+
+@pytest.fixture
+def disk() -> Iterator[Path]:
+    with small_disk() as place:
+        yield place
+
+
+def test_a_full_disk_is_told_until_it_has_space(disk: Path) -> None:
+    with serving("--data-dir", str(disk / "data")) as server:
+        fill(disk / "filler")
+        until(lambda: ready(server)[1]["status"] == "degraded")
+        status, told = ready(server)
+        (disk / "filler").unlink()
+        until(lambda: ready(server) == (200, {"status": "ok", "auth": "open"}))
+        exchange(server)
+        server.stop()
+
+    assert status == 200
+    assert told["troubles"] == [
+        f"The disk of {disk / 'data'} is full: free space there. Sends are refused, deletes go on."
+    ]
+
+
+@needs("prlimit")
+def test_fewer_open_files_than_connections(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        ["prlimit", "--nofile=300:300", *command("--port", "0", "--data-dir", str(tmp_path))],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        server = Served(process, lines_until_serving(process))
+        (line,) = [line for line in server.lines if line["event"] == "fewer_files_than_connections"]
+        assert (line["open_files"], line["connections_max"], line["used"]) == (300, 10_000, 200)
+        exchange(server)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize(
+    ("ahead_ms", "words"),
+    [
+        (10_000, "is about 10 s ahead of this one's."),
+        (-LIFE_MS - 10_000, "is about 15 s behind this one's."),
+        (1_000, ""),
+        (-LIFE_MS, ""),
+    ],
+)
+def test_clocks_of_two_nodes_that_differ(ahead_ms: int, words: str) -> None:
+    me, there = Node(name="here", started_ms=0, beat_ms=0), Node(name="there", started_ms=0, beat_ms=50_000 + ahead_ms)
+    clock = SystemClock()
+    membership = Membership(MemoryCoordination(MemoryCluster(clock)), clock, me)
+    membership.nodes = (me, there)
+
+    assert list(clocks_apart(membership, 50_000)) == ([f"The clock of node there {words}"] if words else [])
