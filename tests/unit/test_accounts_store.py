@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from cqs.errors import StoreUnavailable
-from cqs.identity import AccessKey, Account, Identities, Role, User
+from cqs.identity import AccessKey, Account, EndedSession, Identities, Role, User
 from cqs.store.identity import IdentityStore, MemoryIdentities
 from cqs.store.sqlite import SqliteStore
 from cqs.store.sqlite.identity import SqliteIdentities
@@ -24,6 +24,8 @@ ALICE = User(
     user_id="AIDA1",
     password_hash="$argon2id$",
     created_ms=2,
+    sessions=3,
+    ended=(EndedSession("sid", 9),),
 )
 KEY = AccessKey(key_id="AKIA1", user="alice", sealed=b"\x00\xff sealed", created_ms=3)
 
