@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from cqs import __version__
 from cqs.cache.bells import Bells, OneNode
 from cqs.cache.interface import QueueCache, Shard
 from cqs.cache.memory import MemoryCache
@@ -137,6 +138,7 @@ def cluster_of(config: Config, store: Store, cache: CacheServers, clock: Clock, 
         url=clustering.node_url or listening.public_url or here,
         started_ms=now_ms,
         beat_ms=now_ms,
+        version=__version__,
     )
     coordination = CassandraCoordination(store.session, clock)
     return joined(coordination, clock, me, f"{rng.getrandbits(64):x}", place=cache.place, lost=cache.lost)

@@ -52,6 +52,10 @@ class Membership:
         """From the next beat on this node serves."""
         self.me = msgspec.structs.replace(self.me, is_open=True)
 
+    def drain(self, is_draining: bool) -> None:
+        """The others are told at the next beat."""
+        self.me = msgspec.structs.replace(self.me, is_draining=is_draining)
+
     async def leave(self) -> None:
         """The others need not wait for the end of this node's life. Raises StoreUnavailable, OutcomeUnknown."""
         self.me = msgspec.structs.replace(self.me, is_open=False)

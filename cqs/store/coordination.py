@@ -28,6 +28,10 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     """The node's clock at this beat."""
     is_open: bool = False
     """It serves: what lies in the caches is looked after."""
+    is_draining: bool = False
+    """An operator has taken it out; it serves what still comes."""
+    version: str = ""
+    """Of the program."""
     lost: tuple[str, ...] = ()
     """Redis servers that this node can't reach."""
 

@@ -35,17 +35,22 @@ async def test_nodes_and_cache_servers_are_told_with_what_is_wrong() -> None:
 
     async def nodes() -> list[Node]:
         return [
-            Node(name="api-1", started_ms=1, beat_ms=1),
+            Node(name="api-1", url="http://10.0.0.9:9324", started_ms=1, beat_ms=1, is_draining=True, version="7"),
+            Node(name="api-3", url="javascript:alert(1)", started_ms=1, beat_ms=1),
             Node(name="api-2", started_ms=1, beat_ms=1, lost=("10.0.0.2",)),
         ]
 
     desk = await make_desk(about=About(servers=servers, nodes=nodes))
-    told = (await desk.get("/nodes")).words
+    page = await desk.get("/nodes")
+    told, text = page.words, page.text
     await desk.client.close()
 
     assert "10.0.0.1:6379 Redis 8.0 well 0 2.0 MB bodies up to 4.0 MB 12 3" in told
     assert "10.0.0.2:6379 in trouble 0 – – – it evicts keys <b>" in told
     assert "api-2 10.0.0.2" in told
+    assert "api-1 draining CQS 7" in told
+    assert 'href="http://10.0.0.9:9324/ADMIN/nodes"' in text
+    assert 'href="javascript' not in text
 
 
 async def test_other_nodes_that_are_not_known_now_hide_nothing_else() -> None:
@@ -90,6 +95,7 @@ async def test_a_drained_node_answers_who_waits_and_lets_nobody_wait_long(desk: 
     assert "Draining." in page.words
     assert "This node is draining" in (await desk.get("/")).words
     assert engine.waiters.wait_ms_of(20_000) == DRAINING_WAIT_MS
+    assert engine.cluster.membership.me.is_draining
 
 
 async def test_a_drained_node_still_serves_and_comes_in_again(desk: Desk) -> None:
