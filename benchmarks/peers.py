@@ -59,8 +59,23 @@ def _cqs(*flags: str) -> Command:
     ]
 
 
+_UNLEASED = ("--no-leases",)
+
+
+def _cqs_unleased(port: int, folder: Path) -> list[str]:
+    return [*_cqs()(port, folder), *_UNLEASED]
+
+
 def _cqs_journal(port: int, folder: Path) -> list[str]:
     return [*_cqs()(port, folder), "--journal", "full"]
+
+
+def _cqs_redis(*flags: str) -> Command:
+    return lambda port, folder: [*_cqs("--data-dir", str(folder), "--redis", "spawn", *flags)(port, folder)]
+
+
+def _cqs_cassandra(*flags: str) -> Command:
+    return lambda port, _: [sys.executable, "-m", "benchmarks.clustered", str(port), *flags]
 
 
 _ELASTICMQ_CONF = """include classpath("application.conf")
@@ -110,6 +125,18 @@ PEERS = {
         Peer("cqs", "CQS, durable (SQLite, fsync)", __version__, _cqs(), is_durable=True),
         Peer("cqs-journal", "CQS, durable, with a full journal", __version__, _cqs_journal, is_durable=True),
         Peer("cqs-memory", "CQS, in memory", __version__, _cqs("--in-memory")),
+        Peer("cqs-redis-sqlite", "CQS, Redis + SQLite", __version__, _cqs_redis(), is_durable=True),
+        Peer(
+            "cqs-redis-cassandra", "CQS, Redis + Cassandra", __version__, _cqs_cassandra(), is_durable=True, is_jvm=True
+        ),
+        *(
+            Peer(f"{name}-unleased", f"{title}, leases off", __version__, command, is_durable=True, is_jvm=is_jvm)
+            for name, title, command, is_jvm in (
+                ("cqs", "CQS, durable", _cqs_unleased, False),
+                ("cqs-redis-sqlite", "CQS, Redis + SQLite", _cqs_redis(*_UNLEASED), False),
+                ("cqs-redis-cassandra", "CQS, Redis + Cassandra", _cqs_cassandra(*_UNLEASED), True),
+            )
+        ),
         Peer("elasticmq", "ElasticMQ, in memory", _EMQ, _elasticmq(), is_jvm=True),
         Peer("elasticmq-256m", "ElasticMQ, in memory, 256 MB heap", _EMQ, _elasticmq("-Xmx256m"), is_jvm=True),
         Peer("elasticmq-h2", "ElasticMQ, H2 files", _EMQ, _elasticmq(is_durable=True), is_durable=True, is_jvm=True),

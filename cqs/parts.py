@@ -79,6 +79,7 @@ async def engine_of(
             region=behaviour.region,
             is_purge_wait_on=behaviour.is_purge_wait,
             is_recreate_wait_on=behaviour.is_recreate_wait,
+            is_leases_on=config.storage.is_leases,
         ),
     )
 

@@ -38,7 +38,7 @@ async def deliver(engine: Engine, queue: Queue, received: list[Received], receiv
         written = [leases.of_received(one) for one in received]
         if queue.settings.is_fifo:
             await engine.store.lease(queue, written)
-        else:
+        elif engine.tuning.is_leases_on:
             engine.store.lease_soon(queue, written)
     except StoreUnavailable:
         await give_back(engine, queue, received)
@@ -82,6 +82,7 @@ async def give_back(engine: Engine, queue: Queue, received: Sequence[Received]) 
     with contextlib.suppress(CacheUnavailable):
         count = await engine.cache.give_back(shard_of(queue), [one.ticket for one in received])
     engine.fallback.forget(shard_of(queue), [one.address for one in received])
-    engine.store.lease_soon(queue, [_undone(one) for one in received])
+    if queue.settings.is_fifo or engine.tuning.is_leases_on:
+        engine.store.lease_soon(queue, [_undone(one) for one in received])
     engine.witness.given_back(queue, received)
     engine.waiters.wake(queue.uid, count)

@@ -42,6 +42,8 @@ class Tuning:
     is_recreate_wait_on: bool = False
     """Creating a queue within 60 s of deleting its namesake is refused, as on AWS; off, because tests do that."""
     in_flight_max: int = 120_000
+    is_leases_on: bool = True
+    """Standard receives are written down in the store, without waiting. FIFO ones always are, and waited for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import pytest
 from cqs.cache.interface import Residency
 from cqs.errors import CacheUnavailable, InvalidParameterValue
 from cqs.service import delete, repair, residency, visibility
-from cqs.service.engine import shard_of
+from cqs.service.engine import Tuning, shard_of
 from tests.engine import make_bench, until
 
 
@@ -211,3 +211,26 @@ async def test_one_fill_runs_at_a_time() -> None:
     await until(lambda: not bench.engine.background.is_busy)
 
     assert (await bench.cache.state(shard_of(queue))).residency is Residency.READY
+
+
+async def test_without_leases_what_is_in_flight_comes_again_when_the_cache_is_lost() -> None:
+    bench = await make_bench(tuning=Tuning(is_leases_on=False))
+    queue = await bench.create("orders")
+    await bench.send(queue, "one")
+    await bench.receive(queue)
+
+    bench = await bench.restart()
+    (again,) = await bench.receive(queue)
+
+    assert (again.message.body, again.received.receive_count) == ("one", 1)
+
+
+async def test_without_leases_a_fifo_queue_keeps_them_all_the_same() -> None:
+    bench = await make_bench(tuning=Tuning(is_leases_on=False))
+    queue = await bench.create("orders.fifo")
+    await bench.send(queue, "one")
+    await bench.receive(queue)
+
+    bench = await bench.restart()
+
+    assert await bench.bodies(queue) == []
