@@ -62,9 +62,7 @@ class Storage:
     body_memory: int = setting(
         256_000_000, values.size(0, 1_000_000_000_000), "Message bodies kept in memory; the rest is read when received."
     )
-    is_leases: bool = setting(
-        True, values.switch(), "Store who holds a message, for the loss of the cache; FIFO: always."
-    )
+    is_leases: bool = setting(True, values.switch(), "Store who holds a message, for when the cache is lost.")
 
 
 @dataclass(frozen=True, slots=True)
