@@ -6,10 +6,10 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 QUICK_TESTS := tests/unit tests/contract tests/protocol
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster cluster-2dc test check docs drills bench bench-spark pictures audit clean provision test-env
+.PHONY: help run cluster cluster-2dc test check docs drills bench bench-spark pictures audit audit-cluster clean provision test-env
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 run: $(VENV)/.serve ## set up and serve on 127.0.0.1:9324 (CQS_HOST, CQS_PORT, CQS_DATA_DIR, CQS_CONFIG ...)
 	@CQS_DATA_DIR="$${CQS_DATA_DIR:-.cqs}"; [ -n "$$CQS_CONFIG" ] || export CQS_DATA_DIR; exec $(VENV)/bin/cqs serve
@@ -47,6 +47,9 @@ pictures: $(VENV)/.dev ## make the pictures of the console in docs/images anew (
 
 audit: $(VENV)/.spark ## play a workload and prove what became of every message (needs java; AUDIT="--help")
 	@$(PY) -m spark_jobs.proof $(AUDIT)
+
+audit-cluster: $(VENV)/.spark $(VENV)/.cluster ## the same on Cassandra, Redis and two API nodes (needs java, mvn, redis-server)
+	@$(PY) -m benchmarks.cluster_audit $(AUDIT)
 
 clean: ## remove environments, builds and the data of `make run`
 	rm -rf .venv .venv-query .venv-cli build dist .cqs .mypy_cache .ruff_cache .pytest_cache .hypothesis

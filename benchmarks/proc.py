@@ -46,13 +46,30 @@ def usage(roots: Iterable[int]) -> Usage:
     )
 
 
-def below(root: int) -> list[tuple[str, float]]:
-    """Program name and resident megabytes of each descendant of the process."""
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One of a tree, now."""
+
+    pid: int
+    name: str
+    resident_mb: float
+
+    def peak_mb(self) -> float:
+        """Its largest resident memory so far, as the kernel noted it (VmHWM); 0 when it has ended."""
+        try:
+            lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        except OSError:
+            return 0.0
+        return next((int(line.split()[1]) * 1_024 / _MB for line in lines if line.startswith("VmHWM:")), 0.0)
+
+
+def below(root: int) -> list[Process]:
+    """Each descendant of the process."""
     stats = {pid: stat for pid in _pids() if (stat := _stat(pid)) is not None}
     tree = {root}
     while added := {pid for pid, stat in stats.items() if stat.parent in tree and pid not in tree}:
         tree |= added
-    return [(stats[pid].name, stats[pid].resident_mb) for pid in tree - {root}]
+    return [Process(pid, stats[pid].name, stats[pid].resident_mb) for pid in tree - {root}]
 
 
 def machine_cpu_s() -> float:

@@ -3,7 +3,9 @@
     synthetic journals (one busy queue) ─► audit on local[2] ─► events a second, peak resident memory
 
 Messages are received nearly in order: one in a hundred changes places with one a few places on, and one in ten thousand
-comes last. Memory is sampled: the JVM (driver and executors in one, locally) and the largest Python worker.
+comes last. `--order` measures the order alone, of so many messages in one queue at its worst: all in order but for a
+first one that comes last, so that one task has them all. The JVM (driver and executor in one, locally) has the heap
+that a job gets by default; with two tasks at a time each has half of it.
 """
 
 from __future__ import annotations
@@ -11,20 +13,20 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import os
 import random
+import shlex
 import shutil
 import sys
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from zlib import crc32
 
-from benchmarks import proc
+from benchmarks.spark_memory import SETTINGS, peaks
 
 MILLION = 1_000_000
+RESULTS = Path("benchmarks/results")
 LINES_A_FILE = 500_000
 _HEAD = '{"v":1,"node":"bench","incarnation":"0000000000001","number":'
 _QUEUE = ',"account":"000000000000","queue":"orders","uid":7'
@@ -37,17 +39,22 @@ def main(given: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spark", description=__doc__.partition("\n")[0])
     parser.add_argument("--millions", type=float, nargs="+", default=[1, 10, 50], help="events (default: 1 10 50)")
     parser.add_argument("--folder", type=Path, default=Path("build/bench-spark"), help="where journals are written")
-    parser.add_argument("--output", type=Path, help="also write the figures there, as JSON")
+    parser.add_argument("--order", action="store_true", help="measure the order of so many messages in one queue")
+    parser.add_argument("--output", type=Path, default=RESULTS, help=f"where figures are added (default: {RESULTS})")
     options = parser.parse_args(given)
     figures: list[dict[str, float]] = []
     for millions in options.millions:
-        figures.append(_measured(int(millions * MILLION), options.folder))
-        _print(figures[-1], figures[0])
-    if options.output:
-        options.output.write_text(json.dumps(figures, indent=1))
+        count = int(millions * MILLION)
+        figures.append(_ordered(count, options.folder) if options.order else _audited(count, options.folder))
+        _print("messages" if options.order else "events", figures[-1], figures[0])
+    options.output.mkdir(parents=True, exist_ok=True)
+    command = shlex.join(["python", "-m", "benchmarks.spark", *(sys.argv[1:] if given is None else given)])
+    made = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+    kept = options.output / f"spark-{'order' if options.order else 'audit'}-{made}.json"
+    kept.write_text(json.dumps({"command": command, "made": made, "runs": figures}, indent=1) + "\n")
 
 
-def _measured(events: int, folder: Path) -> dict[str, float]:
+def _audited(events: int, folder: Path) -> dict[str, float]:
     from spark_jobs.audit import Rules, audit
     from spark_jobs.session import session
 
@@ -56,9 +63,9 @@ def _measured(events: int, folder: Path) -> dict[str, float]:
     journal.mkdir(parents=True)
     messages = events // 3
     write_journal(journal, messages, random.Random(1))
-    spark = session("bench", "local[2]")
+    spark = session("bench", "local[2]", settings=SETTINGS)
     try:
-        with _memory() as peak:
+        with peaks(spark) as peak:
             began_s = time.monotonic()
             found = audit(spark, [str(journal)], str(folder / "audit"), Rules(is_drained=True))
             took_s = time.monotonic() - began_s
@@ -67,21 +74,45 @@ def _measured(events: int, folder: Path) -> dict[str, float]:
         shutil.rmtree(folder, ignore_errors=True)
     assert found.totals.acknowledged == found.totals.deleted == messages, found.totals
     assert found.verdict.state.value == "proven", found.verdict
-    return {
-        "events": messages * 3,
-        "seconds": round(took_s, 1),
-        "events_per_s": round(messages * 3 / took_s),
-        "out_of_order": found.totals.out_of_order,
-        "jvm_mb": peak["jvm"],
-        "worker_mb": peak["worker"],
-    }
+    return _told(messages * 3, took_s, peak) | {"out_of_order": found.totals.out_of_order}
 
 
-def _print(row: dict[str, float], first: dict[str, float]) -> None:
-    ratio = (row["seconds"] / row["events"]) / (first["seconds"] / first["events"])
+def _ordered(messages: int, folder: Path) -> dict[str, float]:
+    from pyspark.sql import functions as F
+
+    from spark_jobs.order import order_of, places_of
+    from spark_jobs.session import session
+
+    shutil.rmtree(folder, ignore_errors=True)
+    spark = session("bench", "local[2]", settings=SETTINGS)
+    try:
+        last = F.when(F.col("id") == 0, messages).otherwise(F.col("id"))
+        queue = spark.range(messages).select(F.lit(7).alias("uid"), "id", last.alias("received_at"))
+        with peaks(spark) as peak:
+            began_s = time.monotonic()
+            places = places_of(queue, ["uid"], ["id"], ["received_at"], str(folder))
+            [found] = order_of(places, ["uid"], str(folder)).collect()
+            took_s = time.monotonic() - began_s
+    finally:
+        spark.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+    assert (found["messages"], found["longest"]) == (messages, messages - 1), found
+    assert abs(found["displacement"] - 2 * (messages - 1) / messages) < 1e-9, found
+    return _told(messages, took_s, peak)
+
+
+def _told(count: int, took_s: float, peak: Mapping[str, float]) -> dict[str, float]:
+    memory = {name: round(mb) for name, mb in peak.items()}
+    return {"count": count, "seconds": round(took_s, 1), "per_s": round(count / took_s), **memory}
+
+
+def _print(what: str, row: Mapping[str, float], first: Mapping[str, float]) -> None:
+    ratio = (row["seconds"] / row["count"]) / (first["seconds"] / first["count"])
     sys.stdout.write(
-        f"{row['events']:>12,} events  {row['seconds']:8.1f} s  {row['events_per_s']:>9,.0f} events/s  "
-        f"time an event x {ratio:.2f}  JVM {row['jvm_mb']:.0f} MB  largest worker {row['worker_mb']:.0f} MB\n"
+        f"{row['count']:>12,} {what}  {row['seconds']:8.1f} s  {row['per_s']:>9,.0f} {what}/s"
+        f"  time for one x {ratio:.2f}  heap {row['heap_mb']:.0f} of {row['heap_max_mb']:.0f} MB"
+        f"  a task's sorts and sums {row['task_mb']:.0f} MB  a Python worker {row['worker_mb']:.0f} MB"
+        f"  JVM resident {row['resident_mb']:.0f} MB\n"
     )
     sys.stdout.flush()
 
@@ -146,27 +177,6 @@ def _lines(order: Sequence[int]) -> Iterator[str]:
 def _address(one: int) -> str:
     text = f"{one:012x}"
     return f"{text[:8]}-{text[8:]}-8000-8000-000000000001"
-
-
-@contextmanager
-def _memory() -> Iterator[dict[str, float]]:
-    """Peak resident MB of `jvm` and of the largest `worker`, while the block runs."""
-    peak = {"jvm": 0.0, "worker": 0.0}
-    ending = threading.Event()
-
-    def watch() -> None:
-        while not ending.wait(_SAMPLE_S):
-            for name, resident_mb in proc.below(os.getpid()):
-                kind = "jvm" if name == "java" else "worker"
-                peak[kind] = max(peak[kind], resident_mb)
-
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
-        yield peak
-    finally:
-        ending.set()
-        thread.join()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """`python -m spark_jobs FOLDER …`: audits journals and writes the report. The last line is the verdict; exit code 0
-proven, 1 violated, 3 unproven, 2 wrong usage. On a cluster: `spark-submit spark_jobs/__main__.py FOLDER …`, with this
-package in --py-files.
+proven, 1 violated, 3 unproven, 2 it could not be done. On a cluster: `spark-submit spark_jobs/__main__.py FOLDER …`,
+with this package in --py-files.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from spark_jobs.audit import Rules, audit
+from spark_jobs.audit import Audit, Rules, audit
 from spark_jobs.errors import JobError
+from spark_jobs.failures import SPARK_FAILURES, refused, why
 from spark_jobs.latency import HOUR_MS
 from spark_jobs.report import read_figures, write_report
-from spark_jobs.session import session
+from spark_jobs.session import DRIVER_MEMORY, ended, session
 from spark_jobs.store_options import add_store_arguments, store_settings, stored_of
 from spark_jobs.verdict import EXIT_CODES, last_line
 
@@ -24,28 +25,28 @@ def main(given: Sequence[str] | None = None) -> int:
     options = _arguments(given)
     command = shlex.join(["python", "-m", "spark_jobs", *(given or sys.argv[1:])])
     try:
-        spark = session("audit", options.master, settings=store_settings(options))
+        found, page = _audited(options, command)
     except JobError as error:
-        return _refused(error)
-    try:
-        stored = stored_of(spark, options, options.data_dir)
-        rules = Rules(is_drained=options.drained, skew_ms=options.clock_skew_ms, bucket_ms=options.span_ms)
-        found = audit(spark, options.folders, options.output, rules, stored)
-        before = read_figures(options.compare) if options.compare else None
-        page = write_report(found, options.output, title=options.title, command=command, before=before)
-    except JobError as error:
-        return _refused(error)
-    finally:
-        spark.stop()
+        return refused(str(error))
+    except SPARK_FAILURES as error:
+        return refused(why(error, options.memory))
     for reason in found.verdict.reasons:
         sys.stderr.write(f"audit: {reason}\n")
     sys.stdout.write(last_line(found.totals, found.verdict, page) + "\n")
     return EXIT_CODES[found.verdict.state]
 
 
-def _refused(error: JobError) -> int:
-    sys.stderr.write(f"audit: {error}\n")
-    return 2
+def _audited(options: argparse.Namespace, command: str) -> tuple[Audit, str]:
+    """The audit, and the path of its report."""
+    spark = session("audit", options.master, memory=options.memory, settings=store_settings(options))
+    try:
+        stored = stored_of(spark, options, options.data_dir)
+        rules = Rules(is_drained=options.drained, skew_ms=options.clock_skew_ms, bucket_ms=options.span_ms)
+        found = audit(spark, options.folders, options.output, rules, stored)
+        before = read_figures(options.compare) if options.compare else None
+        return found, write_report(found, options.output, title=options.title, command=command, before=before)
+    finally:
+        ended(spark)
 
 
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -59,6 +60,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--span-ms", type=int, default=HOUR_MS, help="spans of the plots over time (default: an hour)")
     parser.add_argument("--compare", metavar="FOLDER", help="an earlier output to compare with")
     parser.add_argument("--master", default="local[2]", help="where Spark runs by itself (default: local[2])")
+    parser.add_argument("--memory", default=DRIVER_MEMORY, help=f"heap of its JVM (default: {DRIVER_MEMORY})")
     return parser.parse_args(given)
 
 

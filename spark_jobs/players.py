@@ -53,6 +53,7 @@ class Part:
     run: str
     name: str
     is_sender: bool
+    endpoint: str
     queue: str
     url: str
     number: int
@@ -63,14 +64,14 @@ class Part:
 Observe = Callable[[Observation], None]
 
 
-def play(parts: list[Part], workload: Workload, endpoint: str) -> Iterator[list[Observation]]:
+def play(parts: list[Part], workload: Workload) -> Iterator[list[Observation]]:
     """Runs all the clients, and yields what they see as they see it, until the last one ends. A client that breaks
     raises here."""
     seen: queue.Queue[Observation | BaseException | None] = queue.Queue(HELD_MAX)
 
     def run(part: Part) -> None:
         try:
-            Player(part, workload, endpoint, seen.put).run()
+            Player(part, workload, seen.put).run()
             seen.put(None)
         except BaseException as error:
             seen.put(error)
@@ -98,11 +99,11 @@ def play(parts: list[Part], workload: Workload, endpoint: str) -> Iterator[list[
 class Player:
     """One client's life."""
 
-    def __init__(self, part: Part, workload: Workload, endpoint: str, observe: Observe) -> None:
+    def __init__(self, part: Part, workload: Workload, observe: Observe) -> None:
         self._part = part
         self._workload = workload
         self._rng = random.Random(part.seed)
-        self._client = Client(endpoint, part.name, self._rng, workload.drop_probability)
+        self._client = Client(part.endpoint, part.name, self._rng, workload.drop_probability)
         self._observe = observe
 
     def run(self) -> None:
@@ -126,23 +127,26 @@ class Player:
         return min(self._workload.tenants - 1, int(self._rng.paretovariate(QUICK_ALPHA)) - 1)
 
     def send(self, index: int, size: int, group: str) -> None:
-        """Until it is acknowledged; gives up after TRIES_MAX."""
+        """Until it is acknowledged; gives up after TRIES_MAX. Raises CallFailed when the last one was refused: then the
+        server or the queue is not what the run takes it for."""
         part = self._part
         body = body_of(part.run, part.name, index, size, self._rng)
         content = Content(part.run, part.name, index, True)
         dedup_id = f"{part.run}-{part.name}-{index}" if self._workload.is_fifo else ""
         for _ in range(TRIES_MAX):
-            outcome, message_id, began = "ok", "", _Began()
+            outcome, message_id, began, refused = "ok", "", _Began(), None
             try:
                 message_id = self._client.send(part.url, body, content, group, dedup_id)
             except OutcomeUnknown:
                 outcome = "unknown"
-            except CallFailed:
-                outcome = "failed"
+            except CallFailed as error:
+                outcome, refused = "failed", error
             self._see("send", outcome, began, sender=part.name, index=index, message_id=message_id)
             if outcome == "ok":
                 return
             time.sleep(RETRY_S)
+        if refused is not None:
+            raise CallFailed(f"{part.endpoint} refused a send {TRIES_MAX} times: {refused}")
 
     def _receive_all(self) -> None:
         """Until nothing came for as long as something could still come."""

@@ -1,73 +1,82 @@
-"""`make audit`: a server, a workload, and the proof of what became of every message, in one command.
+"""`make audit`: servers, a workload, and the proof of what became of every message, in one command.
 
-    cqs serve --journal full ◄── replay (Spark) ──► observations
+    cqs serve --journal full … ◄── replay (Spark) ──► observations
          │ stopped                                       │
-         ├── journal ──► audit ──► verdict ◄── Jepsen ◄──┘
-         └── messages.db ──► reconcile ─┘      └──► report.html
+         ├── journals ──► audit ──► verdict ◄── Jepsen ◄─┘
+         └── store ─────► reconcile ─┘      └──► report.html
 
-    python -m spark_jobs.proof [--workload cqs-50] [--messages 2000] [--endpoint URL --journal FOLDER] [--output FOLDER]
+    python -m spark_jobs.proof [--workload cqs-50 | --recorded FOLDER] [--messages 2000] [--output FOLDER]
+        [--cassandra HOST:PORT --redis URL --nodes 2]          nodes of a cluster instead of one server on SQLite
+        [--endpoint URL --journal FOLDER]                      servers that run already
 
-With `--endpoint` it plays against a server that runs already, whose journal is then read as it is. The last line is the
-verdict; exit code 0 proven, 1 violated, 3 unproven, 2 wrong usage.
+The last line is the verdict; exit code 0 proven, 1 violated, 3 unproven, 2 it could not be done.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import shlex
-import shutil
-import signal
-import subprocess
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from urllib.request import urlopen
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.audit import Rules, audit
+from spark_jobs.audit import Audit, Rules, audit
 from spark_jobs.errors import JobError
+from spark_jobs.events import read_journal
+from spark_jobs.failures import SPARK_FAILURES, refused, why
 from spark_jobs.jepsen import total_queue
+from spark_jobs.recorded import replay_recorded, sends_in
 from spark_jobs.replay import replay
 from spark_jobs.report import read_figures, write_report
-from spark_jobs.session import SMALL, session
-from spark_jobs.stored import in_sqlite
+from spark_jobs.servers import Target, end_on_sigterm, own_nodes, own_server
+from spark_jobs.session import DRIVER_MEMORY, SMALL, ended, session
+from spark_jobs.store_options import add_store_arguments, keyspace_of, store_settings, stored_of
 from spark_jobs.verdict import EXIT_CODES, last_line
 from spark_jobs.workload import Workload, named
 
 SPAN_MS = 1_000
 SMALL_MAX = 200_000
 """Runs of fewer messages are over before Spark's compilers are."""
-START_S_MAX = 60
-
-
-class NoServer(JobError):
-    """The server did not start, or can't be reached."""
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """What is played against. `data_dir` "" = its store is not ours to read."""
+class Run:
+    """What is done, told by `options`. `workload` None: a recorded journal is played."""
 
-    endpoint: str
-    journal: str
-    data_dir: str
+    options: argparse.Namespace
+    name: str
+    command: str
+    workload: Workload | None
+    before: dict[str, Any] | None
+
+    @property
+    def observations(self) -> str:
+        """Their folder."""
+        return f"{self.options.output}/observations"
 
 
 def main(given: Sequence[str] | None = None) -> int:
     """The command; its exit code."""
     options = _arguments(given)
+    command = shlex.join(["python", "-m", "spark_jobs.proof", *(sys.argv[1:] if given is None else given)])
     try:
-        workload = _workload(options)
-        return _proven(options, workload, shlex.join(["python", "-m", "spark_jobs.proof", *(given or sys.argv[1:])]))
+        workload = None if options.recorded else _workload(options)
+        stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S}"
+        name = f"{workload.name.replace('.', '_') if workload else 'recorded'}-{stamp}"
+        options.keyspace = options.keyspace or ("cqs" if options.endpoint else f"audit_{stamp.lower()}")
+        before = read_figures(options.compare) if options.compare else None
+        return _proven(Run(options, name, command, workload, before))
     except JobError as error:
-        sys.stderr.write(f"audit: {error}\n")
-        return 2
+        return refused(str(error))
+    except SPARK_FAILURES as error:
+        return refused(why(error, options.memory))
 
 
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -76,16 +85,26 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--messages", type=int, default=2_000, help="scaled to about so many (default: 2000); 0 = all")
     parser.add_argument("--quit", type=float, metavar="P", help="receivers quit before they delete, with probability P")
     parser.add_argument("--drop", type=float, metavar="P", help="calls are lost with probability P")
-    parser.add_argument("--endpoint", help="play against this server instead of starting one")
-    parser.add_argument("--journal", help="the journal folder of that server")
-    parser.add_argument("--data-dir", default="", help="its data folder, to reconcile with its store")
+    parser.add_argument("--recorded", action="append", metavar="FOLDER", help="play the sends of this journal instead")
+    parser.add_argument("--speed", type=float, default=1.0, help="of a recorded journal; 0 = as fast as it goes")
+    parser.add_argument(
+        "--endpoint", action="append", metavar="URL", help="play against this server, not one of our own"
+    )
+    parser.add_argument("--journal", action="append", metavar="FOLDER", help="the journal folder of that server")
+    add_store_arguments(parser)
+    parser.set_defaults(keyspace="")
+    parser.add_argument("--redis", default="spawn", metavar="URL", help="the nodes' Redis (default: a private one)")
+    parser.add_argument("--nodes", type=int, default=1, help="of a cluster of our own (default: 1)")
     parser.add_argument("--output", default="build/audit", help="where everything is written (default: build/audit)")
     parser.add_argument("--compare", metavar="FOLDER", help="an earlier output to compare with")
     parser.add_argument("--master", default="local[4]", help="where Spark runs (default: local[4])")
+    parser.add_argument("--memory", default=DRIVER_MEMORY, help=f"heap of its JVM (default: {DRIVER_MEMORY})")
     parser.add_argument("--clock-skew-ms", type=int, default=0, help="how far clocks may differ (default: 0)")
     options = parser.parse_args(given)
     if bool(options.endpoint) != bool(options.journal):
         parser.error("--endpoint and --journal go together")
+    if options.nodes > 1 and options.redis == "spawn":
+        parser.error("several nodes share one Redis: name it with --redis")
     return options
 
 
@@ -97,50 +116,65 @@ def _workload(options: argparse.Namespace) -> Workload:
     return replace(workload, **{name: value for name, value in chosen.items() if value is not None})
 
 
-def _proven(options: argparse.Namespace, workload: Workload, command: str) -> int:
-    output = Path(options.output)
-    run = f"{workload.name.replace('.', '_')}-{datetime.now(UTC):%Y%m%dT%H%M%S}"
-    before = read_figures(options.compare) if options.compare else None
-    spark = session("audit", options.master, settings=SMALL if workload.total < SMALL_MAX else None)
+def _proven(run: Run) -> int:
+    is_small = run.workload is None or run.workload.total < SMALL_MAX
+    settings = (SMALL if is_small else {}) | store_settings(run.options)
+    spark = session("audit", run.options.master, memory=run.options.memory, settings=settings)
     try:
-        with _target(options, output) as target:
-            _tell(f"playing {workload.total} messages of {workload.name} against {target.endpoint}")
-            replay(spark, workload, target.endpoint, run, str(output / "observations"), tell=_tell)
-        return _judged(spark, options, target, workload, run, command, before)
+        with _target(run.options) as target:
+            _play(spark, run, target)
+        found = _judged(spark, run, target)
     finally:
-        spark.stop()
-
-
-def _judged(
-    spark: SparkSession,
-    options: argparse.Namespace,
-    target: Target,
-    workload: Workload,
-    run: str,
-    command: str,
-    before: dict[str, object] | None,
-) -> int:
-    _tell("auditing")
-    rules = Rules(is_drained=True, skew_ms=options.clock_skew_ms, bucket_ms=SPAN_MS)
-    stored = in_sqlite(spark, target.data_dir) if target.data_dir else None
-    found = audit(spark, [target.journal], options.output, rules, stored)
-    seen = spark.read.parquet(f"{options.output}/observations").where(f"run = '{run}'")
-    page = write_report(
-        found,
-        options.output,
-        title=run,
-        command=command,
-        jepsen=total_queue(seen),
-        faults=_faults(workload),
-        faults_by_span=_faults_by_span(seen),
-        before=before,
-    )
-    _tell(*found.verdict.reasons)
-    sys.stdout.write(last_line(found.totals, found.verdict, page) + "\n")
+        ended(spark)
     return EXIT_CODES[found.verdict.state]
 
 
-def _faults(workload: Workload) -> list[str]:
+def _target(options: argparse.Namespace) -> AbstractContextManager[Target]:
+    output = Path(options.output)
+    output.mkdir(parents=True, exist_ok=True)
+    if options.endpoint:
+        return nullcontext(Target(tuple(options.endpoint), tuple(options.journal), options.data_dir))
+    if options.cassandra:
+        return own_nodes(output, keyspace_of(options), options.redis, options.nodes)
+    return own_server(output)
+
+
+def _play(spark: SparkSession, run: Run, target: Target) -> None:
+    where = " and ".join(target.endpoints)
+    if run.workload is not None:
+        _tell(f"playing {run.workload.total} messages of {run.workload.name} against {where}")
+        replay(spark, run.workload, target.endpoints, run.name, run.observations, tell=_tell)
+        return
+    recorded = read_journal(spark, run.options.recorded, f"{run.options.output}/recorded")
+    sends = sends_in(recorded.events)
+    _tell(f"playing {sends.count()} messages of {', '.join(run.options.recorded)} against {where}")
+    replay_recorded(spark, sends, target.endpoints, run.name, run.observations, speed=run.options.speed, tell=_tell)
+
+
+def _judged(spark: SparkSession, run: Run, target: Target) -> Audit:
+    _tell("auditing")
+    options = run.options
+    rules = Rules(is_drained=True, skew_ms=options.clock_skew_ms, bucket_ms=SPAN_MS)
+    found = audit(spark, target.journals, options.output, rules, stored_of(spark, options, target.data_dir))
+    seen = spark.read.parquet(run.observations).where(f"run = '{run.name}'")
+    page = write_report(
+        found,
+        options.output,
+        title=run.name,
+        command=run.command,
+        jepsen=total_queue(seen),
+        faults=_faults(run.workload),
+        faults_by_span=_faults_by_span(seen),
+        before=run.before,
+    )
+    _tell(*found.verdict.reasons)
+    sys.stdout.write(last_line(found.totals, found.verdict, page) + "\n")
+    return found
+
+
+def _faults(workload: Workload | None) -> list[str]:
+    if workload is None:
+        return []
     told = {
         "receivers quit before they delete": workload.quit_probability,
         "calls lose their request or their answer": workload.drop_probability,
@@ -154,43 +188,11 @@ def _faults_by_span(seen: DataFrame) -> dict[int, int]:
     return {row["from_ms"]: row["count"] for row in counted.collect()}
 
 
-@contextlib.contextmanager
-def _target(options: argparse.Namespace, output: Path) -> Iterator[Target]:
-    """A server of our own until the end of the block, unless one was named."""
-    if options.endpoint:
-        yield Target(options.endpoint, options.journal, options.data_dir)
-        return
-    data_dir = output / "data"
-    shutil.rmtree(data_dir, ignore_errors=True)
-    data_dir.mkdir(parents=True)
-    log_path = output / "server.log"
-    command = [sys.executable, "-m", "cqs", "serve", "--port", "0", "--data-dir", str(data_dir), "--journal", "full"]
-    with log_path.open("wb") as log:
-        server = subprocess.Popen([*command, "--log-format", "json"], stdout=log, stderr=log)
-    try:
-        yield Target(_endpoint(server, log_path), str(data_dir / "journal"), str(data_dir))
-    finally:
-        server.send_signal(signal.SIGTERM)
-        server.wait()
-
-
-def _endpoint(server: subprocess.Popen[bytes], log_path: Path) -> str:
-    """The endpoint, once it answers. Raises NoServer."""
-    until_s = time.monotonic() + START_S_MAX
-    while time.monotonic() < until_s and server.poll() is None:
-        for line in log_path.read_text().splitlines():
-            if '"event":"serving"' in line:
-                endpoint = line.partition('"endpoint":"')[2].partition('"')[0]
-                with contextlib.suppress(OSError), urlopen(f"{endpoint}/ready", timeout=5):
-                    return endpoint
-        time.sleep(0.1)
-    raise NoServer(f"the server did not start; its log is {log_path}")
-
-
 def _tell(*lines: str) -> None:
     for line in lines:
         sys.stderr.write(f"audit: {line}\n")
 
 
 if __name__ == "__main__":
+    end_on_sigterm()
     sys.exit(main())

@@ -14,9 +14,9 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -58,7 +58,7 @@ def sends_in(events: DataFrame) -> DataFrame:
 
 
 def replay_recorded(
-    spark: SparkSession, sends: DataFrame, endpoint: str, run: str, output: str, *, speed: float, tell: Tell
+    spark: SparkSession, sends: DataFrame, endpoints: Sequence[str], run: str, output: str, *, speed: float, tell: Tell
 ) -> DataFrame:
     """Plays them once, with two receivers a queue, and returns the observations, which are added to `output`."""
     named = sends.groupBy("queue").agg(F.max("is_fifo").alias("is_fifo"), F.max("offset_ms").alias("last_ms")).collect()
@@ -66,18 +66,16 @@ def replay_recorded(
     load = Workload(
         "recorded", senders=0, receivers=2, sending_ms=int(longest_ms / speed if speed else 0) + int(START_S * 1_000)
     )
-    urls, parts = _queues({row["queue"]: row["is_fifo"] for row in named}, load, endpoint, run)
+    urls, parts = _queues({row["queue"]: row["is_fifo"] for row in named}, load, endpoints, run)
     with shown(tell) as address, ThreadPoolExecutor(1) as beside:
         half = max(1, spark.sparkContext.defaultParallelism // 2)
-        receiving = beside.submit(
-            lambda: keep(played(spark, parts, load, endpoint, address, half), output, "receivers")
-        )
+        receiving = beside.submit(lambda: keep(played(spark, parts, load, address, half), output, "receivers"))
         tasks = max(1, min(half, len(named)))
         start_s = time.time() + START_S
 
         def send(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             rows = (Row(**row) for batch in batches for row in batch.to_pylist())
-            return reported(_sent(rows, urls, endpoint, run, start_s, speed), address)
+            return reported(_sent(rows, urls, endpoints, run, start_s, speed), address)
 
         ordered = sends.drop("is_fifo").repartition(tasks, "queue").sortWithinPartitions("offset_ms")
         keep(ordered.mapInArrow(send, OBSERVATION), output, "senders")
@@ -86,17 +84,20 @@ def replay_recorded(
 
 
 def _queues(
-    queues: Mapping[str, bool], load: Workload, endpoint: str, run: str
+    queues: Mapping[str, bool], load: Workload, endpoints: Sequence[str], run: str
 ) -> tuple[dict[str, tuple[str, str]], list[Part]]:
     """New queues, by the old ones' names: name and URL; and their receivers."""
     urls: dict[str, tuple[str, str]] = {}
     parts: list[Part] = []
     for number, (name, is_fifo) in enumerate(sorted(queues.items())):
         receivers = parts_of(
-            Workload("queue", senders=0, receivers=load.receivers, is_fifo=is_fifo), endpoint, f"{run}-{number}", number
+            Workload("queue", senders=0, receivers=load.receivers, is_fifo=is_fifo),
+            endpoints,
+            f"{run}-{number}",
+            number,
         )
         urls[name] = (receivers[0].queue, receivers[0].url)
-        parts += [Part(run, f"r{number}-{p.number}", False, p.queue, p.url, p.number, p.seed) for p in receivers]
+        parts += [replace(part, run=run, name=f"r{number}-{part.number}") for part in receivers]
     return urls, parts
 
 
@@ -110,7 +111,12 @@ def _load_of(queue_name: str) -> Workload:
 
 
 def _sent(
-    rows: Iterator[Row], urls: Mapping[str, tuple[str, str]], endpoint: str, run: str, start_s: float, speed: float
+    rows: Iterator[Row],
+    urls: Mapping[str, tuple[str, str]],
+    endpoints: Sequence[str],
+    run: str,
+    start_s: float,
+    speed: float,
 ) -> Iterator[list[Observation]]:
     """Sends each row at its time, and yields what was seen."""
     task = _task_number()
@@ -125,8 +131,9 @@ def _sent(
                 name, url = urls[row.queue]
                 if name not in players:
                     seed = crc32(f"{task} {number} {name}".encode())
-                    part = Part(run, f"s{task}-{number}-{len(players)}", True, name, url, 0, seed)
-                    players[name] = Player(part, _load_of(name), endpoint, seen.put)
+                    endpoint = endpoints[number % len(endpoints)]
+                    part = Part(run, f"s{task}-{number}-{len(players)}", True, endpoint, name, url, 0, seed)
+                    players[name] = Player(part, _load_of(name), seen.put)
                 players[name].send(index, row.bytes, row.tenant)
             seen.put(None)
         except BaseException as error:

@@ -1,4 +1,4 @@
-"""Plays a workload against an endpoint, by Spark tasks.
+"""Plays a workload against one endpoint or several of one cluster, by Spark tasks.
 
     driver: create queues ─► parts (one a client) ─► tasks, each a few clients in threads ─► observations (Parquet)
                                                                                              partitioned by run
@@ -29,10 +29,17 @@ _COLUMNS = [field.name for field in fields(Observation)]
 
 
 def replay(
-    spark: SparkSession, workload: Workload, endpoint: str, run: str, output: str, *, tell: Tell, seed: int = 1
+    spark: SparkSession,
+    workload: Workload,
+    endpoints: Sequence[str],
+    run: str,
+    output: str,
+    *,
+    tell: Tell,
+    seed: int = 1,
 ) -> DataFrame:
     """Plays it once and returns the observations, which are added to `output`. The queues are named after the run."""
-    parts = parts_of(workload, endpoint, run, seed)
+    parts = parts_of(workload, endpoints, run, seed)
     senders = [part for part in parts if part.is_sender]
     receivers = [part for part in parts if not part.is_sender]
     phases = [senders, receivers] if workload.is_two_phase else [parts]
@@ -40,7 +47,7 @@ def replay(
         for phase in phases:
             if phase:
                 tasks = spark.sparkContext.defaultParallelism
-                keep(played(spark, phase, workload, endpoint, address, tasks), output, "all")
+                keep(played(spark, phase, workload, address, tasks), output, "all")
     return spark.read.parquet(output).where(f"run = '{run}'")
 
 
@@ -49,17 +56,27 @@ def keep(observations: DataFrame, output: str, role: str) -> None:
     observations.write.mode("append").partitionBy("run").parquet(f"{output}/role={role}")
 
 
-def parts_of(workload: Workload, endpoint: str, run: str, seed: int) -> list[Part]:
-    """Creates the queues, and returns one part a client."""
+def parts_of(workload: Workload, endpoints: Sequence[str], run: str, seed: int) -> list[Part]:
+    """Creates the queues, and returns one part a client. The endpoints take turns among the senders of a queue, and
+    among its receivers."""
     rng = random.Random(seed)
-    client = Client(endpoint, "driver", rng)
+    client = Client(endpoints[0], "driver", rng)
     parts: list[Part] = []
     for number in range(workload.queues):
         name = f"{run}-{number}" + (".fifo" if workload.is_fifo else "")
         url = client.create_queue(name, workload.visibility_s)
         for role, count in (("s", workload.senders), ("r", workload.receivers)):
             parts += [
-                Part(run, f"{role}{number}-{place}", role == "s", name, url, place, rng.getrandbits(60))
+                Part(
+                    run,
+                    f"{role}{number}-{place}",
+                    role == "s",
+                    endpoints[(number + place) % len(endpoints)],
+                    name,
+                    url,
+                    place,
+                    rng.getrandbits(60),
+                )
                 for place in range(count)
             ]
     client.close()
@@ -70,7 +87,6 @@ def played(
     spark: SparkSession,
     parts: Sequence[Part],
     workload: Workload,
-    endpoint: str,
     address: tuple[str, int],
     tasks_max: int,
 ) -> DataFrame:
@@ -81,7 +97,7 @@ def played(
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         mine = [Part(**json.loads(text)) for batch in batches for text in batch.to_pydict()["part"]]
-        return reported(play(mine, workload, endpoint), address)
+        return reported(play(mine, workload), address)
 
     return spread.mapInArrow(run, OBSERVATION)
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from spark_jobs.audit import Audit
 
 PAGE, FIGURES = "report.html", "report.json"
+SPANS_DRAWN_MAX = 2_000
 _QUEUES_SHOWN = 20
 _MEANING = {
     State.PROVEN: "Nothing was lost, and the journal proves it.",
@@ -136,7 +138,7 @@ def _faults(figures: Mapping[str, Any]) -> str:
 
 
 def _time(found: Audit, figures: Mapping[str, Any]) -> str:
-    spans = found.tables["spans"]
+    spans = without_holes(found.tables["spans"])
     if not spans:
         return ""
     labels = [datetime.fromtimestamp(span["from_ms"] / 1_000, UTC).strftime("%H:%M:%S") for span in spans]
@@ -163,6 +165,19 @@ def _time(found: Audit, figures: Mapping[str, Any]) -> str:
         drawn("Displacement, places", ["displacement"]) if any(span["displacement"] for span in spans) else "",
     ]
     return section("Over time", "".join(plots))
+
+
+def without_holes(spans: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Spans in which nothing was delivered are left out of the table; a plot has them, with zeros, unless they would be
+    more than SPANS_DRAWN_MAX."""
+    starts = [span["from_ms"] for span in spans]
+    step = min((later - earlier for earlier, later in pairwise(starts)), default=0)
+    if not step or (starts[-1] - starts[0]) // step >= SPANS_DRAWN_MAX:
+        return list(spans)
+    there = {span["from_ms"]: span for span in spans}
+    zeros = dict.fromkeys(spans[0], 0)
+    moments = range(starts[0], starts[-1] + step, step)
+    return [there.get(moment, zeros | {"from_ms": moment}) for moment in moments]
 
 
 def _queues(found: Audit) -> str:

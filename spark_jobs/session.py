@@ -6,10 +6,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 DRIVER_MEMORY = "1g"
+"""Two tasks at a time share it. The whole JVM takes about twice as much."""
 SMALL = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     "spark.sql.shuffle.partitions": "2",
@@ -48,3 +51,9 @@ def session(
     started = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     started.sparkContext.setLogLevel("ERROR")
     return started
+
+
+def ended(spark: SparkSession) -> None:
+    """Stops the session; one whose JVM is gone can't be told so, and what it failed with is the better news."""
+    with suppress(Py4JError, ConnectionError):
+        spark.stop()

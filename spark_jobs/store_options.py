@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.connector import connector_settings
 from spark_jobs.session import is_submitted
-from spark_jobs.stored import NoStore, in_sqlite
+from spark_jobs.stored import in_sqlite
 from spark_jobs.stored_cassandra import Keyspace, in_cassandra
 
 
@@ -28,13 +27,8 @@ def store_settings(options: argparse.Namespace) -> dict[str, str]:
 
 
 def keyspace_of(options: argparse.Namespace) -> Keyspace:
-    """Raises NoStore."""
-    file = options.cassandra_password_file
-    try:
-        password = Path(file).read_text().strip() if file else ""
-    except OSError as error:
-        raise NoStore(f"The password of Cassandra can't be read from {file}: {error.strerror}.") from error
-    return Keyspace(options.cassandra, options.keyspace, options.cassandra_user, password)
+    """The one that was named."""
+    return Keyspace(options.cassandra, options.keyspace, options.cassandra_user, options.cassandra_password_file)
 
 
 def stored_of(spark: SparkSession, options: argparse.Namespace, data_dir: str) -> DataFrame | None:

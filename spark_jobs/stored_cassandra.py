@@ -11,7 +11,8 @@ sent or deleted meanwhile; what is looks like an orphan, or lost. The connector 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -35,11 +36,11 @@ class Keyspace:
     place: str
     name: str = "cqs"
     user: str = ""
-    password: str = field(default="", repr=False)
+    password_file: str = ""
 
     @property
-    def options(self) -> dict[str, str]:
-        """As the connector reads them. Raises NoStore."""
+    def hosts_and_port(self) -> tuple[list[str], str]:
+        """Raises NoStore."""
         hosts, ports = [], set()
         for text in self.place.split(","):
             host, _, port = text.strip().partition(":")
@@ -49,14 +50,28 @@ class Keyspace:
             ports.add(port or str(PORT))
         if len(ports) > 1:
             raise NoStore(f"{self.place}: all nodes of a cluster have one port.")
+        return hosts, ports.pop()
+
+    @property
+    def options(self) -> dict[str, str]:
+        """As the connector reads them. Raises NoStore."""
+        hosts, port = self.hosts_and_port
         asked = {
             "spark.cassandra.connection.host": ",".join(hosts),
-            "spark.cassandra.connection.port": ports.pop(),
+            "spark.cassandra.connection.port": port,
             "spark.cassandra.input.consistency.level": "LOCAL_QUORUM",
         }
         if self.user:
-            asked |= {"spark.cassandra.auth.username": self.user, "spark.cassandra.auth.password": self.password}
+            asked |= {"spark.cassandra.auth.username": self.user, "spark.cassandra.auth.password": self._password()}
         return asked
+
+    def _password(self) -> str:
+        try:
+            return Path(self.password_file).read_text().strip() if self.password_file else ""
+        except OSError as error:
+            raise NoStore(
+                f"The password of Cassandra can't be read from {self.password_file}: {error.strerror}."
+            ) from error
 
 
 def in_cassandra(spark: SparkSession, keyspace: Keyspace) -> DataFrame:

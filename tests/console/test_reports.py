@@ -10,9 +10,11 @@ import pytest
 
 from admin.console import About
 from cqs.identity import Role
+from spark_jobs.report import write_report
 from tests.console.desk import Desk, make_desk
 from tests.console.hostile import let_through
 from tests.engine import ACCOUNT
+from tests.spark.test_report import found
 
 
 @pytest.fixture
@@ -125,3 +127,15 @@ async def test_reports_are_no_business_of_another_account(reader: Desk) -> None:
     for path in ("/reports", "/reports/audit.html", "/reports/raw/audit.html"):
         assert (await reader.get(path)).status == 403
     assert "Audit reports" not in (await reader.get("/")).words
+
+
+async def test_report_of_an_audit_is_opened_from_its_folder(reader: Desk, tmp_path: Path) -> None:
+    """As `make audit AUDIT="--output REPORTS_DIR/nightly"` leaves it."""
+    write_report(found(), str(tmp_path / "reports" / "nightly"), title="nightly", command="c")
+
+    listed = await reader.get("/reports")
+    shown = await reader.get("/reports/raw/nightly/report.html")
+
+    assert "nightly/report.html" in listed.words
+    assert "nightly/report.json" in listed.words
+    assert "<h1>proven</h1>" in shown.text

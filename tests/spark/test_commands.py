@@ -31,3 +31,10 @@ def test_audit_needs_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
         _arguments([])
 
     assert "FOLDER" in capsys.readouterr().err
+
+
+def test_several_nodes_need_a_redis_that_they_share(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        proof.main(["--cassandra", "127.0.0.1", "--nodes", "2"])
+
+    assert "name it with --redis" in capsys.readouterr().err

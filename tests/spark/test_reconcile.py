@@ -130,8 +130,7 @@ def test_audit_command_reads_the_keyspace_it_is_told(monkeypatch: pytest.MonkeyP
     assert asked["spark.cassandra.connection.host"] == "a,b"
     assert asked["spark.cassandra.connection.port"] == "9"
     assert asked["spark.cassandra.auth.password"] == "hush"
-    assert "hush" not in repr(keyspace_of(options))
     monkeypatch.setenv("SPARK_ENV_LOADED", "1")
     assert store_settings(options) == {}
     with pytest.raises(NoStore, match="can't be read from nowhere: No such file"):
-        keyspace_of(_arguments([*given, "--cassandra-password-file", "nowhere"]))
+        _ = keyspace_of(_arguments([*given, "--cassandra-password-file", "nowhere"])).options

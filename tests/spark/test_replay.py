@@ -39,7 +39,7 @@ def test_run_with_faults_is_proven_and_explained(spark: SparkSession, tmp_path: 
 
     load = replace(LOAD, quit_probability=0.1, drop_probability=0.05)
     observations = replay(
-        spark, load, server.url, "faulty", str(tmp_path / "observations"), tell=lambda _: None, seed=5
+        spark, load, (server.url,), "faulty", str(tmp_path / "observations"), tell=lambda _: None, seed=5
     ).cache()
     server.stop()
 
@@ -75,7 +75,7 @@ def test_recorded_journal_is_played_again_as_it_was(spark: SparkSession, tmp_pat
     sends = sends_in(read_journal(spark, [str(tmp_path / "journal")], str(tmp_path / "stage")).events)
 
     observations = replay_recorded(
-        spark, sends, server.url, "again", str(tmp_path / "observations"), speed=2, tell=lambda _: None
+        spark, sends, (server.url,), "again", str(tmp_path / "observations"), speed=2, tell=lambda _: None
     ).cache()
 
     seen = total_queue(observations)
@@ -97,7 +97,7 @@ def test_store_that_lost_and_gained_messages_is_found_out(
     from spark_jobs.stored import in_sqlite
 
     replay(
-        spark, replace(LOAD, receivers=0), server.url, "sent", str(tmp_path / "observations"), tell=lambda _: None
+        spark, replace(LOAD, receivers=0), (server.url,), "sent", str(tmp_path / "observations"), tell=lambda _: None
     ).count()
     server.stop()
     data = tmp_path / "data"

@@ -11,7 +11,7 @@ import pytest
 
 from spark_jobs.audit import Audit
 from spark_jobs.integrity import Gap, GapKind, Integrity
-from spark_jobs.report import read_figures, write_report
+from spark_jobs.report import read_figures, without_holes, write_report
 from spark_jobs.svg import Series, bars, lines, number
 from spark_jobs.verdict import Totals, judge
 
@@ -96,6 +96,18 @@ def test_figures_stand_beside_the_page_and_can_be_compared_with(tmp_path: Path) 
     assert json.loads((tmp_path / "one" / "report.json").read_text())["totals"]["acknowledged"] == 1_000
     assert "Against an earlier run" in Path(path).read_text()
     assert "the first" in Path(path).read_text()
+
+
+def test_spans_without_a_delivery_are_drawn_as_such() -> None:
+    spans = [{"from_ms": at_ms, "messages": 3} for at_ms in (1_000, 2_000, 5_000)]
+
+    drawn = without_holes(spans)
+
+    assert [span["from_ms"] for span in drawn] == [1_000, 2_000, 3_000, 4_000, 5_000]
+    assert [span["messages"] for span in drawn] == [3, 3, 0, 0, 3]
+    assert without_holes([]) == []
+    years = [{"from_ms": at_ms} for at_ms in (0, 1, 1 << 40)]
+    assert without_holes(years) == years
 
 
 def test_plots_of_nothing_one_and_zeros_are_drawn() -> None:

@@ -1,0 +1,38 @@
+"""`make audit-cluster`: the audit of a cluster on this machine: a Cassandra node, a Redis, API nodes, all its own.
+
+    python -m benchmarks.cluster_audit [arguments of spark_jobs.proof]
+
+With --cassandra HOST:PORT and --redis URL among the arguments `python -m spark_jobs.proof` does the same on services
+that are there already.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from deploy.cluster.redis_process import RedisProcess
+from deploy.cluster.ring import CassandraFailed, Ring
+from spark_jobs import proof
+from spark_jobs.servers import end_on_sigterm
+
+NODES = 2
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """The command; exit codes are those of the audit."""
+    arguments = sys.argv[1:] if given is None else list(given)
+    sys.stderr.write("audit: starting Cassandra and Redis\n")
+    try:
+        with Ring() as ring, RedisProcess() as redis:
+            place = f"{ring.contact_points[0]}:{ring.port}"
+            services = ["--cassandra", place, "--redis", redis.url, "--nodes", str(NODES)]
+            return proof.main([*services, *arguments])
+    except CassandraFailed as error:
+        sys.stderr.write(f"audit: {error}\n")
+        return 2
+
+
+if __name__ == "__main__":
+    end_on_sigterm()
+    sys.exit(main())

@@ -1,0 +1,58 @@
+"""What to say when Spark itself fails: one line that a person can act on, instead of two traces of a hundred lines.
+
+The JVM that drives a job can vanish under it: Spark ends it when its heap is full, and the kernel takes the largest
+process when the machine's memory is. Python then sees nothing but a connection that is refused.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark.errors import PySparkException
+
+SPARK_FAILURES = (Py4JError, PySparkException, ConnectionError)
+_LINE_MAX = 400
+_FULL = ("OutOfMemoryError", "GC overhead limit")
+
+
+def why(error: BaseException, memory: str) -> str:
+    """In a sentence; `memory`: the heap that the JVM was allowed."""
+    text = str(error)
+    if any(word in text for word in _FULL):
+        return f"Spark's JVM ran out of its heap of {memory}: allow it more with --memory."
+    if isinstance(error, Py4JNetworkError | ConnectionError):
+        return (
+            f"Spark's JVM is gone. Either its heap of {memory} was full (then it said OutOfMemoryError above): allow "
+            f"it more with --memory. Or the kernel ended it for want of memory (`dmesg | grep -i oom`; {_free_mb()} MB "
+            "are free now): stop something else."
+        )
+    return f"Spark failed: {_cause(text)}"
+
+
+def refused(text: str) -> int:
+    """Tells it on standard error; the exit code of a command that could not be done."""
+    sys.stderr.write(f"audit: {text}\n")
+    return 2
+
+
+def _cause(text: str) -> str:
+    """The last exception that was raised in a task, or the first line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    raised = [line for line in lines if _is_raised(line)]
+    return (raised[-1] if raised else lines[0] if lines else "it did not say why")[:_LINE_MAX]
+
+
+def _is_raised(line: str) -> bool:
+    """Such as `ValueError: …` or `spark_jobs.client.CallFailed: …`, as Python writes it."""
+    name, colon, _ = line.partition(": ")
+    return bool(colon) and name.replace(".", "").replace("_", "").isalnum() and name.rpartition(".")[2][:1].isupper()
+
+
+def _free_mb() -> str:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return "an unknown number of"
+    return next((str(int(line.split()[1]) // 1_024) for line in lines if line.startswith("MemAvailable:")), "unknown")

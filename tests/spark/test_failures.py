@@ -1,0 +1,40 @@
+"""What is said when Spark itself fails."""
+
+from __future__ import annotations
+
+import pytest
+from py4j.protocol import Py4JNetworkError
+
+from spark_jobs.failures import refused, why
+
+TRACE = """An exception was thrown from the Python worker. Please see the stack trace below.
+Traceback (most recent call last):
+  File "players.py", line 1, in run
+ValueError: first
+
+During handling of the above exception, another exception occurred:
+spark_jobs.client.CallFailed: http://127.0.0.1:1 refused a send 50 times: 400 b'no such queue'
+"""
+
+
+@pytest.mark.parametrize(
+    "error", [Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(111, "refused")]
+)
+def test_lost_jvm_is_told_with_what_to_look_at(error: Exception) -> None:
+    text = why(error, "1g")
+
+    assert text.startswith("Spark's JVM is gone. Either its heap of 1g was full")
+    assert "dmesg" in text
+
+
+def test_full_heap_is_told_with_its_size() -> None:
+    assert "heap of 1g" in why(RuntimeError("java.lang.OutOfMemoryError: Java heap space"), "1g")
+
+
+def test_failure_of_a_task_is_told_by_its_last_exception(capsys: pytest.CaptureFixture[str]) -> None:
+    assert refused(why(RuntimeError(TRACE), "1g")) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(
+        "audit: Spark failed: spark_jobs.client.CallFailed: http://127.0.0.1:1 refused a send 50 times"
+    )
+    assert why(RuntimeError(""), "1g") == "Spark failed: it did not say why"

@@ -1,0 +1,61 @@
+"""`make audit` and `make audit-cluster` as they are run: started, played, audited, reconciled and told."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.needs import needs
+from tests.spark.golden import Golden
+
+ROOT = Path(__file__).parents[2]
+LAST_LINE = re.compile(
+    r"verdict: acknowledged (\d+) lost 0 duplicates \d+ \(λ \S+\) out-of-order \S+% displacement \S+ proven "
+    r"report (\S+)"
+)
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    """Acknowledged messages, and the path of the report."""
+    done = subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr[-2_000:]
+    told = LAST_LINE.fullmatch(done.stdout.strip().splitlines()[-1])
+    assert told is not None, done.stdout
+    return int(told.group(1)), told.group(2)
+
+
+@pytest.mark.slow
+def test_recorded_journal_is_played_on_a_server_of_its_own_and_proven(tmp_path: Path) -> None:
+    golden = Golden(tmp_path / "journal", seed=4)
+    golden.send(golden.queue("orders"), 30)
+    golden.send(golden.queue("payments.fifo"), 10, group="g")
+    golden.close()
+
+    journal, output = str(tmp_path / "journal"), str(tmp_path / "audit")
+    acknowledged, report = run("spark_jobs.proof", "--recorded", journal, "--speed", "0", "--output", output)
+
+    assert acknowledged == 40
+    assert report == f"{output}/report.html"
+    figures = json.loads((tmp_path / "audit" / "report.json").read_text())
+    assert figures["jepsen"]["ok"] == 40
+    assert {row["queue"].rpartition("-")[2] for row in figures["tables"]["queues"]} == {"0", "0.fifo"}
+
+
+@pytest.mark.slow
+@needs("java", "mvn", "redis-server")
+def test_cluster_of_two_nodes_is_proven_from_both_journals_and_the_keyspace(tmp_path: Path) -> None:
+    output = tmp_path / "audit"
+
+    acknowledged, _ = run("benchmarks.cluster_audit", "--messages", "100", "--output", str(output))
+
+    assert acknowledged == 100
+    figures = json.loads((output / "report.json").read_text())
+    assert figures["store"] == {"stored": 0, "lost": 0, "orphans": 0, "still_stored": 0, "corrupted": 0}
+    nodes = {path.parent.parent.name for path in output.glob("data/*/journal/*.jsonl.gz")}
+    assert nodes == {"node-1", "node-2"}
+    assert len(figures["integrity"]["kept"]) >= 2
