@@ -150,6 +150,11 @@ def _sent(
     lanes = [threading.Thread(target=lane, args=(number,), daemon=True) for number in range(LANES)]
     for thread in (*lanes, threading.Thread(target=feed, daemon=True)):
         thread.start()
+    yield from _until_all_ended(seen)
+
+
+def _until_all_ended(seen: queue.Queue[Observation | BaseException | None]) -> Iterator[list[Observation]]:
+    """What the lanes see, one by one; raises what broke a lane."""
     left = LANES
     while left:
         one = seen.get()
