@@ -75,3 +75,25 @@ class Town:
         del self.nodes[name]
         self.clock.advance_ms(LIFE_MS)
         await self.beat()
+
+
+class Cut:
+    """Cuts one node off from the shared cache, with its own view of it."""
+
+    def __init__(self, town: Town, name: str) -> None:
+        self._town, self._name = town, name
+        self.bench = town.nodes[name]
+        self._whole = self.bench.engine.cache
+
+    def cut(self, *, is_known: bool = True) -> None:
+        """`is_known`: the node has noticed."""
+        away = FailingCache.__new__(FailingCache)
+        away.__dict__.update(self._town.cache.__dict__)
+        away.cut()
+        object.__setattr__(self.bench.engine, "cache", away)
+        if is_known:
+            self._town.lost[self._name].append(PLACE)
+
+    def mend(self) -> None:
+        object.__setattr__(self.bench.engine, "cache", self._whole)
+        self._town.lost[self._name].clear()

@@ -20,8 +20,8 @@ from cqs.message import Message
 from cqs.queue import Queue
 from cqs.service import confirm
 from cqs.service.engine import Engine, shard_of
+from cqs.service.entries import entry_of
 from cqs.service.retry import Pause, insist
-from cqs.service.send import entry_of
 from cqs.store.interface import Move, Wanted
 
 

@@ -22,8 +22,9 @@ class Dirt:
     """Belongs to one event loop. Kept in memory: a node that starts finds its shards by filling them."""
 
     def __init__(self) -> None:
-        self._by_shard: dict[Shard, dict[int, bool]] = {}
-        """Whether other nodes have been told of the address."""
+        self._by_shard: dict[Shard, dict[int, int]] = {}
+        """With each address the number of the telling that named it to other nodes, 0 = none."""
+        self._tellings = 0
         self._whole: set[Shard] = set()
 
     def __len__(self) -> int:
@@ -41,7 +42,7 @@ class Dirt:
         """The cache's answer about these is missing."""
         held = self._by_shard.setdefault(shard, {})
         if shard not in self._whole:
-            held.update(dict.fromkeys(addresses, False))
+            held.update(dict.fromkeys(addresses, 0))
             if len(held) > ADDRESSES_MAX:
                 self._whole.add(shard)
                 held.clear()
@@ -53,12 +54,18 @@ class Dirt:
         """Up to `limit` of the shard's dirty addresses."""
         return [address for address, _ in zip(self._by_shard.get(shard, ()), range(limit), strict=False)]
 
-    def tell(self, shard: Shard, limit: int) -> list[int]:
-        """Up to `limit` of the shard's dirty addresses that this did not name yet."""
+    def tell(self, shard: Shard, limit: int) -> tuple[int, list[int]]:
+        """Up to `limit` of the shard's dirty addresses that nobody was told of, and the number of this telling."""
         held = self._by_shard.get(shard, {})
-        untold = [address for address, is_told in held.items() if not is_told][:limit]
-        held.update(dict.fromkeys(untold, True))
-        return untold
+        untold = [address for address, telling in held.items() if not telling][:limit]
+        self._tellings += 1
+        held.update(dict.fromkeys(untold, self._tellings))
+        return self._tellings, untold
+
+    def confirm(self, shard: Shard, number: int) -> None:
+        """What this telling named is true in the cache, but for what became dirty again since."""
+        held = self._by_shard.get(shard, {})
+        self.clean(shard, [address for address, telling in held.items() if telling == number])
 
     def clean(self, shard: Shard, addresses: Sequence[int]) -> None:
         """These are true in the cache again. The shard's last ones make it clean."""

@@ -36,6 +36,11 @@ class Leadership:
         self._until_s = self._next_s = float("-inf")
 
     @property
+    def now_s(self) -> float:
+        """The monotonic clock that leases are counted by."""
+        return self._now_s()
+
+    @property
     def is_held(self) -> bool:
         return self._until_s == float("inf") or self._now_s() < self._until_s
 

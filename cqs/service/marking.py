@@ -29,6 +29,8 @@ from cqs.service.engine import Engine, shard_of
 from cqs.store.coordination import DirtyMark
 
 COVER_MS = 600_000
+FRESH_S = 2.0
+"""FIFO messages are handed out by nodes that looked at the marks within this time."""
 _log = structlog.get_logger("cqs.marks")
 
 
@@ -49,7 +51,9 @@ async def step(engine: Engine) -> None:
     await _write_missing(engine)
     await _remove_done(engine)
     marks, me = engine.marks, engine.cluster.membership.me
+    began_s = engine.cluster.leadership.now_s
     found = await engine.cluster.coordination.dirty_marks()
+    marks.read_s = began_s
     marks.foreign = {}
     for mark in found:
         if mark.node != me.name or mark.since_ms < me.started_ms:
@@ -76,6 +80,7 @@ async def _cover(engine: Engine, shard: Shard, addresses: Iterable[int]) -> None
         )
         await engine.cluster.coordination.mark_dirty(mark)
         marks.own[shard] = mark
+        marks.known_s.setdefault(shard, engine.cluster.leadership.now_s + FRESH_S)
 
 
 async def _write_missing(engine: Engine) -> None:
@@ -89,6 +94,7 @@ async def _remove_done(engine: Engine) -> None:
     for shard, mark in list(engine.marks.own.items()):
         if not engine.dirt.is_on(shard) and not engine.fallback.living(shard, now_ms):
             del engine.marks.own[shard]
+            engine.marks.known_s.pop(shard, None)
             await engine.cluster.coordination.repaired(mark)
 
 

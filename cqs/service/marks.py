@@ -17,6 +17,10 @@ class Marks:
     """Of this life of this node; durable."""
     foreign: dict[tuple[int, int], list[DirtyMark]] = field(default_factory=dict)
     """By storage id and shard: those of other nodes, and of this one's former lives, as of the last beat."""
+    read_s: float = float("-inf")
+    """When the last look at all marks began, by this node's monotonic clock."""
+    known_s: dict[Shard, float] = field(default_factory=dict)
+    """From when on every node knows of this node's mark, or stops handing out FIFO messages."""
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def is_on(self, shard: Shard) -> bool:

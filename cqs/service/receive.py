@@ -19,7 +19,7 @@ from cqs import limits
 from cqs.cache.interface import Residency, Shard, Taken, TakeRequest
 from cqs.errors import CacheUnavailable, InvalidParameterValue, OverLimit, QueueDoesNotExist
 from cqs.queue import Queue
-from cqs.service import checking, deliver, draft_rules, fallback, redrive, residency
+from cqs.service import checking, deliver, draft_rules, fallback, fifo_order, redrive, residency
 from cqs.service.deliver import Delivery
 from cqs.service.engine import Engine, shard_of
 
@@ -149,7 +149,7 @@ async def _look(engine: Engine, queue: Queue, request: ReceiveRequest) -> _Look:
 
 async def _take(engine: Engine, queue: Queue, shard: Shard, request: TakeRequest) -> Taken | None:
     """What the cache gives; None when it can't be asked, or not be believed."""
-    if engine.dirt.is_on(shard):
+    if engine.dirt.is_on(shard) or (queue.settings.is_fifo and not fifo_order.may_hand_out(engine, shard)):
         return None
     try:
         taken = await engine.cache.take(shard, request)

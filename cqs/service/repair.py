@@ -27,7 +27,7 @@ from cqs.message import Message
 from cqs.queue import Queue
 from cqs.service import residency
 from cqs.service.engine import Engine, shard_of
-from cqs.service.send import entry_of
+from cqs.service.entries import entry_of
 
 PAUSE_MS = 100
 BATCH = 500

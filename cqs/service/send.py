@@ -29,7 +29,6 @@ from collections.abc import Sequence
 import msgspec
 
 from cqs import digests, limits
-from cqs.cache.interface import Entry, State
 from cqs.errors import (
     BatchRequestTooLong,
     InvalidParameterValue,
@@ -43,9 +42,10 @@ from cqs.errors import (
 from cqs.ids import text_of
 from cqs.message import Attribute, Message
 from cqs.queue import DedupScope, Queue
-from cqs.service import confirm, draft_rules, news
+from cqs.service import confirm, draft_rules, fifo_order, news
 from cqs.service.draft_rules import Draft
 from cqs.service.engine import Engine, shard_of
+from cqs.service.entries import entry_of
 from cqs.store.interface import Wanted
 
 
@@ -107,6 +107,7 @@ async def _send_checked(engine: Engine, queue: Queue, drafts: Sequence[Draft], s
 
 
 async def _send_fifo(engine: Engine, queue: Queue, messages: Sequence[Message]) -> list[Sent]:
+    fifo_order.check_sender(engine, queue)
     by_group = queue.settings.dedup_scope is DedupScope.GROUP
     wanted = [Wanted((m.group or "") if by_group else "", m.dedup_id or "", m.address) for m in messages]
     claims = await engine.store.claim(queue, wanted, limits.DEDUP_WINDOW_MS)
@@ -118,8 +119,10 @@ async def _send_fifo(engine: Engine, queue: Queue, messages: Sequence[Message]) 
     if fresh:
         await _append_claimed(engine, queue, fresh)
         await _publish(engine, queue, fresh)
+        await fifo_order.settle(engine, queue)
     repeats = [claim.address for claim in claims if not claim.is_new]
     if repeats:
+        await fifo_order.make_sure(engine, queue, repeats)
         engine.witness.deduplicated(queue, repeats)
     return [_answer(m, claim.address, claim.sequence) for m, claim in zip(messages, claims, strict=True)]
 
@@ -158,19 +161,6 @@ async def _check_current(engine: Engine, queue: Queue) -> None:
         raise ServiceUnavailable(f"{queue.name} was purged while this was sent. Send it again.")
 
 
-def entry_of(message: Message) -> Entry:
-    """The message as the cache takes it."""
-    return Entry(
-        address=message.address,
-        sent_ms=message.sent_ms,
-        group=message.group,
-        sequence=message.sequence,
-        message=message,
-        visible_ms=message.visible_ms,
-        state=State.DELAYED if message.visible_ms else State.READY,
-    )
-
-
 def _message(engine: Engine, queue: Queue, draft: Draft, sender_id: str, now_ms: int) -> Message:
     settings = queue.settings
     delay_ms = draft.delay_ms if draft.delay_ms is not None and not settings.is_fifo else settings.delay_ms
@@ -202,4 +192,4 @@ def _md5_of_trace(header: str) -> str:
     return digests.of_attributes((Attribute("AWSTraceHeader", "String", header.encode()),))
 
 
-__all__ = ["Draft", "Sent", "entry_of", "send", "send_batch"]
+__all__ = ["Draft", "Sent", "send", "send_batch"]

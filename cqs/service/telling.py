@@ -4,22 +4,23 @@
     ───────────────                          ─────                     ──────────────────────────────
     store.append(m) ═══════════════════════► m
     cache.put(m) … no answer: dirty
-    each BEAT_MS: "told: m …" ─────────────► news ───────────────────► reads m ── there: puts it; gone: removes it
+    each BEAT_MS: "addresses: m …" ────────► news ───────────────────► reads m ── there: puts it; gone: removes it
+    m is clean, unless dirty again ◄──────── news ◄─────────────────── "told"
 
-So what is sent through A is received through B at the next beat, however long A stays cut off. A repairs it all once
-more when it is back: only then does it know that nothing was missed.
+So what is sent through A is received through B at the next beat, however long A stays cut off.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from cqs.errors import CacheUnavailable
+from cqs.queue import Queue
 from cqs.service import marking, repair
 from cqs.service.engine import Engine, shard_of
 from cqs.store.coordination import News
 
-TOLD = "addresses"
+TELL, TOLD = "addresses", "addresses told"
 BATCH, BATCHES_MAX = 500, 20
 """Addresses in one piece of news, and such pieces for a shard and beat."""
 
@@ -31,25 +32,31 @@ async def tell(engine: Engine) -> None:
         if not cluster.membership.is_lost_here_alone(cluster.place(shard)):
             continue
         for _ in range(BATCHES_MAX):
-            addresses = engine.dirt.tell(shard, BATCH)
+            number, addresses = engine.dirt.tell(shard, BATCH)
             if not addresses:
                 break
             words = " ".join(f"{address:x}" for address in addresses)
-            await cluster.coordination.announce(News(TOLD, f"{shard.storage_id}/{words}"))
+            await cluster.coordination.announce(News(TELL, f"{cluster.name}/{shard.storage_id}/{number}/{words}"))
 
 
 async def hear(engine: Engine, news: Iterable[News]) -> None:
     """Raises StoreUnavailable, OutcomeUnknown."""
-    cluster = engine.cluster
     for one in news:
-        if one.kind != TOLD:
+        if one.kind not in (TELL, TOLD):
             continue
-        storage_id, words = one.subject.split("/")
+        node, storage_id, number, words = one.subject.split("/")
         queue = engine.registry.of_storage(int(storage_id))
-        if queue is None or not cluster.membership.tends(cluster.place(shard_of(queue))):
+        if queue is None:
             continue
-        addresses = [int(word, 16) for word in words.split()]
-        try:
-            await repair.make_true(engine, queue, addresses)
-        except CacheUnavailable:
-            await marking.unconfirmed(engine, shard_of(queue), addresses)
+        if one.kind == TOLD and node == engine.cluster.name:
+            engine.dirt.confirm(shard_of(queue), int(number))
+        elif one.kind == TELL and engine.cluster.membership.tends(engine.cluster.place(shard_of(queue))):
+            await _make_true(engine, queue, [int(word, 16) for word in words.split()])
+            await engine.cluster.coordination.announce(News(TOLD, f"{node}/{storage_id}/{number}/"))
+
+
+async def _make_true(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
+    try:
+        await repair.make_true(engine, queue, addresses)
+    except CacheUnavailable:
+        await marking.unconfirmed(engine, shard_of(queue), addresses)

@@ -9,30 +9,10 @@ from cqs.service.delete import delete
 from cqs.service.engine import shard_of
 from cqs.service.fallback import _own_first
 from cqs.service.visibility import change
-from tests.cluster import PLACE, Town
-from tests.engine import Bench, FailingCache
+from tests.cluster import PLACE, Cut, Town
+from tests.engine import Bench
 
 SECOND_MS = 1_000
-
-
-class Cut:
-    """Cuts one node off from the shared cache, with its own view of it."""
-
-    def __init__(self, town: Town, name: str) -> None:
-        self._town, self._name = town, name
-        self.bench = town.nodes[name]
-        self._whole = self.bench.engine.cache
-
-    def cut(self) -> None:
-        away = FailingCache.__new__(FailingCache)
-        away.__dict__.update(self._town.cache.__dict__)
-        away.cut()
-        object.__setattr__(self.bench.engine, "cache", away)
-        self._town.lost[self._name].append(PLACE)
-
-    def mend(self) -> None:
-        object.__setattr__(self.bench.engine, "cache", self._whole)
-        self._town.lost[self._name].clear()
 
 
 async def two() -> tuple[Town, Bench, Bench, Queue]:

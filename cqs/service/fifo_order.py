@@ -1,0 +1,61 @@
+"""Order within a FIFO group over several nodes: what was acknowledged is never overtaken by what was sent after it.
+
+    node A                                     store           node B
+    ──────                                     ─────           ──────
+    append 7, put 7 … no answer
+    mark ════════════════════════════════════► marked          looked at the marks at r
+    waits FRESH_S: by then B has looked again,                  hands out until r + FRESH_S, and no longer;
+    or hands nothing out                                        sees the mark: hands nothing out
+    answers: 7 is sent
+                                    the client sends 8 ───────► append 8, put 8 … not handed out before 7 is there
+
+The wait is for the first sends of an outage only. A node that alone has lost the cache refuses (503), so that the mark
+ends at the next beats, when another node has put 7; where all have lost it, nobody hands anything out.
+
+A send that is repeated through another node may be one that the first node stored and never put, having died between:
+so the message is put again before the repetition is answered. What two senders send at one time has no order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cqs.cache.interface import Shard
+from cqs.errors import ServiceUnavailable
+from cqs.queue import Queue
+from cqs.service import confirm
+from cqs.service.engine import Engine, shard_of
+from cqs.service.entries import entry_of
+from cqs.service.marking import FRESH_S
+from cqs.service.retry import pause_ms
+
+
+def check_sender(engine: Engine, queue: Queue) -> None:
+    """Raises ServiceUnavailable on a node that alone can't reach the queue's cache."""
+    cluster = engine.cluster
+    if not cluster.is_alone and cluster.membership.is_lost_here_alone(cluster.place(shard_of(queue))):
+        raise ServiceUnavailable(f"This node can't reach the cache of {queue.name}. Send again, through another one.")
+
+
+def may_hand_out(engine: Engine, shard: Shard) -> bool:
+    """Whether nothing acknowledged can be missing from the cache."""
+    if engine.cluster.is_alone:
+        return True
+    return not engine.marks.is_on(shard) and engine.cluster.leadership.now_s - engine.marks.read_s <= FRESH_S
+
+
+async def settle(engine: Engine, queue: Queue) -> None:
+    """Returns when it is safe to say that messages were sent."""
+    known_s = engine.marks.known_s.get(shard_of(queue))
+    if known_s is not None:
+        left_s = known_s - engine.cluster.leadership.now_s
+        if left_s > 0:
+            await pause_ms(round(left_s * 1_000))
+
+
+async def make_sure(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
+    """Messages that another node may have stored and not put are put. Raises StoreUnavailable."""
+    if not engine.cluster.is_alone:
+        stored = await engine.store.read(queue, addresses)
+        if stored:
+            await confirm.put(engine, queue, [entry_of(message) for message in stored])

@@ -1,0 +1,135 @@
+"""Order within a FIFO group, when two nodes serve the queue and one of them fails."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from cqs.cache.interface import Residency
+from cqs.errors import CacheUnavailable, ServiceUnavailable
+from cqs.queue import Queue
+from cqs.service import repair
+from cqs.service.engine import shard_of
+from cqs.service.marking import FRESH_S
+from cqs.service.send import Draft, send
+from tests.cluster import PLACE, Cut, Town
+from tests.engine import Bench, until
+
+
+@pytest.fixture(autouse=True)
+def waited(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The waits of senders, in ms; nobody waits for them."""
+    waits: list[int] = []
+
+    async def pause(ms: int) -> None:
+        waits.append(ms)
+
+    monkeypatch.setattr("cqs.service.fifo_order.pause_ms", pause)
+    return waits
+
+
+async def two() -> tuple[Town, Bench, Bench, Queue]:
+    town = Town()
+    a, b = await town.node("a"), await town.node("b")
+    queue = await a.create("orders.fifo")
+    await town.beat()
+    return town, a, b, queue
+
+
+async def say(bench: Bench, queue: Queue, body: str) -> None:
+    await send(bench.engine, queue, Draft(body, group="g", dedup_id=body), "sender")
+
+
+async def test_a_put_that_is_lost_holds_back_what_is_sent_later_through_another_node() -> None:
+    town, a, b, queue = await two()
+    town.cache.fail("put", CacheUnavailable("lost"))
+    await town.beat()
+    sending = asyncio.create_task(say(a, queue, "7"))
+    await until(lambda: bool(town.shared.marks))
+    town.clock.advance_ms(1_000)
+    await town.beat()
+    assert await b.bodies(queue) == []
+    await sending
+
+    await say(b, queue, "8")
+    await town.beat()
+    assert await b.bodies(queue) == []
+    await repair.step(a.engine)
+    await town.beat("a", "b")
+
+    assert await b.bodies(queue) == ["7", "8"]
+
+
+async def test_the_sender_waits_until_every_node_knows(waited: list[int]) -> None:
+    town, a, _, queue = await two()
+    town.cache.fail("put", CacheUnavailable("lost"), times=2)
+
+    await say(a, queue, "7")
+    town.clock.advance_ms(500)
+    await say(a, queue, "8")
+    town.clock.advance_ms(2_000)
+    await say(a, queue, "9")
+
+    assert waited == [FRESH_S * 1_000, FRESH_S * 1_000 - 500]
+
+
+async def test_a_node_that_has_not_looked_at_the_marks_lately_hands_nothing_out() -> None:
+    town, a, b, queue = await two()
+    await say(a, queue, "7")
+    town.clock.advance_ms(2_001)
+    assert await b.bodies(queue) == []
+
+    await town.beat("b")
+
+    assert await b.bodies(queue) == ["7"]
+
+
+async def test_a_node_that_alone_lost_the_cache_refuses_fifo_sends() -> None:
+    town, a, _, queue = await two()
+    Cut(town, "a").cut()
+
+    with pytest.raises(ServiceUnavailable):
+        await say(a, queue, "7")
+
+
+async def test_what_a_dead_node_stored_and_did_not_put_comes_before_what_is_sent_after_its_repetition() -> None:
+    town, a, b, queue = await two()
+    shard = shard_of(queue)
+    put, is_stuck = town.cache.put, asyncio.Event()
+
+    async def stuck(*_: object) -> Residency:
+        is_stuck.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    town.cache.put = stuck  # type: ignore[method-assign, assignment]
+    dying = asyncio.create_task(say(a, queue, "7"))
+    await is_stuck.wait()
+    dying.cancel()
+    town.cache.put = put  # type: ignore[method-assign]
+
+    await say(b, queue, "7")
+    await say(b, queue, "8")
+    await town.beat("b")
+
+    assert (await town.cache.counts(shard)).ready == 2
+    assert await b.bodies(queue) == ["7", "8"]
+
+
+async def test_a_cut_off_nodes_mark_ends_when_another_node_has_put_what_it_sent() -> None:
+    town, a, b, queue = await two()
+    cut = Cut(town, "a")
+    cut.cut(is_known=False)
+    sending = asyncio.create_task(say(a, queue, "7"))
+    await until(lambda: bool(town.shared.marks))
+    town.lost["a"].append(PLACE)
+    await town.beat("a", "b")
+    assert await b.bodies(queue) == []
+
+    town.clock.advance_ms(1_000)
+    await town.beat("a", "b", "a", "b")
+    await sending
+
+    assert await b.bodies(queue) == ["7"]
+    assert town.shared.marks == {}
