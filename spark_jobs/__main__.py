@@ -15,7 +15,7 @@ from spark_jobs.errors import JobError
 from spark_jobs.failures import SPARK_FAILURES, refused, why
 from spark_jobs.latency import HOUR_MS
 from spark_jobs.report import read_figures, write_report
-from spark_jobs.session import DRIVER_MEMORY, ended, session
+from spark_jobs.session import DRIVER_MEMORY, ended, session, settings_for
 from spark_jobs.store_options import add_store_arguments, store_settings, stored_of
 from spark_jobs.verdict import EXIT_CODES, last_line
 
@@ -38,7 +38,8 @@ def main(given: Sequence[str] | None = None) -> int:
 
 def _audited(options: argparse.Namespace, command: str) -> tuple[Audit, str]:
     """The audit, and the path of its report."""
-    spark = session("audit", options.master, memory=options.memory, settings=store_settings(options))
+    settings = settings_for(options.folders) | store_settings(options)
+    spark = session("audit", options.master, memory=options.memory, settings=settings)
     try:
         stored = stored_of(spark, options, options.data_dir)
         rules = Rules(is_drained=options.drained, skew_ms=options.clock_skew_ms, bucket_ms=options.span_ms)

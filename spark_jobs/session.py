@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
@@ -20,6 +21,26 @@ SMALL = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 """Settings for many queries over few rows: little is compiled, and little waited for."""
+
+
+SMALL_BYTES_MAX = 16_000_000
+"""Compressed journals below this have a few 100,000 lines, and are audited before Spark's compilers are done."""
+
+
+def settings_for(folders: Sequence[str]) -> dict[str, str]:
+    """SMALL when little lies in these folders of this machine; the usual ones otherwise, and on a cluster."""
+    if is_submitted() or any("://" in folder for folder in folders):
+        return {}
+    held = sum(_bytes_of(path) for folder in folders for path in Path(folder).glob("*.jsonl.*"))
+    return dict(SMALL) if held < SMALL_BYTES_MAX else {}
+
+
+def _bytes_of(path: Path) -> int:
+    """0 when a running server has just renamed it."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def is_submitted() -> bool:

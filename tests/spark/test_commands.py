@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from spark_jobs import proof
 from spark_jobs.__main__ import _arguments
+from spark_jobs.session import SMALL, SMALL_BYTES_MAX, settings_for
 
 
 def test_unknown_workload_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -38,3 +41,16 @@ def test_several_nodes_need_a_redis_that_they_share(capsys: pytest.CaptureFixtur
         proof.main(["--cassandra", "127.0.0.1", "--nodes", "2"])
 
     assert "name it with --redis" in capsys.readouterr().err
+
+
+def test_little_is_audited_without_waiting_for_compilers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.jsonl.gz").write_bytes(b"1" * 100)
+
+    assert settings_for([str(tmp_path)]) == SMALL
+    assert settings_for([str(tmp_path), "s3a://journals"]) == {}
+    with (tmp_path / "b.jsonl.gz").open("wb") as large:
+        large.truncate(SMALL_BYTES_MAX)
+    assert settings_for([str(tmp_path)]) == {}
+    (tmp_path / "b.jsonl.gz").unlink()
+    monkeypatch.setenv("SPARK_ENV_LOADED", "1")
+    assert settings_for([str(tmp_path)]) == {}
