@@ -42,16 +42,16 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--order", action="store_true", help="measure the order of so many messages in one queue")
     parser.add_argument("--output", type=Path, default=RESULTS, help=f"where figures are added (default: {RESULTS})")
     options = parser.parse_args(given)
+    options.output.mkdir(parents=True, exist_ok=True)
+    command = shlex.join(["python", "-m", "benchmarks.spark", *(sys.argv[1:] if given is None else given)])
+    made = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+    kept = options.output / f"spark-{'order' if options.order else 'audit'}-{made}.json"
     figures: list[dict[str, float]] = []
     for millions in options.millions:
         count = int(millions * MILLION)
         figures.append(_ordered(count, options.folder) if options.order else _audited(count, options.folder))
         _print("messages" if options.order else "events", figures[-1], figures[0])
-    options.output.mkdir(parents=True, exist_ok=True)
-    command = shlex.join(["python", "-m", "benchmarks.spark", *(sys.argv[1:] if given is None else given)])
-    made = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
-    kept = options.output / f"spark-{'order' if options.order else 'audit'}-{made}.json"
-    kept.write_text(json.dumps({"command": command, "made": made, "runs": figures}, indent=1) + "\n")
+        kept.write_text(json.dumps({"command": command, "made": made, "runs": figures}, indent=1) + "\n")
 
 
 def _audited(events: int, folder: Path) -> dict[str, float]:
