@@ -23,8 +23,8 @@ SMALL = {
 """Settings for many queries over few rows: little is compiled, and little waited for."""
 
 
-SMALL_BYTES_MAX = 16_000_000
-"""Compressed journals below this have a few 100,000 lines, and are audited before Spark's compilers are done."""
+SMALL_BYTES_MAX = 4_000_000
+"""Compressed journals below this have at most a few 100,000 lines, and are audited before Spark's compilers are done."""
 
 
 def settings_for(folders: Sequence[str]) -> dict[str, str]:
