@@ -24,7 +24,7 @@ SMALL = {
 
 
 SMALL_BYTES_MAX = 4_000_000
-"""Compressed journals below this have at most a few 100,000 lines, and are audited before Spark's compilers are done."""
+"""Compressed journals below this have at most a few 100,000 lines, and are read before Spark's compilers are done."""
 
 
 def settings_for(folders: Sequence[str]) -> dict[str, str]:
