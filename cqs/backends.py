@@ -73,6 +73,10 @@ class CacheServers:
                 for problem in report.problems:
                     _log.warning("redis_not_in_order", server=server, problem=problem)
 
+    def in_trouble(self) -> int:
+        """How many Redis servers can't serve their queues, or not wholly."""
+        return self._redis.servers.in_trouble() if self._redis is not None else 0
+
     async def reports(self) -> dict[str, ServerReport]:
         """What each Redis server tells of itself, by its address."""
         return await self._redis.servers.reports() if self._redis is not None else {}

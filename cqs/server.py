@@ -30,7 +30,7 @@ from cqs.clock import SystemClock
 from cqs.config import Config, Loaded
 from cqs.errors import ConfigError, CqsError
 from cqs.listen import open_sockets
-from cqs.metrics.declarations import CONNECTIONS
+from cqs.metrics.declarations import CACHE_TROUBLE, CONNECTIONS
 from cqs.people import People, open_people
 from cqs.service import heartbeat, move_tasks, repair, residency, revisibility, statistics
 from cqs.service.engine import Engine
@@ -137,6 +137,7 @@ async def _serve(
         people = await open_people(config, store, clock)
         lately = doors.lately_of(config, clock)
         engine = await parts.engine_of(config, store, cache, clock, rng, journal, lately, tracing)
+        engine.metrics.watch(CACHE_TROUBLE, cache.in_trouble)
         is_cut = await stop.cuts(_fill(engine, loaded))
         mounts = await doors.mounts_of(engine, store, people.accounts, config, lately, cache, slot)
         around = Surroundings(config, store, cache, engine.cluster.membership, clock)

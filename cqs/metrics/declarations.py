@@ -169,6 +169,11 @@ DUE_LAG = _seconds(
     bounds=(0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0),
 )  # fmt: skip
 DIRTY = _declare("cqs_dirty_shards", Kind.GAUGE, "Queues served from the store until the cache is repaired.")
+CACHE_TROUBLE = _declare(
+    "cqs_cache_servers_in_trouble",
+    Kind.GAUGE,
+    "Redis servers that are out of reach, unfit or full: their queues are served from the store, wholly or in part.",
+)
 
 WAITERS = _declare("cqs_waiting_receives", Kind.GAUGE, "Long polls that wait for messages.")
 CONNECTIONS = _declare("cqs_connections", Kind.GAUGE, "Open client connections.")

@@ -32,6 +32,10 @@ class FakeRedisServer:
     def is_reached(self) -> bool:
         return not self.is_down
 
+    @property
+    def trouble(self) -> str:
+        return "is down" if self.is_down else ""
+
     async def start(self) -> None:
         """Nothing to connect."""
 

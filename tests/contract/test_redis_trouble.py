@@ -192,6 +192,7 @@ class TestFull:
 
             await a.send(queue, "one", "two")
             await told(a, queue, "it is full")
+            assert a.cache.servers.in_trouble() == 1
             await told(b, queue, "it is full")
             kept = [one.message.body for one in await b.receive(queue)]
             stored = [one.message.body for one in await a.receive(queue)]

@@ -23,6 +23,10 @@ class ScriptRunner(Protocol):
     def is_reached(self) -> bool:
         """Whether it answered lately."""
 
+    @property
+    def trouble(self) -> str:
+        """Why its shards are not served from it, or not wholly, in words; "" = they are."""
+
     async def start(self) -> None:
         """Connects; returns after one try, and goes on trying."""
 

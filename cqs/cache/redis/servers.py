@@ -65,6 +65,10 @@ class Servers:
         """Those that can't be reached now, by name."""
         return [name for name, server in self._by_name.items() if not server.is_reached]
 
+    def in_trouble(self) -> int:
+        """How many can't serve their shards, or not wholly."""
+        return sum(bool(server.trouble) for server in self._by_name.values())
+
     async def reports(self) -> dict[str, ServerReport]:
         """What each tells of itself, asked side by side."""
         found = await asyncio.gather(*(server.report() for server in self._by_name.values()))
