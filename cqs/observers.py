@@ -18,6 +18,7 @@ from cqs.metrics.declarations import STORE_SIZE
 from cqs.metrics.node import Build, NodeMetrics
 from cqs.store.interface import Store
 from cqs.store.sqlite import SqliteStore
+from cqs.store.sqlite.schema import FILE_NAME as DATABASE
 
 if TYPE_CHECKING:
     from cqs.tracing import Tracing
@@ -84,5 +85,5 @@ def tracing_of(config: Config) -> Tracing | None:
 
 
 def _size_of(folder: Path) -> int:
-    """Bytes of the files that lie directly in it."""
-    return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
+    """Bytes of the database's files."""
+    return sum(path.stat().st_size for path in folder.glob(f"{DATABASE}*"))

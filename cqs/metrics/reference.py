@@ -81,6 +81,9 @@ while there is room for all. `queue_series` (500) bounds their number, and half 
 match one of `queue_series_patterns`. What came later counts in `queue="_other"`. Counters never fall: a deleted queue
 keeps its series; only when another queue needs the place, ten minutes after the deletion at the earliest, they end. A
 queue created anew under its old name counts on. All counters begin at zero when the process starts.
+
+With `workers`, a scrape of any of them has the series of all, each with a label `worker`: `sum without (worker)` makes
+one of them, and a worker that is replaced disturbs no rate. `/jmx` is of the worker that answers.
 """
 
 _TAIL = """
