@@ -24,7 +24,7 @@ if #fresh > 0 then
       delayed[#delayed + 1] = m
     end
   end
-  if number > tonumber(call('HGET', STATE, 'number')) then
+  if number > 0 and number > tonumber(call('HGET', STATE, 'number')) then
     call('HSET', STATE, 'number', text(number))
   end
   add_delayed(s, delayed)

@@ -115,7 +115,7 @@ local in_flight = call('ZCARD', DUE) - 1 - s.delayed
 local room = math.min(count_max, in_flight_max - in_flight)
 local is_over = in_flight >= in_flight_max and 1 or 0
 local function wait()
-  if is_waiting and s.is_ready then
+  if is_waiting and s.is_ready and s.heard ~= string.match(ARGV[4], '^%S+') then
     -- include: ears
     listen(s)
   end
