@@ -51,6 +51,8 @@ class Surroundings:
     async def look(self) -> None:
         """One look. What does not answer is a trouble, never an error."""
         found = [*await self._redis(), *clocks_apart(self._membership, self._clock.now_ms())]
+        if problem := self._membership.clock_problem():
+            found.append(problem)
         self.fatal = ""
         if isinstance(self._store, SqliteStore):
             try:

@@ -14,10 +14,12 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from cqs.clock import Clock
+from cqs.errors import ServiceUnavailable
 from cqs.store.coordination import Coordination, Node
 
 BEAT_MS = 1_000
 LIFE_MS = 5_000
+AHEAD_MS_MAX = 5_000
 
 
 def _nothing() -> Sequence[str]:
@@ -36,17 +38,41 @@ class Membership:
         self.me = me
         self.nodes: Sequence[Node] = (me,)
         """Those that live, by name, this one included."""
+        self.ahead_ms = 0
+        """How far this node's clock is off the store's, where that is too far; < 0 = behind."""
 
     @property
     def others(self) -> list[Node]:
         return [node for node in self.nodes if node.name != self.me.name]
 
     async def beat(self) -> None:
-        """Tells of this node, and looks at the others. Raises StoreUnavailable, OutcomeUnknown."""
+        """Tells of this node, and looks at the others and at the clock. Raises StoreUnavailable, OutcomeUnknown."""
+        await self._look_at_clock()
         self.me = msgspec.structs.replace(self.me, beat_ms=self._clock.now_ms(), lost=tuple(self._lost()))
         await self._coordination.beat(self.me, LIFE_MS)
         nodes = [node for node in await self._coordination.nodes() if node.name != self.me.name]
         self.nodes = sorted([*nodes, self.me], key=lambda node: node.name)
+
+    async def _look_at_clock(self) -> None:
+        before_ms = self._clock.now_ms()
+        store_ms = await self._coordination.now_ms()
+        after_ms = self._clock.now_ms()
+        unsure_ms = abs(after_ms - before_ms) // 2
+        ahead_ms = (before_ms + after_ms) // 2 - store_ms
+        self.ahead_ms = ahead_ms if abs(ahead_ms) - unsure_ms > AHEAD_MS_MAX else 0
+
+    def clock_problem(self) -> str:
+        """What is wrong with this node's clock, in words; "" = nothing."""
+        if not self.ahead_ms:
+            return ""
+        side = "ahead of" if self.ahead_ms > 0 else "behind"
+        return f"This node's clock is {abs(self.ahead_ms) / 1_000:.0f} s {side} the store's: it takes no messages."
+
+    def check_clock(self) -> None:
+        """What a node with a wrong clock writes would be out of order and expire too early or too late. Raises
+        ServiceUnavailable."""
+        if self.ahead_ms:
+            raise ServiceUnavailable(self.clock_problem())
 
     def open(self) -> None:
         """From the next beat on this node serves."""

@@ -67,6 +67,9 @@ class News(msgspec.Struct, frozen=True):
 class Coordination(Protocol):
     """Belongs to one event loop."""
 
+    async def now_ms(self) -> int:
+        """The time, as the store has it."""
+
     async def beat(self, node: Node, ttl_ms: int) -> None:
         """The node lives; without another beat it is gone after `ttl_ms`."""
 
@@ -108,6 +111,9 @@ class MemoryCoordination:
         self._cluster = cluster
         self._datacenter = datacenter
         self._heard = len(cluster.news)
+
+    async def now_ms(self) -> int:
+        return self._cluster.clock.now_ms()
 
     async def beat(self, node: Node, ttl_ms: int) -> None:
         self._cluster.nodes[self._datacenter, node.name] = (node, self._cluster.clock.now_ms() + ttl_ms)

@@ -67,6 +67,12 @@ class CoordinationContract:
         assert await here.home(number, 0) == moved
         assert await here.home(number, 1) is None
 
+    async def test_the_store_has_the_time(self, here: Coordination, there: Coordination) -> None:
+        before = await here.now_ms()
+
+        assert before > 0
+        assert await there.now_ms() >= before
+
     async def test_a_dirty_mark_stays_until_it_is_repaired(
         self, here: Coordination, there: Coordination, abroad: Coordination, number: int
     ) -> None:

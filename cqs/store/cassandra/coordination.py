@@ -6,6 +6,7 @@ remember which ones they have heard and not until when.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from uuid import UUID
 
 import msgspec
@@ -39,6 +40,12 @@ class CassandraCoordination:
     def datacenter(self) -> str:
         """This node's."""
         return self._session.datacenter
+
+    async def now_ms(self) -> int:
+        """One coordinator's, whichever answers."""
+        rows = await self._session.read(cql.READ_NOW, ())
+        moment: datetime = rows[0][0]
+        return round(moment.replace(tzinfo=UTC).timestamp() * 1_000)
 
     async def beat(self, node: Node, ttl_ms: int) -> None:
         values = (self.datacenter, node.name, _encode(node).decode(), _ttl_s(ttl_ms))

@@ -159,6 +159,7 @@ NOTE_GARBAGE = _write("INSERT INTO garbage (queue_id, since_ms) VALUES (?, ?)")
 ALL_GARBAGE = _read("SELECT queue_id, since_ms FROM garbage")
 FORGET_GARBAGE = _write("DELETE FROM garbage WHERE queue_id = ?")
 
+READ_NOW = _read("SELECT toTimestamp(now()) FROM system.local")
 BEAT = _write("INSERT INTO nodes (datacenter, node, definition) VALUES (?, ?, ?) USING TTL ?")
 READ_NODES = _read("SELECT definition FROM nodes WHERE datacenter = ?")
 TAKE_LEAD = _decide("INSERT INTO leaderships (name, holder) VALUES (?, ?) IF NOT EXISTS USING TTL ?")
