@@ -144,8 +144,15 @@ def cluster_of(config: Config, store: Store, cache: CacheServers, clock: Clock, 
         beat_ms=now_ms,
         version=__version__,
     )
-    coordination = CassandraCoordination(store.session, clock)
-    return joined(coordination, clock, me, f"{rng.getrandbits(64):x}", place=cache.place, lost=cache.lost)
+    return joined(
+        CassandraCoordination(store.session, clock),
+        clock,
+        me,
+        f"{rng.getrandbits(64):x}",
+        place=cache.place,
+        lost=cache.lost,
+        deep_scan=store.deep_scan,
+    )
 
 
 def store_name(config: Config) -> str:

@@ -52,6 +52,7 @@ class Town:
             str(self._lives),
             place=place_of,
             lost=lambda: lost,
+            deep_scan=self.store.scan,
             now_s=lambda: self.clock.now_ms() / 1_000,
         )
         bench = await make_bench(

@@ -168,6 +168,11 @@ DUE_LAG = _seconds(
     "due_lag", "How much later than due the first of the due messages were looked for.",
     bounds=(0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0),
 )  # fmt: skip
+SWEEP_FOUND = _declare(
+    "cqs_sweep_found_messages",
+    Kind.GAUGE,
+    "Messages that this node's sweeps found in the store alone and put back, since the start; should be 0.",
+)
 DIRTY = _declare("cqs_dirty_shards", Kind.GAUGE, "Queues served from the store until the cache is repaired.")
 CACHE_TROUBLE = _declare(
     "cqs_cache_servers_in_trouble",

@@ -6,19 +6,30 @@ of the work between nodes is ever done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 
 from cqs.cache.interface import Shard
 from cqs.clock import Clock, SystemClock
 from cqs.cluster.token_buckets import TokenBuckets
+from cqs.queue import Queue
 from cqs.service.leadership import Leadership, loop_s
 from cqs.service.membership import Membership
 from cqs.store.coordination import Coordination, MemoryCluster, MemoryCoordination, News, Node
+from cqs.store.interface import Stored
 
 LEADER, OPENER = "cluster", "opening"
 LOOKUPS_A_SECOND, LOOKUPS_BURST = 100, 200
 """Names that this node does not know, looked up in the store."""
+
+
+Scan = Callable[[Queue], AsyncIterator[list[Stored]]]
+
+
+async def _nothing(_: Queue) -> AsyncIterator[list[Stored]]:
+    pages: list[list[Stored]] = []
+    for page in pages:
+        yield page
 
 
 def _one_place(_: Shard) -> str:
@@ -37,6 +48,8 @@ class Cluster:
     is_alone: bool = False
     place: Callable[[Shard], str] = _one_place
     """The cache server that a shard lives on."""
+    deep_scan: Scan = _nothing
+    """All messages of a queue in the store, also those that its marks hide."""
     lookups: TokenBuckets = field(default_factory=lambda: TokenBuckets(LOOKUPS_A_SECOND, LOOKUPS_BURST))
     unsaid: list[News] = field(default_factory=list)
     """What the others have yet to be told."""
@@ -80,6 +93,7 @@ def joined(
     *,
     place: Callable[[Shard], str] = _one_place,
     lost: Callable[[], Sequence[str]] = tuple,
+    deep_scan: Scan = _nothing,
     now_s: Callable[[], float] = loop_s,
 ) -> Cluster:
     """A node among others; `life` tells it from its former self."""
@@ -90,4 +104,5 @@ def joined(
         leadership=Leadership(coordination, LEADER, holder, now_s),
         opening=Leadership(coordination, OPENER, holder, now_s),
         place=place,
+        deep_scan=deep_scan,
     )
