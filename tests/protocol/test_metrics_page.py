@@ -198,7 +198,8 @@ async def test_every_declared_metric_is_told_and_no_other() -> None:
     async with measured() as node:
         node.bench.engine.metrics.watch(d.CONNECTIONS, lambda: 0)
         node.bench.engine.metrics.watch(d.STORE_SIZE, lambda: 0)
-        node.bench.engine.metrics.watch(d.JOURNAL_MISSING, lambda: 0)
+        for gauge in (d.JOURNAL_MISSING, d.CACHE_TROUBLE, d.SWEEP_FOUND):
+            node.bench.engine.metrics.watch(gauge, lambda: 0)
         text = (await node.get("/metrics")).body.decode()
 
     told = {match[1]: match[2] for match in re.finditer(r"# TYPE (cqs_\S+) (\S+)", text)}
