@@ -213,6 +213,7 @@ def _redis_of(wanted: Backends, spawned: PrivateRedis | None, rng: random.Random
         from cqs.cache.redis.bells import RedisBells
         from cqs.cache.redis.cache import RedisCache
         from cqs.cache.redis.server import RedisServer
+        from cqs.cache.redis.server_list import ServerList
     except ImportError as error:
         raise CannotStart("the client of Redis is not installed: pip install 'cqs-server[redis]'") from error
     ca_file = wanted.redis_ca or None
@@ -220,5 +221,9 @@ def _redis_of(wanted: Backends, spawned: PrivateRedis | None, rng: random.Random
         _name_of(place): RedisServer(url.parse(place, ca_file=ca_file), Breaker(rng), rng, wanted.redis_memory)
         for place in _places_of(wanted, spawned)
     }
-    cache = RedisCache(servers, Ring({name: 1.0 for name in servers}).owner, rng)
+    owner = Ring({name: 1.0 for name in servers}).owner
+    if wanted.cassandra:
+        for name, server in servers.items():
+            server.name, server.list = name, ServerList(wanted.redis_list_version, list(servers), owner)
+    cache = RedisCache(servers, owner, rng)
     return cache, RedisBells(cache.servers, {name: server.address for name, server in servers.items()}, rng)

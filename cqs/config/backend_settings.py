@@ -21,6 +21,11 @@ class Backends:
     redis: tuple[str, ...] = setting(
         (), _REDIS, 'Redis servers that keep the hot state; "spawn" starts a private one. Empty: this process keeps it.'
     )
+    redis_list_version: int = setting(
+        1,
+        values.integer(1, 1_000_000_000),
+        "Raise it whenever the list of Redis servers changes: nodes with a lower one then leave the servers alone.",
+    )
     redis_ca: str = setting("", values.path("file", "the path of a file"), "Authorities of Redis' TLS certificates.")
     redis_memory: int = setting(
         512_000_000, values.size(0, 1_000_000_000_000), "Above this, a Redis server is given no more message bodies."

@@ -25,6 +25,7 @@ from cqs.cache.redis.fitness import disk_warnings, fields_of, run_id_of, told, w
 from cqs.cache.redis.replies import ConnectionLost, Refused, Reply
 from cqs.cache.redis.script import Script
 from cqs.cache.redis.scripts import all_scripts
+from cqs.cache.redis.server_list import ServerList
 from cqs.cache.report import ServerReport
 from cqs.errors import CacheUnavailable
 
@@ -59,9 +60,14 @@ class RedisServer:
         budget_bytes: int,
         timeout_s: float = 1.0,
         look_s: float = LOOK_S,
+        name: str = "",
     ) -> None:
         self.address = address
         self.link = Link(address, rng, self._greet, timeout_s)
+        self.name = name or str(address)
+        self.list: ServerList | None = None
+        """The list that it is on, where nodes share it; set before `start`."""
+        self._is_list_new = False
         self._gate = gate
         self._budget_bytes = budget_bytes
         self._run_id = b""
@@ -158,6 +164,7 @@ class RedisServer:
             if self.link.is_connected:
                 with contextlib.suppress(CacheUnavailable):
                     self._note(fields_of(await self.link.call(b"INFO")))
+                    await self._keep_list()
             if trouble != self.trouble:
                 trouble = self.trouble
                 _log.warning("redis_in_trouble" if trouble else "redis_in_order", server=str(self.address), why=trouble)
@@ -173,6 +180,22 @@ class RedisServer:
         self._used_bytes = int(told(fields, "used_memory"))
         self._full = why_full(fields)
 
+    async def _keep_list(self) -> None:
+        """The link is given up when nodes of a newer list have come. Raises CacheUnavailable."""
+        if self.list is None:
+            return
+        try:
+            self._is_list_new |= await self.list.note(self.link.call)
+        except ConnectionLost:
+            raise
+        except CacheUnavailable as error:
+            self.link.give_up(str(error))
+            raise
+        if self._is_list_new:
+            count = await self.list.leave_moved(self.link.call, self.name)
+            self._is_list_new = False
+            _log.info("redis_servers_listed", server=self.name, moved_away=count)
+
     async def _greet(self, send: Send) -> None:
         """Raises CacheUnavailable, which keeps the link from being used, when the server is not fit."""
         fields = fields_of(await send(b"INFO"))
@@ -180,6 +203,8 @@ class RedisServer:
         if unfit:
             raise CacheUnavailable(unfit)
         self._used_bytes, self._full = int(told(fields, "used_memory")), why_full(fields)
+        if self.list is not None:
+            self._is_list_new |= await self.list.note(send)
         self._warnings = await disk_warnings(send)
         await _teach(send)
         self._run_id = run_id_of(fields)

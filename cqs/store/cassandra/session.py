@@ -40,7 +40,7 @@ Named = dict[str, Any]
 PREPARE_AT_ONCE = 8
 PAGE_ROWS = 1_000
 PER_NODE_S = 10.0
-_TABLE = re.compile(r"\b(FROM|INTO|UPDATE) (\w+)")
+_TABLE = re.compile(r"\b(FROM|INTO|UPDATE) (\w+)\b(?!\.)")
 _WORTH_REPEATING = (OperationTimedOut, WriteTimeout, ReadTimeout, NoHostAvailable)
 
 
@@ -245,5 +245,5 @@ class Session:
 
 
 def _qualified(cql: str, keyspace: str) -> str:
-    """With the keyspace before each table: Cassandra warns of prepared statements that depend on USE."""
+    """With the keyspace before each table that has none: Cassandra warns of prepared statements that depend on USE."""
     return _TABLE.sub(rf'\1 "{keyspace}".\2', cql)

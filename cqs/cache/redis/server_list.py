@@ -1,0 +1,77 @@
+"""Which list of servers the nodes go by: noted in each server, so that two nodes with different lists never serve one
+queue from two servers.
+
+    node A: version 1, servers x y        server x: "1 a7…"        node C: version 2, servers x y z
+    ──────────────────────────────        ────────────────        ──────────────────────────────
+    greets, looks each second: 1 a7 ────► 1 a7
+                                          2 c4 ◄────────────────── greets: 2 is newer, noted
+    looks: 2 is newer than mine ────────► gives x up, and answers no more from it
+                                                                   drops what lives elsewhere by its list
+
+A node of an older list, or of another one under the same version, does not use the server, and says why. The note lives
+as long as some node looks after it, so a cluster that starts anew may have any list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from typing import cast
+
+from cqs.cache.redis import keys
+from cqs.cache.redis.connection import Send
+from cqs.cache.redis.script import Script
+from cqs.errors import CacheUnavailable
+
+NOTE_MS = 15_000
+SCAN_COUNT = 1_000
+_NOTE = Script(
+    """
+local known, version, digest = redis.call('GET', KEYS[1]) or '', tonumber(ARGV[1]), ARGV[2]
+local other, list = string.match(known, '^(%d+) (%x+)$')
+if other and (tonumber(other) > version or (tonumber(other) == version and list ~= digest)) then
+  return { 1, known }
+end
+redis.call('SET', KEYS[1], version .. ' ' .. digest, 'PX', ARGV[3])
+return { 0, known }
+"""
+)
+
+
+class ServerList:
+    """This node's list of servers, with the version that its operators gave it. `owner` names the one that a key lives
+    on, as in the ring."""
+
+    def __init__(self, version: int, names: Sequence[str], owner: Callable[[bytes], str]) -> None:
+        self._version = version
+        self._names = sorted(names)
+        self._owner = owner
+        self._digest = blake2b("\n".join(self._names).encode(), digest_size=8).hexdigest()
+
+    async def note(self, send: Send) -> bool:
+        """Notes the list in a server; whether another one, or none, stood there. Raises CacheUnavailable when nodes
+        with another list use it."""
+        answer = await send(b"EVAL", _NOTE.text, 1, keys.SERVER_LIST, self._version, self._digest, NOTE_MS)
+        is_refused, known = cast("tuple[int, bytes]", answer)
+        if is_refused:
+            version = known.decode().split()[0]
+            raise CacheUnavailable(
+                f"nodes with another list of Redis servers (redis_list_version {version}, here {self._version}) use "
+                "it; give all nodes one list, and raise redis_list_version whenever it changes"
+            )
+        return known.decode() != f"{self._version} {self._digest}"
+
+    async def leave_moved(self, send: Send, name: str) -> int:
+        """Makes absent, in the server of this name, every shard that lives on another one: should it come back by a
+        later list, it is filled anew. Returns how many. Raises CacheUnavailable; idempotent."""
+        count, cursor = 0, b"0"
+        while len(self._names) > 1:
+            answer = await send(b"SCAN", cursor, b"MATCH", b"cqs:{*}:state", b"COUNT", SCAN_COUNT)
+            cursor, found = cast("tuple[bytes, list[bytes]]", answer)
+            moved = [key for key in found if self._owner(key) != name]
+            if moved:
+                await send(b"UNLINK", *moved)
+            count += len(moved)
+            if cursor == b"0":
+                break
+        return count

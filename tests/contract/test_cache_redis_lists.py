@@ -1,0 +1,107 @@
+"""Nodes with different lists of Redis servers never serve one queue from two of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+
+import pytest
+
+from cqs.cache.interface import Residency, Shard
+from cqs.cache.redis.cache import RedisCache
+from cqs.cache.redis.server_list import ServerList
+from cqs.cluster.ring import Ring
+from cqs.errors import CacheUnavailable
+from tests.needs import needs
+from tests.redis_server import RedisProcess, server_at
+
+pytestmark = needs("redis-server")
+SHARDS = [Shard(1 << 60 | number) for number in range(40)]
+
+
+@pytest.fixture
+def processes() -> Iterator[list[RedisProcess]]:
+    with RedisProcess() as one, RedisProcess() as two:
+        yield [one, two]
+
+
+@pytest.fixture
+async def stack() -> AsyncIterator[AsyncExitStack]:
+    async with AsyncExitStack() as stack:
+        yield stack
+
+
+async def node(stack: AsyncExitStack, processes: list[RedisProcess], version: int) -> RedisCache:
+    """A node whose list is these servers."""
+    servers = {process.path: server_at(process) for process in processes}
+    owner = Ring(dict.fromkeys(servers, 1.0)).owner
+    for name, server in servers.items():
+        server.name, server.list = name, ServerList(version, list(servers), owner)
+    cache = RedisCache(servers, owner, random.Random(version))
+    await cache.start()
+    stack.push_async_callback(cache.close)
+    return cache
+
+
+async def fill(cache: RedisCache) -> None:
+    for shard in SHARDS:
+        epoch = await cache.begin_fill(shard)
+        assert epoch is not None
+        await cache.fill(shard, epoch, [], is_last=True)
+
+
+async def look(cache: RedisCache) -> None:
+    """What each node does beside, every LOOK_S."""
+    for server in {id(cache.server_of(shard)): cache.server_of(shard) for shard in SHARDS}.values():
+        await server._keep_list()  # type: ignore[attr-defined]
+
+
+async def test_nodes_of_one_list_share_their_servers(stack: AsyncExitStack, processes: list[RedisProcess]) -> None:
+    first = await node(stack, processes, 1)
+    await fill(first)
+    second = await node(stack, processes[::-1], 1)
+
+    assert {(await second.state(shard)).residency for shard in SHARDS} == {Residency.READY}
+
+
+async def test_another_list_of_the_same_version_is_refused(
+    stack: AsyncExitStack, processes: list[RedisProcess]
+) -> None:
+    first = await node(stack, processes[:1], 1)
+    second = await node(stack, processes, 1)
+
+    with pytest.raises(CacheUnavailable, match="redis_list_version"):
+        for shard in SHARDS:
+            await second.state(shard)
+    await first.state(SHARDS[0])
+
+
+async def test_a_newer_list_makes_nodes_of_the_older_one_let_go_and_only_what_moved_is_absent(
+    stack: AsyncExitStack, processes: list[RedisProcess]
+) -> None:
+    old = await node(stack, processes[:1], 1)
+    await fill(old)
+    new = await node(stack, processes, 2)
+    await look(new)
+
+    with pytest.raises(CacheUnavailable, match="redis_list_version 2, here 1"):
+        await look(old)
+    with pytest.raises(CacheUnavailable):
+        await old.state(SHARDS[0])
+    moved = [shard for shard in SHARDS if new.servers.name_of(shard) == processes[1].path]
+    assert 10 < len(moved) < 30
+    for shard in SHARDS:
+        expected = Residency.ABSENT if shard in moved else Residency.READY
+        assert (await new.state(shard)).residency is expected
+
+
+async def test_what_moved_away_and_back_is_filled_anew(stack: AsyncExitStack, processes: list[RedisProcess]) -> None:
+    await fill(await node(stack, processes[:1], 1))
+    both = await node(stack, processes, 2)
+    await look(both)
+    moved = [shard for shard in SHARDS if both.servers.name_of(shard) == processes[1].path]
+
+    again = await node(stack, processes[:1], 3)
+
+    assert {(await again.state(shard)).residency for shard in moved} == {Residency.ABSENT}
