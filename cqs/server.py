@@ -189,7 +189,8 @@ async def _accept(built: _Built, stop: Stop) -> None:
     if built.certificate is not None:
         tls = built.certificate.context
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _reload, built.certificate)
-    await app.start(built.sockets, stop_s_max=config.bounds.stop_timeout_ms / 1_000, tls=tls)
+    stop_s_max = config.bounds.stop_timeout_ms / 1_000
+    await app.start(built.sockets, stop_s_max=stop_s_max, tls=tls, is_shared=built.slot is not None)
     try:
         start = doors.start_of(engine, config, built.sockets[0].getsockname()[1])
         if built.slot is None:

@@ -29,6 +29,7 @@ from cqs.api.http.bounds import DEFAULT_BOUNDS, Bounds
 from cqs.api.http.connection import Answer, Connection, Connections
 from cqs.api.http.plain_reply import SERVER
 from cqs.api.http.rules import refusal
+from cqs.api.http.shared_door import SharedDoor
 from cqs.api.http.tls_door import TlsDoor
 from cqs.api.lane import Lanes
 from cqs.api.request import Headers, Reply, Request
@@ -72,15 +73,20 @@ class App:
         self._front = front
         self._is_fast = is_fast
         self._lanes: Lanes | None = None
-        self._listening: list[asyncio.Server | TlsDoor] = []
+        self._listening: list[asyncio.Server | TlsDoor | SharedDoor] = []
         self._stop_s_max = 0.0
         self.connections = Connections(bounds)
 
     async def start(
-        self, sockets: Sequence[socket.socket], *, stop_s_max: float = 10.0, tls: ssl.SSLContext | None = None
+        self,
+        sockets: Sequence[socket.socket],
+        *,
+        stop_s_max: float = 10.0,
+        tls: ssl.SSLContext | None = None,
+        is_shared: bool = False,
     ) -> None:
-        """Accepts from now on, with `tls` over TLS only. `stop_s_max`: how long `stop` waits for requests that were
-        accepted."""
+        """Accepts from now on, with `tls` over TLS only. `is_shared`: other processes accept from the sockets, too.
+        `stop_s_max`: how long `stop` waits for requests that were accepted."""
         self._stop_s_max = stop_s_max
         for mount in self._mounts.values():
             await mount.setup()
@@ -94,6 +100,8 @@ class App:
         for listening in sockets:
             if tls is not None:
                 self._listening.append(TlsDoor(listening, factory, tls, self.connections, self._bounds))
+            elif is_shared:
+                self._listening.append(SharedDoor(listening, factory))
             else:
                 self._listening.append(await loop.create_server(factory, sock=listening, backlog=1_024))
         self._sweeping = asyncio.create_task(self.connections.run(), name="connections")
@@ -107,6 +115,8 @@ class App:
             self._sweeping = None
         for listening in self._listening:
             listening.close()
+            if isinstance(listening, SharedDoor):
+                await listening.settle()
         self._listening.clear()
         if self._lanes is not None:
             await self._lanes.stop(self._stop_s_max)
