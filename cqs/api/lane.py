@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import cast
 
 from cqs.api.dispatch import Dispatcher
@@ -64,17 +65,18 @@ class Lanes:
             self._emptied.set()
 
     async def stop(self, stop_s_max: float) -> None:
-        """Closes idle connections now and the others after their answer, at the latest after `stop_s_max`."""
+        """Closes idle connections now, new ones after SLOW_S without a request, the others after their answer; at the
+        latest after `stop_s_max`."""
         self.is_stopping = True
-        for lane in list(self._open):
-            lane.stop()
         self._emptied.clear()
+        for lane in list(self._open):
+            lane.stop(is_patient=True)
+            asyncio.get_running_loop().call_later(SLOW_S, lane.stop)
         if self._open:
-            try:
+            with suppress(TimeoutError):
                 await asyncio.wait_for(self._emptied.wait(), stop_s_max)
-            except TimeoutError:
-                for lane in list(self._open):
-                    lane.cut()
+        for lane in list(self._open):
+            lane.cut()
 
 
 class Lane(asyncio.Protocol):
@@ -153,9 +155,10 @@ class Lane(asyncio.Protocol):
         elif age_s > (bounds.idle_s_max if self._has_served else bounds.header_s_max):
             self._transport.abort()
 
-    def stop(self) -> None:
-        """The server stops: idle, the connection closes; else after its answer."""
-        if not self._is_busy and self._transport is not None:
+    def stop(self, *, is_patient: bool = False) -> None:
+        """The server stops: idle, the connection closes (`is_patient`: if it ever served); else after its answer."""
+        is_idle = not self._is_busy and not self._size
+        if is_idle and (self._has_served or not is_patient) and self._transport is not None:
             self._transport.close()
 
     def cut(self) -> None:
