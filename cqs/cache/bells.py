@@ -14,6 +14,9 @@ Who looks and who tells are one atomic step each, so no message falls between a 
 makes messages ready tells in the same step: put, reveal, hide, give_back, a FIFO group that remove frees. Its own node
 knows without being told, and wakes its own receives first; others hear only of what these leave. A wake-up that finds
 nobody is rung on, so as many receives as messages are woken, one node after the other, and nobody else.
+
+Not closed: a node that is cut off without its connection ending counts as told until the cache notices; the message
+then wakes nobody, and waits for the next wake-up or the next receive (20 s at most).
 """
 
 from __future__ import annotations
