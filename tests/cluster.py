@@ -40,7 +40,7 @@ class Town:
         self.lost: dict[str, list[str]] = {}
         self._lives = 0
 
-    async def node(self, name: str) -> Bench:
+    async def node(self, name: str, *, is_cache_shared: bool = True) -> Bench:
         """A node that starts now; a namesake is its former life."""
         self._lives += 1
         now_ms = self.clock.now_ms()
@@ -50,6 +50,7 @@ class Town:
             self.clock,
             Node(name=name, started_ms=now_ms, beat_ms=now_ms),
             str(self._lives),
+            is_cache_shared=is_cache_shared,
             place=place_of,
             lost=lambda: lost,
             deep_scan=self.store.scan,

@@ -46,6 +46,8 @@ class Cluster:
     opening: Leadership
     """The lease of the node that starts when no other one serves."""
     is_alone: bool = False
+    is_cache_shared: bool = True
+    """All nodes have one cache, as they must."""
     place: Callable[[Shard], str] = _one_place
     """The cache server that a shard lives on."""
     deep_scan: Scan = _nothing
@@ -91,6 +93,7 @@ def joined(
     me: Node,
     life: str,
     *,
+    is_cache_shared: bool = True,
     place: Callable[[Shard], str] = _one_place,
     lost: Callable[[], Sequence[str]] = tuple,
     deep_scan: Scan = _nothing,
@@ -103,6 +106,7 @@ def joined(
         Membership(coordination, clock, me, lost),
         leadership=Leadership(coordination, LEADER, holder, now_s),
         opening=Leadership(coordination, OPENER, holder, now_s),
+        is_cache_shared=is_cache_shared,
         place=place,
         deep_scan=deep_scan,
     )

@@ -23,11 +23,11 @@ from time import perf_counter_ns
 import structlog
 
 from cqs.cache.interface import Entry, State
-from cqs.errors import CacheUnavailable
+from cqs.errors import CacheUnavailable, CannotStart
 from cqs.queue import Queue
 from cqs.service import news
 from cqs.service.engine import Engine, shard_of
-from cqs.service.membership import BEAT_MS
+from cqs.service.membership import BEAT_MS, LIFE_MS
 from cqs.service.retry import Pause, pause_ms
 from cqs.store.interface import Lease, Stored
 
@@ -39,7 +39,7 @@ async def open_all(engine: Engine, pause: Pause = pause_ms) -> None:
     """At start: loads the queues and makes new addresses higher than every stored one. What lies in the caches is used
     as it is when another node serves, and so looks after it; else it may be older than the store, and every queue is
     filled anew, by one of the nodes that start now. A queue whose cache can't be reached is filled when it can. Raises
-    StoreUnavailable, OutcomeUnknown."""
+    StoreUnavailable, OutcomeUnknown; CannotStart for a node among others whose cache is its own."""
     engine.addresses.raise_above(await engine.store.highest_address())
     for queue in await engine.store.queues():
         engine.registry.put(queue)
@@ -51,6 +51,7 @@ async def open_all(engine: Engine, pause: Pause = pause_ms) -> None:
 
 async def _open_among_others(engine: Engine, pause: Pause) -> None:
     membership, opening = engine.cluster.membership, engine.cluster.opening
+    await _check_cache(engine, pause)
     while True:
         await membership.beat()
         if membership.is_served():
@@ -63,6 +64,20 @@ async def _open_among_others(engine: Engine, pause: Pause) -> None:
     membership.open()
     await membership.beat()
     await opening.resign()
+
+
+async def _check_cache(engine: Engine, pause: Pause) -> None:
+    """A node that shares its cache with nobody must be the only one. One that just died is waited for."""
+    membership = engine.cluster.membership
+    for _ in range(LIFE_MS // OPENING_LOOK_MS + 1):
+        await membership.beat()
+        if engine.cluster.is_cache_shared or not membership.others:
+            return
+        await pause(OPENING_LOOK_MS)
+    raise CannotStart(
+        f"node {membership.others[0].name} serves the same keyspace, and this one has a hot state of its own: "
+        "give all nodes the same Redis servers (--redis), or this one another keyspace"
+    )
 
 
 async def _fill_beating(engine: Engine) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from cqs.cache.interface import Residency
+from cqs.errors import CannotStart
 from cqs.queue import Redrive
 from cqs.service import move_tasks
 from cqs.service.engine import shard_of
@@ -146,3 +149,16 @@ async def test_a_cancel_through_another_node_reaches_the_leader() -> None:
     task = a.engine.moves.get(handle)
     assert task is not None
     assert task.status is MoveStatus.CANCELLING
+
+
+async def test_a_node_with_a_cache_of_its_own_does_not_start_among_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    town = Town()
+    await town.node("a", is_cache_shared=False)
+
+    async def beating(pause_ms: float) -> None:
+        town.clock.advance_ms(round(pause_ms * 1_000))
+        await town.nodes["a"].engine.cluster.membership.beat()
+
+    monkeypatch.setattr("asyncio.sleep", beating)
+    with pytest.raises(CannotStart, match="node a serves"):
+        await town.node("b", is_cache_shared=False)
