@@ -115,7 +115,7 @@ class Workers:
         place.pid, place.ready, place.due_s, place.began_s = pid, reading, None, time.monotonic()
 
     def _live(self, slot: Slot) -> int:
-        """In the new process."""
+        """In the new process. When the parent was killed, its folder is the workers' to remove."""
         for number in _HEARD:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _HEARD)
@@ -130,6 +130,8 @@ class Workers:
             traceback.print_exc()
         sys.stdout.flush()
         sys.stderr.flush()
+        if os.getppid() != self._parent:
+            shutil.rmtree(self._folder, ignore_errors=True)
         return code
 
     def _hear_ready(self) -> None:

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import ssl
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ from tests.needs import needs
 
 WORKERS = 3
 CHANGE_S_MAX = 20.0
+FOLDERS = Path(tempfile.gettempdir())
 
 cluster = [needs("java", "mvn", "redis-server"), pytest.mark.slow]
 
@@ -156,7 +158,6 @@ class TestWorkers:
         assert len([line for line in ended if '"worker"' not in line]) == 1
         assert len({line.partition('"worker"')[2] for line in ended}) == WORKERS + 1
         assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
-        assert not list(Path("/tmp").glob("cqs-workers-*"))
 
 
 class TestOthers:
@@ -178,11 +179,13 @@ class TestOthers:
         assert (code, error.count("\n")) == (1, 1)
         assert "has no schema in keyspace nowhere" in error
 
-    def test_workers_end_with_a_killed_parent(self, flags: list[str]) -> None:
+    def test_workers_end_with_a_killed_parent_and_leave_nothing(self, flags: list[str]) -> None:
+        before = set(FOLDERS.glob("cqs-workers-*"))
         with serving(*flags) as server:
             children = children_of(server)
             server.process.kill()
             until(lambda: not [pid for pid in children if is_running(pid)])
+        assert set(FOLDERS.glob("cqs-workers-*")) - before == set()
 
 
 def shown(port: int) -> int:
