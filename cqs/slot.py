@@ -16,11 +16,12 @@ from cqs.config import Config, Loaded
 @dataclass(frozen=True, slots=True)
 class Slot:
     """`number` counts from 1. `folder` is shared by all workers and lives as long as their parent; `ready` is the
-    writing end of a pipe to it."""
+    writing end of a pipe to it, `parent` its pid."""
 
     number: int
     folder: Path
     ready: int
+    parent: int
 
     def settings(self, loaded: Loaded[Config]) -> Loaded[Config]:
         """The server's settings with what is this worker's own: the names that its journal and its node have."""
@@ -35,4 +36,5 @@ class Slot:
         """To the parent: this worker accepts connections."""
         os.write(self.ready, json.dumps(asdict(start)).encode() + b"\n")
         os.close(self.ready)
-        os.kill(os.getppid(), signal.SIGUSR1)
+        if os.getppid() == self.parent:
+            os.kill(self.parent, signal.SIGUSR1)

@@ -110,7 +110,7 @@ class Workers:
         pid = os.fork()
         if pid == 0:
             os.close(reading)
-            os._exit(self._live(Slot(place.number, self._folder, writing)))
+            os._exit(self._live(Slot(place.number, self._folder, writing, self._parent)))
         os.close(writing)
         place.pid, place.ready, place.due_s, place.began_s = pid, reading, None, time.monotonic()
 

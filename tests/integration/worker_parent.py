@@ -41,15 +41,16 @@ def serve(slot: Slot) -> int:
         raise CannotStart("there is nothing to serve")
     asked = Asked()
     slot.tell(Start("", "", "open", "", "", 0))
-    while not asked.is_over:
+    while True:
         asked.is_idle = True
+        if asked.is_over:
+            return 0
         select.select([listening], [], [])
         asked.is_idle = False
         with contextlib.suppress(BlockingIOError):
             connection, _ = listening.accept()
             with connection:
                 connection.sendall(str(os.getpid()).encode())
-    return 0
 
 
 if __name__ == "__main__":
