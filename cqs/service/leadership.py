@@ -60,7 +60,7 @@ class Leadership:
         self._until_s = asked_s + LEASE_MS / 1_000 if is_ours else float("-inf")
 
     async def resign(self) -> None:
-        """Others may have it at once. Raises StoreUnavailable, OutcomeUnknown."""
-        is_held, self._until_s = self.is_held, float("-inf")
+        """Others may have it at once, and this node never again. Raises StoreUnavailable, OutcomeUnknown."""
+        is_held, self._until_s, self._next_s = self.is_held, float("-inf"), float("inf")
         if is_held:
             await self._coordination.resign(self._name, self._holder)

@@ -35,6 +35,7 @@ class Membership:
         self._coordination = coordination
         self._clock = clock
         self._lost = lost
+        self._has_left = False
         self.me = me
         self.nodes: Sequence[Node] = (me,)
         """Those that live, by name, this one included."""
@@ -47,6 +48,8 @@ class Membership:
 
     async def beat(self) -> None:
         """Tells of this node, and looks at the others and at the clock. Raises StoreUnavailable, OutcomeUnknown."""
+        if self._has_left:
+            return
         await self._look_at_clock()
         self.me = msgspec.structs.replace(self.me, beat_ms=self._clock.now_ms(), lost=tuple(self._lost()))
         await self._coordination.beat(self.me, LIFE_MS)
@@ -83,7 +86,9 @@ class Membership:
         self.me = msgspec.structs.replace(self.me, is_draining=is_draining)
 
     async def leave(self) -> None:
-        """The others need not wait for the end of this node's life. Raises StoreUnavailable, OutcomeUnknown."""
+        """The others need not wait for the end of this node's life, which beats no more. Raises StoreUnavailable,
+        OutcomeUnknown."""
+        self._has_left = True
         self.me = msgspec.structs.replace(self.me, is_open=False)
         await self._coordination.beat(self.me, 1)
 

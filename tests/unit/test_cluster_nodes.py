@@ -48,7 +48,7 @@ async def test_a_node_that_leaves_is_gone_and_leads_no_more() -> None:
 
     await a.engine.cluster.leave()
     town.clock.advance_ms(3_000)
-    await town.beat("b")
+    await town.beat("a", "b")
 
     assert [node.name for node in await b.engine.cluster.nodes()] == ["b"]
     assert b.engine.cluster.leadership.is_held
