@@ -224,7 +224,8 @@ def _redis_of(wanted: Backends, spawned: PrivateRedis | None, rng: random.Random
     }
     owner = Ring({name: 1.0 for name in servers}).owner
     if wanted.cassandra:
+        listed = ServerList(wanted.redis_list_version, list(servers), owner)
         for name, server in servers.items():
-            server.name, server.list = name, ServerList(wanted.redis_list_version, list(servers), owner)
+            server.name, server.list = name, listed
     cache = RedisCache(servers, owner, rng)
     return cache, RedisBells(cache.servers, {name: server.address for name, server in servers.items()}, rng)

@@ -84,7 +84,7 @@ class RedisServer:
 
     @property
     def is_reached(self) -> bool:
-        return self.link.is_connected and not self._gate.is_open
+        return self.link.is_connected and not self._gate.is_open and not (self.list is not None and self.list.refusal)
 
     async def start(self) -> None:
         await self.link.start()
@@ -98,6 +98,8 @@ class RedisServer:
 
     async def run(self, script: Script, keys: Sequence[bytes], arguments: Sequence[bytes | str | int]) -> Reply:
         gate = self._gate
+        if self.list is not None and self.list.refusal:
+            raise CacheUnavailable(self.list.refusal)
         if not gate.may_call(_now_ms()):
             raise CacheUnavailable(f"Redis {self.address} is left alone for a while: {self.link.reason}")
         try:
@@ -185,7 +187,7 @@ class RedisServer:
         if self.list is None:
             return
         try:
-            self._is_list_new |= await self.list.note(self.link.call)
+            self._is_list_new |= await self.list.note(self.link.call, self.name)
         except ConnectionLost:
             raise
         except CacheUnavailable as error:
@@ -204,7 +206,7 @@ class RedisServer:
             raise CacheUnavailable(unfit)
         self._used_bytes, self._full = int(told(fields, "used_memory")), why_full(fields)
         if self.list is not None:
-            self._is_list_new |= await self.list.note(send)
+            self._is_list_new |= await self.list.note(send, self.name)
         self._warnings = await disk_warnings(send)
         await _teach(send)
         self._run_id = run_id_of(fields)

@@ -8,8 +8,8 @@ queue from two servers.
     looks: 2 is newer than mine ────────► gives x up, and answers no more from it
                                                                    drops what lives elsewhere by its list
 
-A node of an older list, or of another one under the same version, does not use the server, and says why. The note lives
-as long as some node looks after it, so a cluster that starts anew may have any list.
+A node of an older list, or of another one under the same version, uses none of its servers, and says why. The note
+lives as long as some node looks after it, so a cluster that starts anew may have any list.
 """
 
 from __future__ import annotations
@@ -46,19 +46,28 @@ class ServerList:
         self._version = version
         self._names = sorted(names)
         self._owner = owner
+        self._refusals: dict[str, str] = {}
         self._digest = blake2b("\n".join(self._names).encode(), digest_size=8).hexdigest()
 
-    async def note(self, send: Send) -> bool:
-        """Notes the list in a server; whether another one, or none, stood there. Raises CacheUnavailable when nodes
-        with another list use it."""
+    @property
+    def refusal(self) -> str:
+        """Why none of the servers may be used, "" = they may: where one server is shared with nodes of another list, a
+        queue on any other may be theirs, too."""
+        return next(iter(self._refusals.values()), "")
+
+    async def note(self, send: Send, name: str) -> bool:
+        """Notes the list in the server of this name; whether another one, or none, stood there. Raises CacheUnavailable
+        when nodes with another list use it."""
         answer = await send(b"EVAL", _NOTE.text, 1, keys.SERVER_LIST, self._version, self._digest, NOTE_MS)
         is_refused, known = cast("tuple[int, bytes]", answer)
         if is_refused:
             version = known.decode().split()[0]
-            raise CacheUnavailable(
+            self._refusals[name] = (
                 f"nodes with another list of Redis servers (redis_list_version {version}, here {self._version}) use "
-                "it; give all nodes one list, and raise redis_list_version whenever it changes"
+                f"{name}; give all nodes one list, and raise redis_list_version whenever it changes"
             )
+            raise CacheUnavailable(self._refusals[name])
+        self._refusals.pop(name, None)
         return known.decode() != f"{self._version} {self._digest}"
 
     async def leave_moved(self, send: Send, name: str) -> int:
