@@ -147,7 +147,7 @@ async def test_move_is_cancelled(shell: Shell) -> None:
     await shell.text("redrive", "dead-1", "--rate", "1")
 
     assert await shell.json("redrive", "dead-1", "--cancel") == {"ApproximateNumberOfMessagesMoved": 0}
-    assert "is being cancelled already" in (await shell.run("redrive", "dead-1", "--cancel")).stderr
+    assert "is being cancelled already" in str((await shell.run("redrive", "dead-1", "--cancel")).exception)
 
 
 async def test_statistics_of_node_and_queue(shell: Shell) -> None:
