@@ -203,11 +203,6 @@ def _places_of(wanted: Backends, spawned: PrivateRedis | None) -> list[str]:
     return [spawned.url if one == _SPAWN and spawned is not None else one for one in wanted.redis]
 
 
-def _name_of(place: str) -> str:
-    """The address without user and password."""
-    return place.rpartition("@")[2]
-
-
 def _redis_of(wanted: Backends, spawned: PrivateRedis | None, rng: random.Random) -> tuple[RedisCache, RedisBells]:
     try:
         from cqs.cache.redis import url
@@ -218,10 +213,8 @@ def _redis_of(wanted: Backends, spawned: PrivateRedis | None, rng: random.Random
     except ImportError as error:
         raise CannotStart("the client of Redis is not installed: pip install 'cqs-server[redis]'") from error
     ca_file = wanted.redis_ca or None
-    servers = {
-        _name_of(place): RedisServer(url.parse(place, ca_file=ca_file), Breaker(rng), rng, wanted.redis_memory)
-        for place in _places_of(wanted, spawned)
-    }
+    addresses = [url.parse(place, ca_file=ca_file) for place in _places_of(wanted, spawned)]
+    servers = {url.name_of(one): RedisServer(one, Breaker(rng), rng, wanted.redis_memory) for one in addresses}
     owner = Ring({name: 1.0 for name in servers}).owner
     if wanted.cassandra:
         listed = ServerList(wanted.redis_list_version, list(servers), owner)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cqs.cache.redis.connection import Address
-from cqs.cache.redis.url import parse, shown
+from cqs.cache.redis.url import name_of, parse, shown
 from cqs.errors import ConfigError
 
 
@@ -71,3 +71,15 @@ def test_password_is_never_shown() -> None:
 def test_file_of_authorities_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="can't be read"):
         parse("rediss://cache", ca_file=str(tmp_path / "missing.pem"))
+
+
+@pytest.mark.parametrize(
+    ("urls", "name"),
+    [
+        (("redis://h", "redis://h:6379", "rediss://h/0", "redis://:secret@h:6379", "redis://me:secret@h"), "h:6379"),
+        (("redis://h:6380/2", "redis://:secret@h:6380/2"), "h:6380/2"),
+        (("unix:///run/r.sock", "unix://:secret@/run/r.sock?db=0"), "/run/r.sock"),
+    ],
+)
+def test_server_has_one_name_however_it_is_written(urls: tuple[str, ...], name: str) -> None:
+    assert {name_of(parse(url)) for url in urls} == {name}

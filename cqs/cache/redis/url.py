@@ -44,6 +44,12 @@ def parse(url: str, *, ca_file: str | None = None) -> Address:
     )
 
 
+def name_of(address: Address) -> str:
+    """What a server is called among others: the same however it is written, and whoever logs in."""
+    place = address.path or f"{address.host}:{address.port}"
+    return f"{place}/{address.database}" if address.database else place
+
+
 def shown(url: str) -> str:
     """The address without its password, for logs and messages."""
     head, at, tail = url.rpartition("@")
