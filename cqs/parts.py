@@ -80,6 +80,7 @@ async def engine_of(
             is_purge_wait_on=behaviour.is_purge_wait,
             is_recreate_wait_on=behaviour.is_recreate_wait,
             is_leases_on=config.storage.is_leases,
+            is_hint_on=not behaviour.is_strict,
         ),
     )
 

@@ -20,7 +20,7 @@ async def act(visit: Visit, form: Form) -> Done:
         del wanted["policy"]
     changes = queue_form.only_changes(queue.settings, wanted)
     new_tags = queue_form.read_tags(form.text("tags"))
-    tags.check_tags(new_tags)
+    tags.check_new_tags(engine, new_tags)
     if form.word("version") != str(queue.version):
         raise ServiceUnavailable("Somebody has changed this queue meanwhile. Look again, and change it once more.")
     changed = await queues.change_settings(engine, queue, changes) if changes else queue

@@ -25,6 +25,7 @@ from cqs.service.background import Background
 from cqs.service.cluster import Cluster, alone
 from cqs.service.dirt import Dirt
 from cqs.service.handed import Handed
+from cqs.service.hints import Hints
 from cqs.service.long_poll import Waiters
 from cqs.service.marks import Marks
 from cqs.service.move_board import MoveBoard
@@ -44,6 +45,8 @@ class Tuning:
     in_flight_max: int = 120_000
     is_leases_on: bool = True
     """Standard receives are written down in the store, without waiting. FIFO ones always are, and waited for."""
+    is_hint_on: bool = True
+    """The tag `cqs:consistency-hint` means something; off in strict mode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,7 @@ class Engine:
     dirt: Dirt = field(default_factory=Dirt)
     marks: Marks = field(default_factory=Marks)
     fallback: Handed = field(default_factory=Handed)
+    hints: Hints = field(default_factory=Hints)
     moves: MoveBoard = field(default_factory=MoveBoard)
     metrics: NodeMetrics = field(default_factory=NodeMetrics)
     """Its witness hears nothing unless it is, or is part of, `witness`."""

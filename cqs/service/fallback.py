@@ -6,8 +6,20 @@
 
 The paper hides nothing in this mode and accepts many duplicates. Here the node keeps its own list of what it has handed
 out, and leases are read from the store before a message is handed out and written before it is answered; so a
-duplicate needs two nodes at the same row in the same moment, and a cache that is absent or out of reach. A FIFO queue
-gives nothing in this mode, since its order can't be kept without the cache; SQS allows an empty answer.
+duplicate needs two nodes at the same row in the same moment, and a cache that is absent or out of reach. Even then the
+lease is read again once it is written: the store keeps the highest number, and a node that finds another's lets go.
+
+    this node                      another node
+    ─────────                      ────────────
+    leases: none of m              leases: none of m
+    lease of m written, number 5
+                                   lease of m written, number 3: the store keeps 5
+    leases: m is mine              leases: m is another's, a collision
+
+(Written after the other has looked again, a higher number still makes a duplicate.) A queue's consistency hint spreads
+the nodes over its K oldest messages; without one, they begin with different rows.
+
+A FIFO queue gives nothing in this mode, since its order can't be kept without the cache; SQS allows an empty answer.
 
 The second read is there because a delete takes the lease away with the message:
 
@@ -33,17 +45,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cqs.cache.interface import Entry, Outcome, Received, Residency, State, Ticket
+from cqs.cluster import hint
 from cqs.cluster.ring import Ring
 from cqs.errors import CacheUnavailable
 from cqs.message import Message
 from cqs.queue import Queue
 from cqs.service import leases, marking
 from cqs.service.engine import Engine, shard_of
+from cqs.service.hints import wish_of
+from cqs.service.oldest import HEAD_MAX, READ_AHEAD, Free, look, oldest
 from cqs.store.interface import Lease
-
-READ_AHEAD = 20
-"""Messages looked at for each one wanted: those in front may be hidden."""
-HEAD_MAX = 1_000
 
 Taken = list[tuple[Message, Received]]
 
@@ -53,23 +64,52 @@ async def take(engine: Engine, queue: Queue, count_max: int, visibility_ms: int)
     StoreUnavailable, OutcomeUnknown; then this node has handed nothing out."""
     if queue.settings.is_fifo:
         return []
-    taken: Taken = []
+    shard = shard_of(queue)
+    wish = wish_of(queue.tags) if engine.tuning.is_hint_on else None
+    with engine.hints.taking(shard, count_max):
+        others = sum(node.is_open for node in engine.cluster.membership.others)
+        k = None if wish is None else engine.hints.width(shard, wish, others, engine.clock.now_ms())
+        taken: Taken = []
+        try:
+            await _choose(engine, queue, k, count_max, visibility_ms, taken)
+            if taken:
+                await engine.store.lease(queue, [leases.of_received(received) for _, received in taken])
+            if not taken or not visibility_ms:
+                return taken
+            kept = await _entered(engine, queue, await _unbeaten(engine, queue, taken))
+        except BaseException:
+            engine.fallback.forget(shard, [message.address for message, _ in taken])
+            raise
+        if k is not None and len(kept) < len(taken):
+            engine.hints.collided(shard, k, engine.clock.now_ms())
+    return kept
+
+
+async def _choose(
+    engine: Engine, queue: Queue, k: int | None, count_max: int, visibility_ms: int, taken: Taken
+) -> None:
+    """Adds up to `count_max` messages: random ones of the queue's K oldest; without K the oldest of a row, one of this
+    node's first."""
     rows = await engine.store.occupied(queue, range(engine.store.rows))
+    if k is not None:
+        ahead = max(READ_AHEAD * count_max, engine.hints.wanted(shard_of(queue)) + count_max)
+        free = _still_free(engine, queue, await oldest(engine, queue, rows, min(HEAD_MAX, k + ahead)))
+        picked = [free[at] for at in hint.pick(k, len(free), count_max, engine.rng)]
+        await _hold(engine, queue, picked, visibility_ms, taken)
+        return
     engine.rng.shuffle(rows)
-    rows = _own_first(engine, queue, rows)
-    try:
-        for row in rows:
-            await _take_row(engine, queue, row, count_max, visibility_ms, taken)
-            if len(taken) >= count_max:
-                break
-        if taken:
-            await engine.store.lease(queue, [leases.of_received(received) for _, received in taken])
-        if taken and visibility_ms:
-            taken = await _ours(engine, queue, taken)
-    except BaseException:
-        engine.fallback.forget(shard_of(queue), [message.address for message, _ in taken])
-        raise
-    return taken
+    for row in _own_first(engine, queue, rows):
+        held = len(engine.fallback.living(shard_of(queue), engine.clock.now_ms()))
+        free = (await look(engine, queue, row, min(HEAD_MAX, READ_AHEAD * count_max + held))).free
+        await _hold(engine, queue, free[: count_max - len(taken)], visibility_ms, taken)
+        if len(taken) >= count_max:
+            return
+
+
+def _still_free(engine: Engine, queue: Queue, free: list[Free]) -> list[Free]:
+    """Rows were read one after the other: what this node holds now may be more."""
+    handed = engine.fallback.living(shard_of(queue), engine.clock.now_ms())
+    return [one for one in free if one[0].address not in handed]
 
 
 def _own_first(engine: Engine, queue: Queue, rows: list[int]) -> list[int]:
@@ -111,37 +151,45 @@ def _outcome(ticket: Ticket, lease: Lease | None, now_ms: int) -> Outcome:
     return Outcome.DONE if is_living else Outcome.STALE
 
 
-async def _take_row(engine: Engine, queue: Queue, row: int, count_max: int, visibility_ms: int, taken: Taken) -> None:
-    """Adds the oldest messages of a row that nobody holds. Nothing is awaited between the look at what this node holds
-    and the note that these are held, too."""
-    shard, now_ms, retention_ms = shard_of(queue), engine.clock.now_ms(), queue.settings.retention_ms
-    limit = min(HEAD_MAX, READ_AHEAD * count_max + len(engine.fallback.living(shard, now_ms)))
-    head = [
-        message
-        for message in await engine.store.head(queue, row, limit)
-        if message.visible_ms <= now_ms < message.sent_ms + retention_ms
-    ]
-    known = await engine.store.leases(queue, [message.address for message in head]) if head else []
-    handed = engine.fallback.living(shard, now_ms)
-    free = [
-        (message, _received(engine, message, lease, now_ms, visibility_ms))
-        for message, lease in zip(head, known, strict=True)
-        if message.address not in handed and (lease is None or lease.hidden_until_ms <= now_ms)
-    ][: count_max - len(taken)]
-    taken += free
+async def _hold(engine: Engine, queue: Queue, free: list[Free], visibility_ms: int, taken: Taken) -> None:
+    """Adds these, noted as held, unless they were deleted meanwhile. Nothing may be awaited between the look at what
+    this node holds and this call."""
+    if not free:
+        return
+    shard, now_ms = shard_of(queue), engine.clock.now_ms()
+    held = [(message, _received(engine, message, lease, now_ms, visibility_ms)) for message, lease in free]
+    taken += held
     if visibility_ms:
-        for _, received in free:
+        for _, received in held:
             engine.fallback.note(shard, leases.of_received(received))
-    if free:
-        present = {message.address for message in await engine.store.read(queue, [m.address for m, _ in free])}
-        gone = [message.address for message, _ in free if message.address not in present]
-        engine.fallback.forget(shard, gone)
-        taken[:] = [one for one in taken if one[0].address not in gone]
+    present = {message.address for message in await engine.store.read(queue, [m.address for m, _ in held])}
+    gone = [message.address for message, _ in held if message.address not in present]
+    engine.fallback.forget(shard, gone)
+    taken[:] = [one for one in taken if one[0].address not in gone]
 
 
-async def _ours(engine: Engine, queue: Queue, taken: Taken) -> Taken:
+async def _unbeaten(engine: Engine, queue: Queue, taken: Taken) -> Taken:
+    """The messages whose lease in the store is ours. One that has none was received by another node and deleted."""
+    if not engine.cluster.membership.others:
+        return taken
+    known = await engine.store.leases(queue, [message.address for message, _ in taken])
+    numbers = [None if lease is None else lease.receive_number for lease in known]
+    return _ours(engine, queue, taken, numbers)
+
+
+def _ours(engine: Engine, queue: Queue, taken: Taken, numbers: Sequence[int | None]) -> Taken:
+    """Those with our receive number there; the others are let go of."""
+    pairs = list(zip(taken, numbers, strict=True))
+    lost = [one[0].address for one, number in pairs if number != one[1].receive_number]
+    engine.fallback.forget(shard_of(queue), lost)
+    return [one for one, number in pairs if number == one[1].receive_number]
+
+
+async def _entered(engine: Engine, queue: Queue, taken: Taken) -> Taken:
     """Enters the leases into the shard, unless it is absent or out of reach. The messages whose lease is ours there."""
     shard = shard_of(queue)
+    if not taken:
+        return taken
     try:
         if await engine.cache.put(shard, [_entry(*one) for one in taken]) is Residency.ABSENT:
             return taken
@@ -149,11 +197,7 @@ async def _ours(engine: Engine, queue: Queue, taken: Taken) -> Taken:
     except CacheUnavailable:
         await marking.unconfirmed(engine, shard, [message.address for message, _ in taken])
         return taken
-    pairs = list(zip(taken, known, strict=True))
-    ours = [one for one, entry in pairs if entry is not None and entry.receive_number == one[1].receive_number]
-    kept = {message.address for message, _ in ours}
-    engine.fallback.forget(shard, [message.address for message, _ in taken if message.address not in kept])
-    return ours
+    return _ours(engine, queue, taken, [None if entry is None else entry.receive_number for entry in known])
 
 
 def _entry(message: Message, received: Received) -> Entry:

@@ -41,19 +41,19 @@ from cqs.queue import GENERATION_BITS, UID_BITS, Queue, QueueName, Settings
 from cqs.service import lookup, news, page_token, queue_rules
 from cqs.service.engine import Engine, shard_of
 from cqs.service.queue_edit import edit
-from cqs.service.tags import check_tags
+from cqs.service.tags import check_new_tags
 
 GENERATION_MAX = (1 << GENERATION_BITS) - 1
 
 
 async def create(engine: Engine, key: QueueName, changes: dict[str, object], tags: dict[str, str]) -> Queue:
     """The new queue, or the one of that name when everything passed equals what it has; tags are not compared. Raises
-    QueueNameExists, QueueDeletedRecently, what `queue_rules` and `check_tags` raise, StoreUnavailable, OutcomeUnknown.
-    """
+    QueueNameExists, QueueDeletedRecently, what `queue_rules` and `check_new_tags` raise, StoreUnavailable,
+    OutcomeUnknown."""
     is_fifo = changes.get("is_fifo") is True
     queue_rules.check_name(key.name, is_fifo=is_fifo)
     queue_rules.check_type(changes, is_fifo=is_fifo)
-    check_tags(tags)
+    check_new_tags(engine, tags)
     implied = queue_rules.with_encryption(changes)
     existing = engine.registry.get(key)
     if existing is not None:

@@ -1,4 +1,5 @@
-"""Tags of a queue: up to 50 names with values that mean something to its owner only."""
+"""Tags of a queue: up to 50 names with values that mean something to its owner only; except `cqs:consistency-hint`,
+which receives heed unless the server is strict (`cqs.cluster.hint`)."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from cqs import limits
+from cqs.cluster import hint
 from cqs.errors import InvalidParameterValue
 from cqs.queue import Queue
 from cqs.service.engine import Engine
@@ -30,10 +32,18 @@ def check_tags(tags: Mapping[str, str]) -> None:
         raise InvalidParameterValue(f"Too many tags: {len(tags)}. A queue can have at most {limits.TAGS_MAX}.")
 
 
-async def tag(engine: Engine, queue: Queue, tags: dict[str, str]) -> None:
-    """Adds tags, replacing those of the same key. All or none. Raises as `check_tags` (the limit counts the tags the
-    queue has already), QueueDoesNotExist, StoreUnavailable, OutcomeUnknown."""
+def check_new_tags(engine: Engine, tags: Mapping[str, str]) -> None:
+    """As `check_tags`, and refuses a consistency hint that is none."""
     check_tags(tags)
+    value = tags.get(hint.TAG)
+    if value is not None and engine.tuning.is_hint_on and hint.parse(value) is None:
+        raise _invalid(value, "TagValue", f"{hint.TAG} is a whole number from 1 to {hint.K_MAX}, or auto.")
+
+
+async def tag(engine: Engine, queue: Queue, tags: dict[str, str]) -> None:
+    """Adds tags, replacing those of the same key. All or none. Raises as `check_new_tags` (the limit counts the tags
+    the queue has already), QueueDoesNotExist, StoreUnavailable, OutcomeUnknown."""
+    check_new_tags(engine, tags)
 
     def change(current: Queue) -> Queue:
         merged = {**current.tags, **tags}

@@ -1,0 +1,62 @@
+"""BDQS's consistency hint (section IV): a receive takes a random one of the K oldest messages.
+
+K is a trade. Receivers that do not agree on who takes what (Return-From-Cassandra) all reach for the same message when
+K = 1, which is the best order and the most collisions; a large K spreads them, and the order with them. `auto`:
+
+    a collision                    K = twice what that take had         quick, and once however many takes had that K
+    FALL_MS without one            K = K - 1                            slow
+    always                         1 <= K <= SPREAD * rivals            no wider than the receivers make worth while
+
+Rivals are the messages that other nodes may be reaching for at this moment; without any a take is atomic, and K = 1.
+Nothing here waits; states are values.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+TAG = "cqs:consistency-hint"
+AUTO = 0
+"""What stands for `auto` among the numbers."""
+K_MAX = 1_000
+SPREAD = 16
+"""Places for each rival: then about one in so many takes meets another's."""
+FALL_MS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What collisions made of K, and when."""
+
+    k: int = 1
+    at_ms: int = 0
+
+
+def parse(value: str) -> int | None:
+    """K, AUTO, or None when the text is no hint."""
+    if value == "auto":
+        return AUTO
+    is_number = value.isascii() and value.isdigit() and not value.startswith("0") and len(value) <= len(str(K_MAX))
+    return int(value) if is_number and int(value) <= K_MAX else None
+
+
+def width(spread: Spread, rivals: int, now_ms: int) -> int:
+    """The K of `auto` for a take that begins now."""
+    return max(1, min(_fallen(spread, now_ms), SPREAD * rivals, K_MAX))
+
+
+def collided(spread: Spread, k: int, now_ms: int) -> Spread:
+    """After a take that had this K lost a message to another node."""
+    return Spread(max(_fallen(spread, now_ms), min(2 * k, K_MAX)), now_ms)
+
+
+def _fallen(spread: Spread, now_ms: int) -> int:
+    return max(1, spread.k - max(0, now_ms - spread.at_ms) // FALL_MS)
+
+
+def pick(k: int, present: int, count_max: int, rng: random.Random) -> list[int]:
+    """Which of `present` messages, oldest first, a take of up to `count_max` gets: each a random one of the K oldest
+    that are left. In order."""
+    left = list(range(min(present, k + count_max - 1)))
+    return sorted(left.pop(rng.randrange(min(k, len(left)))) for _ in range(min(count_max, present)))
