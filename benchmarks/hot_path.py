@@ -1,9 +1,12 @@
-"""What a call costs the event loop's thread, from raw request to raw reply, without sockets:
+"""What a call costs, from a request's bytes to its reply's bytes, without sockets and without a load generator:
 
-    python -m benchmarks.hot_path [--store sqlite|memory] [--clients 64] [--calls 60000] [--profile FILE]
+    python -m benchmarks.hot_path [--store sqlite|memory] [--clients 64] [--batch 1] [--calls 4000] [--runs 9]
+                                  [--journal full] [--profile FILE]
 
-Prints microseconds of that thread's CPU a call, for send, receive and delete of 1 KiB in turn by so many clients at
-once. CPU time, so other programs on the machine disturb it little; still, compare figures of one run.
+The parts are the server's own, put together by `cqs.parts`; each client is a transport that answers a reply with the
+next request: send, receive and delete of 1 KiB in turn. Prints the median and the least over the runs, in microseconds
+of CPU a call: of the event loop's thread, and of all threads. CPU time, so other programs on the machine disturb it
+little; still, compare figures of one run. The clients' own share is in it (about 3).
 """
 
 from __future__ import annotations
@@ -11,115 +14,194 @@ from __future__ import annotations
 import argparse
 import asyncio
 import cProfile
+import gc
 import json
 import random
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
+from typing import Any, cast
 
 import uvloop
 
-from cqs.api.access import OpenAccess
-from cqs.api.dispatch import Dispatcher
-from cqs.api.origins import Origins
-from cqs.api.request import Headers, Request, head_of
-from cqs.api.request_ids import RequestIds
-from cqs.api.urls import BaseUrls
-from cqs.cache.memory import MemoryCache
+from cqs import backends, doors, observers, parts
+from cqs.api.app import App
+from cqs.api.lane import Lanes
 from cqs.clock import SystemClock
-from cqs.events import NullWitness
-from cqs.ids import Addresses
-from cqs.receipt import Receipts
-from cqs.service.engine import Engine
-from cqs.service.long_poll import Waiters
-from cqs.service.registry import Registry
-from cqs.store.interface import Store
-from cqs.store.memory import MemoryStore
-from cqs.store.sqlite import SqliteStore
+from cqs.config import load
+from cqs.people import open_people
 
 URL = "http://127.0.0.1:9324/000000000000/hot"
 _AUTHORIZATION = (
-    b"AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20261128/us-east-1/sqs/aws4_request, SignedHeaders=host, Signature=0"
+    "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20261128/us-east-1/sqs/aws4_request, "
+    "SignedHeaders=host;x-amz-date;x-amz-target, Signature=" + "0" * 64
 )
 _BODY = "x" * 1024
+_HANDLE = b'"ReceiptHandle":"'
 
 
-def request_of(action: str, **members: object) -> Request:
+def request_of(action: str, **members: object) -> bytes:
     """As boto3 would send it."""
-    headers: Headers = [
-        (b"Host", b"127.0.0.1:9324"),
-        (b"X-Amz-Target", b"AmazonSQS." + action.encode()),
-        (b"Content-Type", b"application/x-amz-json-1.0"),
-        (b"x-amzn-query-mode", b"true"),
-        (b"User-Agent", b"Boto3/1.43 md/Botocore#1.43 ua/2.1 os/linux lang/python#3.11"),
-        (b"X-Amz-Date", b"20261128T000000Z"),
-        (b"Authorization", _AUTHORIZATION),
-        (b"amz-sdk-invocation-id", b"b3a1f2a0-0000-0000-0000-000000000000"),
-        (b"amz-sdk-request", b"attempt=1"),
-    ]
-    body = json.dumps({"QueueUrl": URL} | members).encode()
-    return Request(b"POST", b"/", headers, body, "127.0.0.1", head=head_of(headers))
+    body = json.dumps({"QueueUrl": URL} | members)
+    head = {
+        "Host": "127.0.0.1:9324",
+        "Accept-Encoding": "identity",
+        "X-Amz-Target": f"AmazonSQS.{action}",
+        "x-amzn-query-mode": "true",
+        "Content-Type": "application/x-amz-json-1.0",
+        "User-Agent": "Boto3/1.43 md/Botocore#1.43 ua/2.1 os/linux lang/python#3.11",
+        "X-Amz-Date": "20261128T000000Z",
+        "Authorization": _AUTHORIZATION,
+        "amz-sdk-invocation-id": "b3a1f2a0-0000-0000-0000-000000000000",
+        "amz-sdk-request": "attempt=1",
+        "Content-Length": str(len(body)),
+    }
+    lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
+    return f"POST / HTTP/1.1\r\n{lines}\r\n{body}".encode()
 
 
-async def engine_of(store: Store) -> Engine:
+class Script:
+    """The requests of a client that handles `batch` messages a call."""
+
+    def __init__(self, batch: int) -> None:
+        self._is_batch = batch > 1
+        entries = [{"Id": str(place), "MessageBody": _BODY} for place in range(batch)]
+        self.send = (
+            request_of("SendMessageBatch", Entries=entries)
+            if self._is_batch
+            else request_of("SendMessage", MessageBody=_BODY)
+        )
+        self.receive = request_of("ReceiveMessage", MaxNumberOfMessages=batch)
+        self._head, _, self._tail = request_of("DeleteMessage", ReceiptHandle="#" * 60).partition(b"#" * 60)
+
+    def delete(self, handles: list[bytes]) -> bytes:
+        if not self._is_batch:
+            return self._head + handles[0] + self._tail
+        entries = [{"Id": str(place), "ReceiptHandle": handle.decode()} for place, handle in enumerate(handles)]
+        return request_of("DeleteMessageBatch", Entries=entries)
+
+
+class Client:
+    """A connection's transport as its lane sees it, and who sits at the other end."""
+
+    def __init__(self, lanes: Lanes, script: Script) -> None:
+        self._script = script
+        self._lane = lanes()
+        self._left = 0
+        self._handles: list[bytes] = []
+        self._is_sending = True
+        self._loop = asyncio.get_running_loop()
+        self._done: asyncio.Future[None]
+        self._lane.connection_made(cast(asyncio.Transport, self))
+
+    async def create_queue(self) -> None:
+        self._done = self._loop.create_future()
+        self._ask(request_of("CreateQueue", QueueName="hot"))
+        await self._done
+
+    async def make(self, rounds: int) -> None:
+        self._left, self._done = rounds, self._loop.create_future()
+        self._ask(self._script.send)
+        await self._done
+
+    def write(self, reply: bytes) -> None:
+        """A reply has come."""
+        assert reply.startswith(b"HTTP/1.1 200"), reply
+        if not self._left:
+            self._done.set_result(None)
+        elif self._is_sending:
+            self._is_sending = False
+            self._ask(self._script.receive)
+        elif self._handles:
+            self._handles = []
+            self._left -= 1
+            self._is_sending = True
+            if self._left:
+                self._ask(self._script.send)
+            else:
+                self._done.set_result(None)
+        else:
+            self._handles = [part[:60] for part in reply.split(_HANDLE)[1:]]
+            self._ask(self._script.delete(self._handles) if self._handles else self._script.receive)
+
+    def _ask(self, request: bytes) -> None:
+        self._loop.call_soon(self._lane.data_received, request)
+
+    def is_closing(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._lane.connection_lost(None)
+
+    def get_extra_info(self, name: str) -> Any:
+        return ("127.0.0.1", 1) if name == "peername" else None
+
+
+async def measure(flags: dict[str, object], options: argparse.Namespace) -> None:
+    config = load(flags, {}).config
     clock, rng = SystemClock(), random.Random(1)
+    store, cache = backends.store_of(config, clock), backends.CacheServers(config, clock, rng)
+    journal = observers.journal_of(config, clock)
     await store.open()
-    return Engine(
-        clock=clock,
-        rng=rng,
-        addresses=Addresses(clock, rng),
-        cache=MemoryCache(clock, rng, 256_000_000),
-        store=store,
-        registry=Registry(),
-        waiters=Waiters(),
-        receipts=Receipts(await store.secret()),
-        witness=NullWitness(),
-    )
-
-
-async def client(dispatcher: Dispatcher, rounds: int) -> None:
-    send, receive = request_of("SendMessage", MessageBody=_BODY), request_of("ReceiveMessage")
-    for _ in range(rounds):
-        assert (await dispatcher.dispatch(send)).status == 200
-        reply = await dispatcher.dispatch(receive)
-        for message in json.loads(reply.body).get("Messages", ()):
-            delete = request_of("DeleteMessage", ReceiptHandle=message["ReceiptHandle"])
-            assert (await dispatcher.dispatch(delete)).status == 200
-
-
-async def measure(store: Store, clients: int, calls: int, profile: Path | None) -> float:
-    """Microseconds a call, this driver's own share included (about 6)."""
-    engine = await engine_of(store)
-    access = OpenAccess()
-    dispatcher = Dispatcher(engine, access, RequestIds(engine.rng), origins=Origins(), base_urls=BaseUrls())
-    await dispatcher.dispatch(request_of("CreateQueue", QueueName="hot"))
-    await asyncio.gather(*(client(dispatcher, 50) for _ in range(clients)))
-    rounds = max(1, calls // 3 // clients)
-    profiler = cProfile.Profile() if profile is not None else None
+    await cache.start()
+    if journal is not None:
+        journal.open()
+    people = await open_people(config, store, clock)
+    engine = await parts.engine_of(config, store, cache.cache, clock, rng, journal, doors.lately_of(config, clock))
+    dispatcher, bounds = parts.dispatcher_of(engine, people.credentials, config), parts.bounds_of(config)
+    app = App(dispatcher, bounds=bounds)
+    lanes = Lanes(dispatcher, app.connections, bounds, asyncio.Protocol)
+    script = Script(options.batch)
+    clients = [Client(lanes, script) for _ in range(options.clients)]
+    await clients[0].create_queue()
+    gc.collect()
+    gc.freeze()
+    await _run(clients, 20)
+    rounds = max(1, options.calls // 3 // options.clients)
+    profiler = cProfile.Profile() if options.profile is not None else None
     if profiler is not None:
         profiler.enable()
-    start = time.thread_time()
-    await asyncio.gather(*(client(dispatcher, rounds) for _ in range(clients)))
-    spent = time.thread_time() - start
-    if profiler is not None and profile is not None:
+    costs = [await _run(clients, rounds) for _ in range(options.runs)]
+    if profiler is not None:
         profiler.disable()
-        profiler.dump_stats(profile)
+        profiler.dump_stats(options.profile)
+    of_loop, of_all, walls = zip(*costs, strict=True)
+    print(
+        f"loop {median(of_loop):6.1f} (least {min(of_loop):.1f})   all threads {median(of_all):6.1f}"
+        f" (least {min(of_all):.1f})   calls/s {1e6 / median(walls):,.0f}"
+    )
+    if journal is not None:
+        journal.close()
     await store.close()
-    return spent / (rounds * clients * 3) * 1e6
+    await cache.close()
+
+
+async def _run(clients: list[Client], rounds: int) -> tuple[float, float, float]:
+    """Microseconds a call: of this thread's CPU, of the process', and of the clock."""
+    start = time.thread_time(), time.process_time(), time.perf_counter()
+    await asyncio.gather(*(client.make(rounds) for client in clients))
+    end = time.thread_time(), time.process_time(), time.perf_counter()
+    calls = rounds * len(clients) * 3
+    of_loop, of_all, wall = ((b - a) / calls * 1e6 for a, b in zip(start, end, strict=True))
+    return of_loop, of_all, wall
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--store", choices=("sqlite", "memory"), default="sqlite")
     parser.add_argument("--clients", type=int, default=64)
-    parser.add_argument("--calls", type=int, default=60_000)
+    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--calls", type=int, default=4_000)
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--journal", choices=("off", "full"), default="off")
     parser.add_argument("--profile", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        clock = SystemClock()
-        store: Store = SqliteStore(Path(folder), clock) if options.store == "sqlite" else MemoryStore(clock)
-        cost = uvloop.run(measure(store, options.clients, options.calls, options.profile))
-    print(f"{options.store}: {cost:.1f} us of the loop's CPU a call")
+        flags: dict[str, object] = {"data_dir": folder, "journal": options.journal}
+        if options.store == "memory":
+            flags["in_memory"] = True
+        uvloop.run(measure(flags, options))
 
 
 if __name__ == "__main__":
