@@ -23,11 +23,13 @@ from cqs.api.http.connection import FULL, Connections, told
 from cqs.api.http.drive import Run, run_at_once
 from cqs.api.http.plain_head import PlainHead, read_plain_head
 from cqs.api.http.plain_reply import ReplyWriter
-from cqs.api.request import Request
+from cqs.api.request import Reply, Request
 
 SLOW_S = 1.0
 PIPELINED_MAX = 262_144
 """Bytes that may wait behind an unanswered request before the lane stops reading."""
+REPLIES_MAX = 32
+"""Replies that are written together at most: the first of them waits for the others."""
 _HEAD_END = b"\r\n\r\n"
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -51,6 +53,8 @@ class Lanes:
         self.is_stopping = False
         self._open: set[Lane] = set()
         self._emptied = asyncio.Event()
+        self._replies: list[tuple[Lane, Reply]] = []
+        self._loop = asyncio.get_running_loop()
 
     def __call__(self) -> Lane:
         return Lane(self)
@@ -63,6 +67,20 @@ class Lanes:
         self.connections.leave(lane)
         if not self._open:
             self._emptied.set()
+
+    def reply_soon(self, lane: Lane, reply: Reply) -> None:
+        """Replies at the end of this turn of the loop, together with others: a client that reads many connections is
+        woken once for all of them, and waking somebody costs more than the write itself."""
+        if not self._replies:
+            self._loop.call_soon(self._reply_all)
+        self._replies.append((lane, reply))
+        if len(self._replies) >= REPLIES_MAX:
+            self._reply_all()
+
+    def _reply_all(self) -> None:
+        replies, self._replies = self._replies, []
+        for lane, reply in replies:
+            lane.reply(reply)
 
     async def stop(self, stop_s_max: float) -> None:
         """Closes idle connections now, new ones after SLOW_S without a request, the others after their answer; at the
@@ -211,7 +229,7 @@ class Lane(asyncio.Protocol):
         head = self._head
         assert head is not None
         body, is_there = raw[self._body_at :], self.is_client_there
-        request = Request(b"POST", head.target, head.headers, body, self.address, is_there, head.fields, self.is_secure)
+        request = Request(b"POST", head.target, [], body, self.address, is_there, head.fields, self.is_secure)
         self._chunks = []
         self._head = None
         self._has_served = True
@@ -220,11 +238,14 @@ class Lane(asyncio.Protocol):
         self._run = run_at_once(self._answer(request), self._loop)
 
     async def _answer(self, request: Request) -> None:
-        reply = await self._lanes.dispatcher.dispatch(request)
+        self._lanes.reply_soon(self, await self._lanes.dispatcher.dispatch(request))
+
+    def reply(self, reply: Reply) -> None:
+        """Writes the answer that is owed, and hears on."""
         if self._transport is not None:
             self._transport.write(self._lanes.writer.bytes_of(reply, self._loop.time()))
         if reply.undelivered is not None and not self.is_client_there():
-            await told(reply.undelivered)
+            run_at_once(told(reply.undelivered), self._loop)
         self._is_busy = False
         self.since_s = self._loop.time()
         if self._lanes.is_stopping and self._transport is not None:

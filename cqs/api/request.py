@@ -27,7 +27,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     """Address of the client, or of the proxy before it."""
     is_client_there: Callable[[], bool] = _always
     head: Head | None = None
-    """What `head_of` would say, when the lane knows it already."""
+    """What `head_of` would say, when the lane knows it and no name is repeated; `headers` may be empty then."""
     is_secure: bool = False
     """It came over TLS, on this very connection."""
 

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import httptools
 
 from cqs.api.http.bounds import Bounds
-from cqs.api.request import Headers
 
 _TARGET = re.compile(rb"/|/[0-9]{12}/[A-Za-z0-9_.-]{1,80}")
 _NEEDS_THOUGHT = frozenset({b"transfer-encoding", b"content-encoding", b"upgrade", b"te", b"trailer"})
@@ -25,7 +24,6 @@ class PlainHead(NamedTuple):
     """The head of a plain request. `fields`: values by lower-case name."""
 
     target: bytes
-    headers: Headers
     fields: dict[bytes, bytes]
     body_length: int
     is_continue_expected: bool
@@ -41,17 +39,16 @@ def read_plain_head(head: bytes, bounds: Bounds) -> PlainHead | None:
             return None
     except (httptools.HttpParserError, httptools.HttpParserUpgrade):
         return None
-    headers = found.headers
-    fields = {name.lower(): value for name, value in headers}
+    fields = found.fields
     length = fields.get(b"content-length", b"")
     expected = fields.get(b"expect", b"").lower()
     if (
-        len(fields) != len(headers)
-        or len(headers) > bounds.headers_max
+        len(fields) != found.count
+        or found.count > bounds.headers_max
         or len(head) > bounds.header_bytes_max
         or b"host" not in fields
-        or not _TARGET.fullmatch(found.target)
-        or not _NEEDS_THOUGHT.isdisjoint(fields)
+        or (found.target != b"/" and not _TARGET.fullmatch(found.target))
+        or not fields.keys().isdisjoint(_NEEDS_THOUGHT)
         or fields.get(b"connection", b"keep-alive").lower() != b"keep-alive"
         or expected not in _EXPECTED
         or not length.isdigit()
@@ -59,20 +56,22 @@ def read_plain_head(head: bytes, bounds: Bounds) -> PlainHead | None:
         or int(length) > bounds.body_bytes_max
     ):
         return None
-    return PlainHead(found.target, headers, fields, int(length), bool(expected))
+    return PlainHead(found.target, fields, int(length), bool(expected))
 
 
 class _Found:
     """What the parser calls."""
 
-    __slots__ = ("headers", "target")
+    __slots__ = ("count", "fields", "target")
 
     def __init__(self) -> None:
         self.target = b""
-        self.headers: Headers = []
+        self.count = 0
+        self.fields: dict[bytes, bytes] = {}
 
     def on_url(self, url: bytes) -> None:
         self.target += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self.headers.append((name, value))
+        self.count += 1
+        self.fields[name.lower()] = value
