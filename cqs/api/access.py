@@ -40,11 +40,23 @@ class OpenAccess:
     def __init__(self, default_account: str = DEFAULT_ACCOUNT) -> None:
         self._default = _caller(default_account)
         self._callers: dict[bytes, Caller] = {}
+        self._starts: dict[bytes, Caller] = {}
+        """By the start of an Authorization header, up to the end of the key id."""
 
     def authenticate(self, request: Request, head: Head) -> Caller:
         text = head.get(b"authorization")
         if text is None:
             text = request.target + b"&" + request.body if _is_form(head) else request.target
+            return self._caller_of(text)
+        start = text[: text.find(b"/") + 1]
+        caller = self._starts.get(start)
+        if caller is None:
+            caller = self._caller_of(text)
+            if len(self._starts) < CALLERS_KEPT_MAX and _KEY.search(start):
+                self._starts[start] = caller
+        return caller
+
+    def _caller_of(self, text: bytes) -> Caller:
         match = _KEY.search(text)
         if match is None:
             return self._default

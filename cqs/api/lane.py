@@ -21,6 +21,7 @@ from cqs.api.dispatch import Dispatcher
 from cqs.api.http.bounds import Bounds
 from cqs.api.http.connection import FULL, Connections, told
 from cqs.api.http.drive import Run, run_at_once
+from cqs.api.http.outbox import Outbox
 from cqs.api.http.plain_head import PlainHead, read_plain_head
 from cqs.api.http.plain_reply import ReplyWriter
 from cqs.api.request import Reply, Request
@@ -28,8 +29,6 @@ from cqs.api.request import Reply, Request
 SLOW_S = 1.0
 PIPELINED_MAX = 262_144
 """Bytes that may wait behind an unanswered request before the lane stops reading."""
-REPLIES_MAX = 32
-"""Replies that are written together at most: the first of them waits for the others."""
 _HEAD_END = b"\r\n\r\n"
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -50,11 +49,10 @@ class Lanes:
         self.bounds = bounds
         self.reference = reference
         self.writer = ReplyWriter()
+        self.outbox = Outbox(asyncio.get_running_loop())
         self.is_stopping = False
         self._open: set[Lane] = set()
         self._emptied = asyncio.Event()
-        self._replies: list[tuple[Lane, Reply]] = []
-        self._loop = asyncio.get_running_loop()
 
     def __call__(self) -> Lane:
         return Lane(self)
@@ -67,20 +65,6 @@ class Lanes:
         self.connections.leave(lane)
         if not self._open:
             self._emptied.set()
-
-    def reply_soon(self, lane: Lane, reply: Reply) -> None:
-        """Replies at the end of this turn of the loop, together with others: a client that reads many connections is
-        woken once for all of them, and waking somebody costs more than the write itself."""
-        if not self._replies:
-            self._loop.call_soon(self._reply_all)
-        self._replies.append((lane, reply))
-        if len(self._replies) >= REPLIES_MAX:
-            self._reply_all()
-
-    def _reply_all(self) -> None:
-        replies, self._replies = self._replies, []
-        for lane, reply in replies:
-            lane.reply(reply)
 
     async def stop(self, stop_s_max: float) -> None:
         """Closes idle connections now, new ones after SLOW_S without a request, the others after their answer; at the
@@ -230,18 +214,16 @@ class Lane(asyncio.Protocol):
         assert head is not None
         body, is_there = raw[self._body_at :], self.is_client_there
         request = Request(b"POST", head.target, [], body, self.address, is_there, head.fields, self.is_secure)
-        self._chunks = []
-        self._head = None
+        self._chunks, self._head = [], None
         self._has_served = True
         self._size = self._need = 0
         self._is_busy = True
         self._run = run_at_once(self._answer(request), self._loop)
 
     async def _answer(self, request: Request) -> None:
-        self._lanes.reply_soon(self, await self._lanes.dispatcher.dispatch(request))
+        self._lanes.outbox.put(self._reply, await self._lanes.dispatcher.dispatch(request))
 
-    def reply(self, reply: Reply) -> None:
-        """Writes the answer that is owed, and hears on."""
+    def _reply(self, reply: Reply) -> None:
         if self._transport is not None:
             self._transport.write(self._lanes.writer.bytes_of(reply, self._loop.time()))
         if reply.undelivered is not None and not self.is_client_there():
