@@ -148,7 +148,7 @@ async def measure(flags: dict[str, object], options: argparse.Namespace) -> None
     if journal is not None:
         journal.open()
     people = await open_people(config, store, clock)
-    engine = await parts.engine_of(config, store, cache.cache, clock, rng, journal, doors.lately_of(config, clock))
+    engine = await parts.engine_of(config, store, cache, clock, rng, journal, doors.lately_of(config, clock))
     dispatcher, bounds = parts.dispatcher_of(engine, people.credentials, config), parts.bounds_of(config)
     app = App(dispatcher, bounds=bounds)
     lanes = Lanes(dispatcher, app.connections, bounds, asyncio.Protocol)
