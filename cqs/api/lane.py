@@ -108,12 +108,10 @@ class Lane(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._run: Run | None = None
-        self._is_busy = False
-        self._is_full = False
+        self._is_busy = self._is_full = self._has_served = False
         self._waiting: list[bytes] = []
         self._chunks: list[bytes] = []
         self._head: PlainHead | None = None
-        self._has_served = False
         self._size = self._need = self._body_at = 0
         self.address = ""
         self.is_secure = False
@@ -215,9 +213,8 @@ class Lane(asyncio.Protocol):
         body, is_there = raw[self._body_at :], self.is_client_there
         request = Request(b"POST", head.target, [], body, self.address, is_there, head.fields, self.is_secure)
         self._chunks, self._head = [], None
-        self._has_served = True
         self._size = self._need = 0
-        self._is_busy = True
+        self._has_served = self._is_busy = True
         self._run = run_at_once(self._answer(request), self._loop)
 
     async def _answer(self, request: Request) -> None:
