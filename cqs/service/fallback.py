@@ -80,8 +80,8 @@ async def take(engine: Engine, queue: Queue, count_max: int, visibility_ms: int)
         except BaseException:
             engine.fallback.forget(shard, [message.address for message, _ in taken])
             raise
-        if k is not None and len(kept) < len(taken):
-            engine.hints.collided(shard, k, engine.clock.now_ms())
+        if len(kept) < len(taken):
+            engine.hints.collided(shard, others, engine.clock.now_ms())
     return kept
 
 

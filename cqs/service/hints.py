@@ -51,11 +51,11 @@ class Hints:
         takes = self._takes.get(shard, _Takes())
         return hint.width(takes.spread, others * takes.wanted, now_ms)
 
-    def collided(self, shard: Shard, k: int, now_ms: int) -> None:
-        """A take that had this K lost a message to another node."""
+    def collided(self, shard: Shard, others: int, now_ms: int) -> None:
+        """A take that is under way lost a message to another node."""
         takes = self._takes.get(shard)
         if takes is not None:
-            takes.spread = hint.collided(takes.spread, k, now_ms)
+            takes.spread = hint.collided(takes.spread, others * takes.wanted, now_ms)
 
     def _forget_idle(self) -> None:
         for shard in [shard for shard, takes in self._takes.items() if not takes.wanted]:

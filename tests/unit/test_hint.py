@@ -22,35 +22,36 @@ def test_anything_else_is_no_hint(text: str) -> None:
     assert parse(text) is None
 
 
-def test_auto_is_one_without_rivals_whatever_collided_before() -> None:
+def test_auto_is_one_until_something_collides_and_without_rivals() -> None:
     assert width(Spread(), 64, NOW_MS) == 1
     assert width(Spread(500, NOW_MS), 0, NOW_MS) == 1
 
 
-def test_collision_doubles_and_time_takes_one_after_the_other_away() -> None:
-    spread = collided(Spread(8, NOW_MS), 8, NOW_MS)
+def test_collision_widens_at_once_and_time_takes_one_after_the_other_away() -> None:
+    spread = collided(Spread(), 4, NOW_MS)
 
-    widths = [width(spread, 64, NOW_MS + step * FALL_MS) for step in (0, 1, 2, 15, 99)]
+    widths = [width(spread, 4, NOW_MS + step * FALL_MS) for step in (0, 1, 2, 4 * SPREAD - 1, 999)]
 
-    assert widths == [16, 15, 14, 1, 1]
+    assert widths == [4 * SPREAD, 4 * SPREAD - 1, 4 * SPREAD - 2, 1, 1]
 
 
-def test_takes_of_one_moment_double_it_once() -> None:
-    spread = Spread(8, NOW_MS)
+def test_collisions_of_one_moment_widen_it_once() -> None:
+    spread = Spread()
 
     for _ in range(10):
-        spread = collided(spread, 8, NOW_MS)
+        spread = collided(spread, 4, NOW_MS)
 
-    assert width(spread, 64, NOW_MS) == 16
-
-
-def test_late_news_of_a_narrow_take_does_not_narrow_what_is_wide() -> None:
-    assert width(collided(Spread(100, NOW_MS), 4, NOW_MS), 64, NOW_MS) == 100
+    assert width(spread, 4, NOW_MS) == 4 * SPREAD
 
 
-def test_auto_is_no_wider_than_the_rivals_are_worth_and_never_above_the_maximum() -> None:
-    assert width(Spread(900, NOW_MS), 2, NOW_MS) == 2 * SPREAD
-    assert width(collided(Spread(900, NOW_MS), 900, NOW_MS), 10_000, NOW_MS) == K_MAX
+def test_collision_among_few_does_not_narrow_what_many_made_wide() -> None:
+    later_ms = NOW_MS + 10 * FALL_MS
+
+    assert width(collided(Spread(100, NOW_MS), 1, later_ms), 1, later_ms) == 90
+
+
+def test_auto_is_never_above_the_maximum() -> None:
+    assert width(collided(Spread(), 10_000, NOW_MS), 10_000, NOW_MS) == K_MAX
 
 
 def test_clock_that_steps_back_widens_nothing() -> None:

@@ -1,0 +1,50 @@
+"""The consistency hint measured: `python -m benchmarks.hint [--messages N] [--seeds N]`.
+
+K in {1, 4, 16, 64, 256, auto} against 1 to 64 receivers on four nodes without a cache: duplicates, collisions,
+displacement (docs/audit.md) and throughput, in simulated time (`benchmarks.hint_nodes`), so a seed gives the same
+figures on every machine. Writes benchmarks/results/hint.json, docs/images/hint.svg and the table in docs/audit.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import msgspec
+
+from benchmarks import results
+from benchmarks.hint_page import write_page
+from benchmarks.hint_points import Point, Sweep
+from benchmarks.hint_run import NODES, measure
+from benchmarks.simulated import simulated
+
+HINTS = ("1", "4", "16", "64", "256", "auto")
+RECEIVERS = (1, 4, 16, 64)
+_RESULTS = results.FOLDER / "hint.json"
+
+
+def sweep(messages: int, seeds: int) -> list[Point]:
+    """All points, each on a loop of its own."""
+    points = []
+    for receivers in RECEIVERS:
+        for value in HINTS:
+            for seed in range(1, seeds + 1):
+                with simulated() as runner:
+                    points.append(runner.run(measure(value, receivers, messages, seed)))
+    return points
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--messages", type=int, default=1_000, help="in the queue of each point, a multiple of ten")
+    parser.add_argument("--seeds", type=int, default=2, help="runs of each point")
+    parser.add_argument("--output", type=Path, default=_RESULTS)
+    given = parser.parse_args()
+    command = f"python -m benchmarks.hint --messages {given.messages} --seeds {given.seeds}"
+    measured = Sweep(command, results.now(), NODES, sweep(given.messages, given.seeds))
+    given.output.write_bytes(msgspec.json.format(msgspec.json.encode(measured), indent=1) + b"\n")
+    print(write_page(measured) if given.output == _RESULTS else given.output)
+
+
+if __name__ == "__main__":
+    main()
