@@ -6,8 +6,9 @@
 
 The paper hides nothing in this mode and accepts many duplicates. Here the node keeps its own list of what it has handed
 out, and leases are read from the store before a message is handed out and written before it is answered; so a
-duplicate needs two nodes at the same row in the same moment, and a cache that is absent or out of reach. Even then the
-lease is read again once it is written: the store keeps the highest number, and a node that finds another's lets go.
+duplicate needs two nodes at the same row in the same moment, and a cache that is absent or out of reach. On a queue
+with a consistency hint the lease is even then read again once it is written: the store keeps the highest number, and
+a node that finds another's lets go.
 
     this node                      another node
     ─────────                      ────────────
@@ -76,7 +77,8 @@ async def take(engine: Engine, queue: Queue, count_max: int, visibility_ms: int)
                 await engine.store.lease(queue, [leases.of_received(received) for _, received in taken])
             if not taken or not visibility_ms:
                 return taken
-            kept = await _entered(engine, queue, await _unbeaten(engine, queue, taken))
+            unbeaten = taken if k is None else await _unbeaten(engine, queue, taken)
+            kept = await _entered(engine, queue, unbeaten)
         except BaseException:
             engine.fallback.forget(shard, [message.address for message, _ in taken])
             raise
