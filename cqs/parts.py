@@ -27,6 +27,7 @@ from cqs.open_files import connections_within
 from cqs.receipt import Receipts
 from cqs.service.credentials import Credentials
 from cqs.service.engine import Engine, Tuning
+from cqs.service.homed_cache import HomedCache
 from cqs.service.long_poll import Waiters
 from cqs.service.registry import Registry
 from cqs.service.sleepers import NodeSleepers
@@ -62,11 +63,12 @@ async def engine_of(
     if tracing is not None:
         cache, store = tracing.cache(cache), tracing.store(store)
         witnesses = [*witnesses, tracing.witness]
+    cache = timed(cache, QueueCache, metrics.cache)
     return Engine(
         clock=clock,
         rng=rng,
         addresses=Addresses(clock, rng),
-        cache=timed(cache, QueueCache, metrics.cache),
+        cache=cache if cluster.homes is None else HomedCache(cache, cluster.homes),
         store=timed(store, Store, metrics.store),
         bells=servers.bells,
         registry=registry,

@@ -35,21 +35,31 @@ class Town:
         self.clock = ManualClock()
         self.store = FailingStore(self.clock)
         self.cache = FailingCache(self.clock, random.Random(0), BODY_BUDGET_BYTES)
+        self.caches: dict[str, FailingCache] = {}
         self.shared = MemoryCluster(self.clock)
         self.nodes: dict[str, Bench] = {}
         self.lost: dict[str, list[str]] = {}
         self._lives = 0
 
-    async def node(self, name: str, *, is_cache_shared: bool = True) -> Bench:
-        """A node that starts now; a namesake is its former life."""
+    def cache_of(self, datacenter: str) -> FailingCache:
+        """Each data centre has its own."""
+        if not datacenter:
+            return self.cache
+        if datacenter not in self.caches:
+            self.caches[datacenter] = FailingCache(self.clock, random.Random(0), BODY_BUDGET_BYTES)
+        return self.caches[datacenter]
+
+    async def node(self, name: str, datacenter: str = "", *, is_cache_shared: bool = True) -> Bench:
+        """A node that starts now; a namesake is its former life. `datacenter`: "" = there is one."""
         self._lives += 1
         now_ms = self.clock.now_ms()
         lost = self.lost[name] = []
         cluster = joined(
-            MemoryCoordination(self.shared),
+            MemoryCoordination(self.shared, datacenter or "dc1"),
             self.clock,
             Node(name=name, started_ms=now_ms, beat_ms=now_ms),
             str(self._lives),
+            datacenter=datacenter,
             is_cache_shared=is_cache_shared,
             place=place_of,
             lost=lambda: lost,
@@ -61,7 +71,7 @@ class Town:
             clock=self.clock,
             seed=self._lives,
             witness=RecordingWitness(),
-            cache=self.cache,
+            cache=self.cache_of(datacenter),
             cluster=cluster,
         )
         self.nodes[name] = bench

@@ -26,6 +26,7 @@ from cqs.service import queues, residency
 from cqs.service.cluster import Cluster, alone
 from cqs.service.deliver import Delivery
 from cqs.service.engine import Engine, Tuning
+from cqs.service.homed_cache import HomedCache
 from cqs.service.long_poll import Waiters
 from cqs.service.receive import ReceiveRequest, receive
 from cqs.service.registry import Registry
@@ -182,7 +183,7 @@ async def make_bench(
         clock=clock,
         rng=rng,
         addresses=Addresses(clock, rng),
-        cache=cache,
+        cache=cache if cluster is None or cluster.homes is None else HomedCache(cache, cluster.homes),
         store=store,
         registry=Registry(),
         waiters=Waiters(),

@@ -13,6 +13,7 @@ from cqs.cache.interface import Shard
 from cqs.clock import Clock, SystemClock
 from cqs.cluster.token_buckets import TokenBuckets
 from cqs.queue import Queue
+from cqs.service.homes import Homes
 from cqs.service.leadership import Leadership, loop_s
 from cqs.service.membership import Membership
 from cqs.store.coordination import Coordination, MemoryCluster, MemoryCoordination, News, Node
@@ -45,9 +46,13 @@ class Cluster:
     leadership: Leadership
     opening: Leadership
     """The lease of the node that starts when no other one serves."""
+    tending: Leadership
+    """The lease of the node that looks after the caches of its data centre."""
     is_alone: bool = False
     is_cache_shared: bool = True
     """All nodes have one cache, as they must."""
+    homes: Homes | None = None
+    """None = the store has one data centre."""
     place: Callable[[Shard], str] = _one_place
     """The cache server that a shard lives on."""
     deep_scan: Scan = _nothing
@@ -70,6 +75,7 @@ class Cluster:
         """This node ends. Raises StoreUnavailable, OutcomeUnknown."""
         if not self.is_alone:
             await self.leadership.resign()
+            await self.tending.resign()
             await self.membership.leave()
 
 
@@ -78,11 +84,13 @@ def alone(clock: Clock | None = None) -> Cluster:
     clock = clock or SystemClock()
     coordination = MemoryCoordination(MemoryCluster(clock))
     me = Node(name="alone", started_ms=clock.now_ms(), beat_ms=clock.now_ms(), is_open=True)
+    leadership = Leadership(coordination, LEADER, me.name).hold_forever()
     return Cluster(
         coordination,
         Membership(coordination, clock, me),
-        leadership=Leadership(coordination, LEADER, me.name).hold_forever(),
+        leadership=leadership,
         opening=Leadership(coordination, OPENER, me.name),
+        tending=leadership,
         is_alone=True,
     )
 
@@ -93,19 +101,23 @@ def joined(
     me: Node,
     life: str,
     *,
+    datacenter: str = "",
     is_cache_shared: bool = True,
     place: Callable[[Shard], str] = _one_place,
     lost: Callable[[], Sequence[str]] = tuple,
     deep_scan: Scan = _nothing,
     now_s: Callable[[], float] = loop_s,
 ) -> Cluster:
-    """A node among others; `life` tells it from its former self."""
-    holder = f"{me.name} {life}"
+    """A node among others; `life` tells it from its former self. `datacenter`: this node's, "" = there is one."""
+    holder = f"{datacenter} {me.name} {life}".strip()
+    leadership = Leadership(coordination, LEADER, holder, now_s)
     return Cluster(
         coordination,
         Membership(coordination, clock, me, lost),
-        leadership=Leadership(coordination, LEADER, holder, now_s),
-        opening=Leadership(coordination, OPENER, holder, now_s),
+        leadership=leadership,
+        opening=Leadership(coordination, f"{OPENER} {datacenter}".strip(), holder, now_s),
+        tending=Leadership(coordination, f"caches {datacenter}", holder, now_s) if datacenter else leadership,
+        homes=Homes(coordination, clock, datacenter, me.name) if datacenter else None,
         is_cache_shared=is_cache_shared,
         place=place,
         deep_scan=deep_scan,

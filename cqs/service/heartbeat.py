@@ -12,7 +12,7 @@ import asyncio
 import structlog
 
 from cqs.errors import CqsError
-from cqs.service import marking, move_news, news, telling
+from cqs.service import abroad, marking, move_news, news, telling
 from cqs.service.engine import Engine
 from cqs.service.membership import BEAT_MS
 
@@ -43,6 +43,7 @@ async def step(engine: Engine) -> None:
     await marking.step(engine)
     was_leader = cluster.leadership.is_held
     await cluster.leadership.renew()
+    await cluster.tending.renew()
     if cluster.leadership.is_held and not was_leader:
         _log.info("leads", node=cluster.name)
         await move_news.read_all(engine)
@@ -61,4 +62,5 @@ async def _hear(engine: Engine) -> None:
     await news.hear_queues(engine, known)
     await move_news.hear(engine, known)
     await telling.hear(engine, known)
+    await abroad.step(engine, known)
     unheard.clear()

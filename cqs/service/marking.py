@@ -58,7 +58,7 @@ async def step(engine: Engine) -> None:
     for mark in found:
         if mark.node != me.name or mark.since_ms < me.started_ms:
             marks.foreign.setdefault((mark.storage_id, mark.shard), []).append(mark)
-    if engine.cluster.leadership.is_held:
+    if engine.cluster.tending.is_held:
         await _take_over(engine, [mark for those in marks.foreign.values() for mark in those])
 
 
@@ -100,8 +100,10 @@ async def _remove_done(engine: Engine) -> None:
 
 async def _take_over(engine: Engine, marks: Iterable[DirtyMark]) -> None:
     """What the dead did not repair: the store is the truth, so their shards are filled anew."""
-    membership = engine.cluster.membership
+    membership, homes = engine.cluster.membership, engine.cluster.homes
     for mark in marks:
+        if homes is not None and not homes.is_over(mark):
+            continue
         if not membership.is_of_the_dead(mark.node, mark.since_ms):
             continue
         queue = engine.registry.of_storage(mark.storage_id)

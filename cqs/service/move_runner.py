@@ -15,10 +15,10 @@ import msgspec
 import structlog
 
 from cqs import limits
-from cqs.cache.interface import TakeRequest
-from cqs.errors import CqsError
+from cqs.cache.interface import Residency, TakeRequest
+from cqs.errors import CacheUnavailable, CqsError
 from cqs.queue import Queue
-from cqs.service import move_news
+from cqs.service import move_news, residency
 from cqs.service.engine import Engine, shard_of
 from cqs.service.move_batch import NO_QUEUE, move_batch
 from cqs.service.move_board import ACTIVE
@@ -117,6 +117,9 @@ async def _move_some(engine: Engine, source: Queue, task: MoveTask, pause: Pause
         in_flight_max=_UNBOUNDED,
     )
     taken = await engine.cache.take(shard_of(source), request)
+    if taken.residency is not Residency.READY:
+        residency.ensure(engine, source)
+        raise CacheUnavailable(f"{source.name} is being filled")
     if taken.expired:
         engine.witness.expired(source, taken.expired)
         engine.background.start("delete_expired", engine.store.delete(source, taken.expired))

@@ -12,6 +12,10 @@ Several nodes start       node A, first               node B                    
                           beat: nobody serves         beat: nobody serves
                           opening: mine               opening: A's, so wait       beat: A serves: use what is there
                           drop and fill all ════ serves ──► use what is there
+
+Where several data centres share the store, a fill is what draws a queue's home to its data centre, and a start draws
+none (`cqs.service.homes`). What the other one acknowledged but had not replicated when it died, a fill here misses; it
+comes back with the other data centre, and then the sweep finds it.
 """
 
 from __future__ import annotations
@@ -95,6 +99,9 @@ async def _fill_beating(engine: Engine) -> None:
 
 async def _fill_all(engine: Engine) -> None:
     for queue in engine.registry:
+        homes = engine.cluster.homes
+        if homes is not None and not await homes.is_here(shard_of(queue)):
+            continue
         try:
             await engine.cache.drop(shard_of(queue))
             await fill(engine, queue)

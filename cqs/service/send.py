@@ -42,7 +42,7 @@ from cqs.errors import (
 from cqs.ids import text_of
 from cqs.message import Attribute, Message
 from cqs.queue import DedupScope, Queue
-from cqs.service import confirm, draft_rules, fifo_order, news
+from cqs.service import abroad, confirm, draft_rules, fifo_order, news
 from cqs.service.draft_rules import Draft
 from cqs.service.engine import Engine, shard_of
 from cqs.service.entries import entry_of
@@ -109,6 +109,7 @@ async def _send_checked(engine: Engine, queue: Queue, drafts: Sequence[Draft], s
 
 async def _send_fifo(engine: Engine, queue: Queue, messages: Sequence[Message]) -> list[Sent]:
     fifo_order.check_sender(engine, queue)
+    await abroad.check_sender(engine, queue)
     by_group = queue.settings.dedup_scope is DedupScope.GROUP
     wanted = [Wanted((m.group or "") if by_group else "", m.dedup_id or "", m.address) for m in messages]
     claims = await engine.store.claim(queue, wanted, limits.DEDUP_WINDOW_MS)

@@ -7,8 +7,10 @@
 Two sightings, because a message between its append and its put is in the store alone for a moment; the second read,
 because one that was deleted after the page was read must not come back (a removed one leaves a tombstone, too).
 
-It runs on the node that leads, a page at a time with pauses, and only over shards that are ready: a fill would find the
-same. What it finds should be nothing, so it is counted. A node that is alone fills everything at its start instead.
+It runs on the node that tends the caches of its data centre, a page at a time with pauses, and only over shards that
+are ready: a fill would find the same. What it finds should be nothing, so it is counted; with two data centres it is
+also what one acknowledged and had not replicated when it died. A node that is alone fills everything at its start
+instead.
 """
 
 from __future__ import annotations
@@ -41,10 +43,10 @@ class Sweep:
         self._seen: dict[int, int] = {}
 
     async def sweep(self, engine: Engine, pause: Pause) -> None:
-        """One pass over all queues, for as long as this node leads. Raises StoreUnavailable, CacheUnavailable."""
+        """One pass over all queues, while this node tends the caches. Raises StoreUnavailable, CacheUnavailable."""
         before, self._seen = self._seen, {}
         for queue in engine.registry:
-            if not engine.cluster.leadership.is_held:
+            if not engine.cluster.tending.is_held:
                 return
             await self._sweep_queue(engine, queue, before, pause)
             await pause(QUEUE_PAUSE_MS)
@@ -86,7 +88,7 @@ async def run(engine: Engine, pause: Pause = pause_ms) -> None:
     engine.metrics.watch(SWEEP_FOUND, lambda: sweep.found)
     while not engine.cluster.is_alone:
         began_ms = engine.clock.now_ms()
-        if engine.cluster.leadership.is_held:
+        if engine.cluster.tending.is_held:
             try:
                 await sweep.sweep(engine, pause)
             except CqsError as error:

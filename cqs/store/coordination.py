@@ -43,6 +43,8 @@ class Home(msgspec.Struct, frozen=True):
     shard: int
     datacenter: str
     epoch: int
+    taken_ms: int = 0
+    """When it was taken, by the store's clock."""
 
 
 class DirtyMark(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,8 +90,8 @@ class Coordination(Protocol):
     async def take_home(self, queue_uid: int, shard: int, known: Home | None) -> Home | None:
         """Makes this data centre the home, if it is still as `known`; None when it is not."""
 
-    async def mark_dirty(self, mark: DirtyMark) -> None:
-        """Durable when it returns."""
+    async def mark_dirty(self, mark: DirtyMark, datacenter: str = "") -> None:
+        """For the nodes of that data centre, "" = this one. Durable when it returns."""
 
     async def dirty_marks(self) -> list[DirtyMark]:
         """All of this data centre."""
@@ -143,14 +145,16 @@ class MemoryCoordination:
         return self._cluster.homes.get((queue_uid, shard))
 
     async def take_home(self, queue_uid: int, shard: int, known: Home | None) -> Home | None:
-        if self._cluster.homes.get((queue_uid, shard)) != known:
+        present = self._cluster.homes.get((queue_uid, shard))
+        if (present and (present.datacenter, present.epoch)) != (known and (known.datacenter, known.epoch)):
             return None
-        home = Home(queue_uid, shard, self._datacenter, 1 if known is None else known.epoch + 1)
+        epoch = 1 if known is None else known.epoch + 1
+        home = Home(queue_uid, shard, self._datacenter, epoch, self._cluster.clock.now_ms())
         self._cluster.homes[queue_uid, shard] = home
         return home
 
-    async def mark_dirty(self, mark: DirtyMark) -> None:
-        self._cluster.marks[self._datacenter, *_key_of(mark)] = mark
+    async def mark_dirty(self, mark: DirtyMark, datacenter: str = "") -> None:
+        self._cluster.marks[datacenter or self._datacenter, *_key_of(mark)] = mark
 
     async def dirty_marks(self) -> list[DirtyMark]:
         return [mark for key, mark in self._cluster.marks.items() if key[0] == self._datacenter]

@@ -62,8 +62,11 @@ class CoordinationContract:
         stale = await here.take_home(number, 0, first)
 
         assert (nobodys, late, stale) == (None, None, None)
-        assert first == Home(number, 0, "dc1", 1)
-        assert moved == Home(number, 0, "dc2", 2)
+        assert first is not None
+        assert moved is not None
+        assert first == Home(number, 0, "dc1", 1, first.taken_ms)
+        assert moved == Home(number, 0, "dc2", 2, moved.taken_ms)
+        assert 0 < first.taken_ms <= moved.taken_ms
         assert await here.home(number, 0) == moved
         assert await here.home(number, 1) is None
 
@@ -89,6 +92,17 @@ class CoordinationContract:
         assert ours(await abroad.dirty_marks()) == []
         await there.repaired(wider)
         assert ours(await here.dirty_marks()) == [other]
+
+    async def test_a_mark_is_for_the_data_centre_that_it_names(
+        self, here: Coordination, abroad: Coordination, number: int
+    ) -> None:
+        mark = DirtyMark(storage_id=number, node="a", since_ms=5, low_address=0, high_address=1 << 100)
+        await here.mark_dirty(mark, "dc2")
+
+        assert mark not in await here.dirty_marks()
+        assert mark in await abroad.dirty_marks()
+        await abroad.repaired(mark)
+        assert mark not in await abroad.dirty_marks()
 
     async def test_news_is_heard_once_by_everybody(self, here: Coordination, there: Coordination, name: str) -> None:
         for node in (here, there):

@@ -76,7 +76,7 @@ async def test_an_outage_costs_a_mark_or_two_and_not_one_a_message() -> None:
         marked.append(mark)
         await mark_dirty(mark)  # type: ignore[arg-type]
 
-    coordination.mark_dirty = counted  # type: ignore[method-assign]
+    coordination.mark_dirty = counted  # type: ignore[method-assign, assignment]
     Cut(town, "a").cut()
     for number in range(100):
         await a.send(queue, str(number))

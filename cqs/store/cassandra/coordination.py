@@ -69,28 +69,33 @@ class CassandraCoordination:
 
     async def home(self, queue_uid: int, shard: int) -> Home | None:
         rows = await self._session.read(cql.READ_HOME, (queue_uid, shard))
-        return Home(queue_uid, shard, *rows[0]) if rows else None
+        if not rows:
+            return None
+        datacenter, epoch, taken_us = rows[0]
+        return Home(queue_uid, shard, datacenter, epoch, taken_us // 1_000)
 
     async def take_home(self, queue_uid: int, shard: int, known: Home | None) -> Home | None:
-        datacenter = self.datacenter
+        datacenter, epoch = self.datacenter, 1 if known is None else known.epoch + 1
         if known is None:
-            home = Home(queue_uid, shard, datacenter, 1)
             write = Write(cql.FIRST_HOME, (queue_uid, shard, datacenter, 1))
         else:
-            home = Home(queue_uid, shard, datacenter, known.epoch + 1)
             condition = (queue_uid, shard, known.datacenter, known.epoch)
-            write = Write(cql.MOVE_HOME, (datacenter, home.epoch, *condition))
+            write = Write(cql.MOVE_HOME, (datacenter, epoch, *condition))
+
+        async def present() -> Home | None:
+            home = await self.home(queue_uid, shard)
+            return home if home is not None and (home.datacenter, home.epoch) == (datacenter, epoch) else None
 
         async def is_ours() -> bool:
-            return await self.home(queue_uid, shard) == home
+            return await present() is not None
 
         is_taken, _ = await decide(self._session, [write], is_ours)
-        return home if is_taken else None
+        return await present() if is_taken else None
 
-    async def mark_dirty(self, mark: DirtyMark) -> None:
+    async def mark_dirty(self, mark: DirtyMark, datacenter: str = "") -> None:
         low, high = mark.low_address, mark.high_address
         addresses = (ids.key_of(low), ids.tail_of(low), ids.key_of(high), ids.tail_of(high))
-        await self._session.write([Write(cql.MARK_DIRTY, (*self._key_of(mark), *addresses))])
+        await self._session.write([Write(cql.MARK_DIRTY, (datacenter or self.datacenter, *_key_of(mark), *addresses))])
 
     async def dirty_marks(self) -> list[DirtyMark]:
         return [
@@ -108,10 +113,7 @@ class CassandraCoordination:
         ]
 
     async def repaired(self, mark: DirtyMark) -> None:
-        await self._session.write([Write(cql.CLEAN, self._key_of(mark))])
-
-    def _key_of(self, mark: DirtyMark) -> tuple[object, ...]:
-        return self.datacenter, mark.storage_id, mark.shard, mark.node, mark.since_ms
+        await self._session.write([Write(cql.CLEAN, (self.datacenter, *_key_of(mark)))])
 
     async def announce(self, news: News) -> None:
         minute = self._clock.now_ms() // MINUTE_MS
@@ -136,6 +138,10 @@ class CassandraCoordination:
             return False
 
         return await decide(self._session, [write], maybe)
+
+
+def _key_of(mark: DirtyMark) -> tuple[object, ...]:
+    return mark.storage_id, mark.shard, mark.node, mark.since_ms
 
 
 def _ttl_s(ttl_ms: int) -> int:

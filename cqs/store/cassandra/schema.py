@@ -57,6 +57,14 @@ async def secret(session: Session, options: Options) -> bytes:
     return bytes.fromhex(rows[0][0])
 
 
+async def datacenters(session: Session, options: Options) -> list[str]:
+    """Those that have copies of the keyspace. Raises StoreUnavailable."""
+    rows = await session.ask(
+        "SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = %s", (options.keyspace,)
+    )
+    return sorted(key for key in (rows[0][0] if rows else {}) if key not in ("class", "replication_factor"))
+
+
 async def check(session: Session, options: Options) -> None:
     """Raises StoreUnavailable, with what to do, unless the keyspace has this version's schema."""
     found = await _version(session, options)

@@ -165,7 +165,7 @@ READ_NODES = _read("SELECT definition FROM nodes WHERE datacenter = ?")
 TAKE_LEAD = _decide("INSERT INTO leaderships (name, holder) VALUES (?, ?) IF NOT EXISTS USING TTL ?")
 RENEW_LEAD = _decide("UPDATE leaderships USING TTL ? SET holder = ? WHERE name = ? IF holder = ?")
 RESIGN_LEAD = _decide("DELETE FROM leaderships WHERE name = ? IF holder = ?")
-READ_HOME = _read("SELECT datacenter, epoch FROM homes WHERE queue_uid = ? AND shard = ?")
+READ_HOME = _read("SELECT datacenter, epoch, WRITETIME(epoch) FROM homes WHERE queue_uid = ? AND shard = ?")
 FIRST_HOME = _decide("INSERT INTO homes (queue_uid, shard, datacenter, epoch) VALUES (?, ?, ?, ?) IF NOT EXISTS")
 MOVE_HOME = _decide(
     "UPDATE homes SET datacenter = ?, epoch = ? WHERE queue_uid = ? AND shard = ? IF datacenter = ? AND epoch = ?"

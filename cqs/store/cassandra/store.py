@@ -55,6 +55,9 @@ class CassandraStore:
         self._sweeping = Sweeping(self.session, self.messages, clock, options.rows)
         self._keeping: asyncio.Task[None] | None = None
 
+    datacenters: Sequence[str] = ()
+    """Those that have copies, once it is open."""
+
     @property
     def rows(self) -> int:
         return self._options.rows
@@ -65,6 +68,7 @@ class CassandraStore:
             await schema.check(self.session, self._options)
             await self.session.prepare()
             self._secret = await schema.secret(self.session, self._options)
+            self.datacenters = await schema.datacenters(self.session, self._options)
             await self._sweeping.adopt()
         except BaseException:
             await self.session.close()

@@ -1,0 +1,114 @@
+"""Each beat, where several data centres share the store: hear of homes that moved, and of messages sent elsewhere.
+
+    dc2, not home                        store, replicated                   dc1, home
+    ─────────────                        ─────────────────                   ─────────
+    append m, answered ════════════════► m
+    next beat: "sent: m …" ────────────► news ─────────────────────────────► m is there: put
+                                                                             not yet replicated: looked for at each
+                                                                             beat for LATE_MS, then left to the sweep
+
+What dc1 acknowledged and had not replicated when it died comes back with it: a fill in dc2 has missed it, and when it
+appears the sweep finds it (`cqs.service.sweep`). The same goes for news that a node did not live to tell.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+
+from cqs.cache.interface import Shard
+from cqs.errors import CacheUnavailable, ServiceUnavailable
+from cqs.queue import Queue
+from cqs.service import residency
+from cqs.service.engine import Engine, shard_of
+from cqs.service.entries import entry_of
+from cqs.service.homes import TAKEN, Homes
+from cqs.store.coordination import News
+
+SENT = "addresses sent"
+BATCH = 500
+LATE_MS = 60_000
+
+
+async def step(engine: Engine, news: Iterable[News]) -> None:
+    """Idempotent. Raises StoreUnavailable, OutcomeUnknown; what was not done is done at the next beat."""
+    homes = engine.cluster.homes
+    if homes is None:
+        return
+    _hear(engine, homes, news)
+    await homes.check()
+    await _drop_lost(engine, homes)
+    await _tell(engine, homes)
+    for shard in list(homes.late):
+        await _put_late(engine, homes, shard)
+
+
+async def check_sender(engine: Engine, queue: Queue) -> None:
+    """A FIFO queue's order and duplicates are decided within one data centre, its home. Raises ServiceUnavailable
+    elsewhere; a client that goes on asking draws the home here."""
+    homes = engine.cluster.homes
+    if homes is None or await homes.is_here(shard_of(queue)):
+        return
+    residency.ensure(engine, queue)
+    raise ServiceUnavailable(f"Another data centre serves {queue.name}, or did a moment ago. Send again.")
+
+
+def _hear(engine: Engine, homes: Homes, news: Iterable[News]) -> None:
+    until_ms = engine.clock.now_ms() + LATE_MS
+    for one in news:
+        if one.kind == TAKEN:
+            homes.hear(one.subject)
+        elif one.kind == SENT:
+            datacenter, storage_id, words = one.subject.split("/")
+            queue = engine.registry.of_storage(int(storage_id))
+            if queue is None or datacenter == homes.datacenter:
+                continue
+            shard = shard_of(queue)
+            if engine.cluster.membership.tends(engine.cluster.place(shard)):
+                late = homes.late.setdefault(shard, {})
+                late.update(dict.fromkeys([int(word, 16) for word in words.split()], until_ms))
+
+
+async def _drop_lost(engine: Engine, homes: Homes) -> None:
+    """One that can't be dropped now is dropped before its home is taken back."""
+    for shard in homes.still_lost():
+        with contextlib.suppress(CacheUnavailable):
+            await engine.cache.drop(shard)
+        queue = engine.registry.of_storage(shard.storage_id)
+        if queue is not None:
+            engine.waiters.wake(queue.uid, engine.waiters.count(queue.uid))
+
+
+async def _tell(engine: Engine, homes: Homes) -> None:
+    for shard, addresses in list(homes.untold.items()):
+        while addresses:
+            told = addresses[:BATCH]
+            words = " ".join(f"{address:x}" for address in told)
+            subject = f"{homes.datacenter}/{shard.storage_id}/{words}"
+            await engine.cluster.coordination.announce(News(SENT, subject))
+            del addresses[: len(told)]
+        del homes.untold[shard]
+
+
+async def _put_late(engine: Engine, homes: Homes, shard: Shard) -> None:
+    queue, late, now_ms = engine.registry.of_storage(shard.storage_id), homes.late[shard], engine.clock.now_ms()
+    if queue is None or not await homes.is_here(shard):
+        del homes.late[shard]
+        return
+    wanted = list(late)[:BATCH]
+    stored = await engine.store.read(queue, wanted)
+    addresses = [message.address for message in stored]
+    leases = await engine.store.leases(queue, addresses) if stored else []
+    entries = [entry_of(message) for message in stored]
+    held = {lease.address: lease for lease in leases if lease is not None and lease.hidden_until_ms > now_ms}
+    residency.hide_handed(held, entries)
+    if entries:
+        try:
+            await engine.cache.put(shard, entries)
+        except CacheUnavailable:
+            return
+        engine.waiters.wake(queue.uid, len(entries))
+    for address in [*addresses, *(address for address in wanted if late[address] <= now_ms)]:
+        late.pop(address, None)
+    if not late:
+        del homes.late[shard]

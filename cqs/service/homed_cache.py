@@ -1,0 +1,136 @@
+"""The cache of one data centre of several: a shard whose home is elsewhere is absent here.
+
+    home here      ──► the cache
+    being moved    ──► as if absent: filled when the former home has stopped
+    elsewhere      ──► as if absent; what the store was told goes to the home as well: sends by news at the next beat,
+                       deletes and changed leases by a mark. A FIFO queue is its home's alone: refused, with 503
+
+Where the store has one data centre this file is not used: its calls go to the cache itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cqs.cache.interface import (
+    Counts,
+    Entry,
+    Outcome,
+    Page,
+    QueueCache,
+    Residency,
+    Revealed,
+    Shard,
+    ShardState,
+    State,
+    Taken,
+    TakeRequest,
+    Ticket,
+)
+from cqs.errors import CacheUnavailable, OutcomeUnknown, ServiceUnavailable, StoreUnavailable
+from cqs.service.homes import Homes
+
+
+class HomedCache:
+    """A `QueueCache`. A home that can't be read raises CacheUnavailable: then nothing is known of the shard."""
+
+    def __init__(self, cache: QueueCache, homes: Homes) -> None:
+        self._cache = cache
+        self._homes = homes
+
+    async def state(self, shard: Shard) -> ShardState:
+        if await self._is_here(shard):
+            return await self._cache.state(shard)
+        return ShardState(Residency.ABSENT, 0)
+
+    async def begin_fill(self, shard: Shard) -> int | None:
+        """Takes the home, if that may be: traffic has come here. Raises StoreUnavailable, OutcomeUnknown, too."""
+        homes = self._homes
+        if not await homes.is_here(shard) and await homes.may_take(shard):
+            await self._cache.drop(shard)
+            await homes.take(shard)
+        return await self._cache.begin_fill(shard) if await homes.is_here(shard) else None
+
+    async def fill(self, shard: Shard, epoch: int, entries: Sequence[Entry], *, is_last: bool) -> bool:
+        return await self._is_here(shard) and await self._cache.fill(shard, epoch, entries, is_last=is_last)
+
+    async def put(self, shard: Shard, entries: Sequence[Entry]) -> Residency:
+        if await self._is_here(shard):
+            return await self._cache.put(shard, entries)
+        if shard.is_fifo:
+            await self._mark(shard)
+        else:
+            sent = [entry.address for entry in entries if entry.state is not State.IN_FLIGHT]
+            self._homes.untold.setdefault(shard, []).extend(sent)
+        return Residency.ABSENT
+
+    async def take(self, shard: Shard, request: TakeRequest) -> Taken:
+        if await self._is_here(shard):
+            return await self._cache.take(shard, request)
+        return Taken(received=[], residency=Residency.ABSENT)
+
+    async def hide(self, shard: Shard, ticket: Ticket, until_ms: int) -> Outcome:
+        if await self._is_here(shard):
+            return await self._cache.hide(shard, ticket, until_ms)
+        _refuse_fifo(shard)
+        await self._mark(shard)
+        raise CacheUnavailable("The queue's home is elsewhere.")
+
+    async def fence(self, shard: Shard, tickets: Sequence[Ticket], hold_ms: int) -> list[Outcome]:
+        if not await self._is_here(shard):
+            _refuse_fifo(shard)
+        return await self._cache.fence(shard, tickets, hold_ms)
+
+    async def give_back(self, shard: Shard, tickets: Sequence[Ticket]) -> int:
+        return await self._cache.give_back(shard, tickets) if await self._is_here(shard) else 0
+
+    async def remove(self, shard: Shard, addresses: Sequence[int]) -> int:
+        if await self._is_here(shard):
+            return await self._cache.remove(shard, addresses)
+        await self._mark(shard)
+        return 0
+
+    async def lookup(self, shard: Shard, addresses: Sequence[int]) -> list[Entry | None]:
+        if await self._is_here(shard):
+            return await self._cache.lookup(shard, addresses)
+        return [None] * len(addresses)
+
+    async def reveal(self, shard: Shard, retention_ms: int, limit: int) -> Revealed:
+        return await self._cache.reveal(shard, retention_ms, limit)
+
+    async def redelay(self, shard: Shard, delay_ms: int) -> None:
+        await self._cache.redelay(shard, delay_ms)
+        if not await self._is_here(shard):
+            await self._mark(shard)
+
+    async def peek(self, shard: Shard, state: State, after: int | None, limit: int) -> Page:
+        return await self._cache.peek(shard, state, after, limit)
+
+    async def counts(self, shard: Shard) -> Counts:
+        return await self._cache.counts(shard)
+
+    async def drop(self, shard: Shard) -> None:
+        await self._cache.drop(shard)
+
+    async def vesting(self, limit: int) -> list[Shard]:
+        return await self._cache.vesting(limit)
+
+    async def next_vesting_ms(self) -> int | None:
+        return await self._cache.next_vesting_ms()
+
+    async def _is_here(self, shard: Shard) -> bool:
+        try:
+            return await self._homes.is_here(shard)
+        except (StoreUnavailable, OutcomeUnknown) as error:
+            raise CacheUnavailable(f"The queue's home is not known: {error}") from error
+
+    async def _mark(self, shard: Shard) -> None:
+        try:
+            await self._homes.mark(shard)
+        except (StoreUnavailable, OutcomeUnknown) as error:
+            raise CacheUnavailable(f"The queue's home could not be told: {error}") from error
+
+
+def _refuse_fifo(shard: Shard) -> None:
+    if shard.is_fifo:
+        raise ServiceUnavailable("Another data centre serves this queue, or did a moment ago. Try again.")
