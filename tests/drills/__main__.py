@@ -69,8 +69,7 @@ def _tell(result: Result, log: Path | None) -> bool:
         print(f"  WRONG: {problem}", flush=True)
     if log is not None:
         result.history.write(log)
-    if not result.wrong:
-        keep(row_of(result))
+    keep(row_of(result))
     return bool(result.wrong)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from tests.drills.drills import DRILLS
@@ -11,7 +11,7 @@ from tests.drills.result import Result
 
 DOCS = Path(__file__).parents[2] / "docs"
 _HEADINGS = (
-    "drill", "N", "seed", "acknowledged", "lost", "duplicated (allowed)", "of these", "recovered", "resurrected",
+    "drill", "verdict", "N", "seed", "acknowledged", "lost", "duplicated (allowed)", "of these", "recovered", "resurrected",
     "stuck", "out of order", "p50 / p99 ms", "recovery s", "failed calls",
 )  # fmt: skip
 _INTRODUCTION = """\
@@ -22,6 +22,9 @@ Written by `make drills`; the short versions also run in `make test`. What the w
 Lost, resurrected, stuck and out of order must be 0 everywhere, and no duplicate may be unexplained. A row's command
 repeats it, with the same choices, though not with the same timing.
 
+The last run of each drill, passed or not. A drill without a row has not come to its end on this machine.
+
+- **verdict**: passed, or which promises were broken, and how often.
 - **of these**: why a message came twice. copy: its send was tried again, since nobody knew what became of it; delete:
   nobody knew what became of its delete; late: its lease had run out; fault: the fault cost it its lease.
 - **recovered**: never acknowledged, and received. **recovery**: for how long after the fault calls still failed.
@@ -55,6 +58,12 @@ class Row:
     failed_calls: int
     faults: int
     command: str
+    broken: list[str] = field(default_factory=list)
+    """Which promises, in words; [] = passed."""
+
+    @property
+    def verdict(self) -> str:
+        return f"FAILED: {'; '.join(self.broken)}" if self.broken else "passed"
 
 
 def row_of(result: Result) -> Row:
@@ -83,6 +92,7 @@ def row_of(result: Result) -> Row:
         failed_calls=sum(not call.is_done for call in result.history.calls),
         faults=len(result.history.faults),
         command=f"python -m tests.drills '{drill.name}' --seed {result.seed}{long}",
+        broken=result.broken,
     )
 
 
@@ -114,8 +124,8 @@ def _cells(row: Row) -> str:
     causes = ", ".join(f"{cause} {count}" for cause, count in row.causes.items())
     return _line(
         [
-            f"{row.name}; {row.place}", f"{row.messages:,}", row.seed, f"{row.acknowledged:,}", row.lost,
-            f"{row.duplicated} ({row.allowed})", causes, row.recovered, row.resurrected, row.stuck, row.out_of_order,
+            f"{row.name}; {row.place}", row.verdict, f"{row.messages:,}", row.seed, f"{row.acknowledged:,}",
+            row.lost, f"{row.duplicated} ({row.allowed})", causes, row.recovered, row.resurrected, row.stuck, row.out_of_order,
             f"{row.p50_ms} / {row.p99_ms}", row.recovery_s, row.failed_calls,
         ]
     )  # fmt: skip

@@ -19,7 +19,8 @@ from tests.drills.verdict import Cause, Verdict, judge, recovery_s
 
 @dataclass
 class Result:
-    """`wrong`: which promises were broken, in words; [] = the drill is passed."""
+    """`broken`: which promises were, in words; [] = the drill is passed. `wrong`: these, and the messages they
+    were broken for."""
 
     drill: Drill
     is_long: bool
@@ -37,7 +38,7 @@ class Result:
         return self.drill.duplicates_max(self.verdict.attempted, len(self.history.faults))
 
     @property
-    def wrong(self) -> list[str]:
+    def broken(self) -> list[str]:
         verdict = self.verdict
         bounds = {
             "lost": (verdict.lost, 0),
@@ -51,8 +52,11 @@ class Result:
             "duplicated": (verdict.duplicated, self.duplicates_max),
             "duplicated and not explained": (verdict.causes[Cause.UNEXPLAINED], 0),
         }
-        found = [f"{count} {name}, at most {most}" for name, (count, most) in bounds.items() if count > most]
-        return found + verdict.problems if found else []
+        return [f"{count} {name}, at most {most}" for name, (count, most) in bounds.items() if count > most]
+
+    @property
+    def wrong(self) -> list[str]:
+        return self.broken + self.verdict.problems if self.broken else []
 
     def percentiles_ms(self) -> tuple[float, float]:
         """p50 and p99 of the sends and deletes that were answered."""

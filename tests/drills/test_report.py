@@ -26,7 +26,16 @@ def test_last_figures_of_each_drill_are_kept_in_order(tmp_path: Path) -> None:
     text = (tmp_path / "drills.md").read_text()
     assert [row["seed"] for row in json.loads((tmp_path / "drills.json").read_text()).values()] == [8, 7, 7]
     assert text.index("## Long") < text.index("100,000") < text.index("## Short")
-    assert f"| {ROW.name}; here | 2,000 | 7 | 1,999 | 0 | 3 (4) | copy 2, delete 1 | 1 |" in text
+    assert f"| {ROW.name}; here | passed | 2,000 | 7 | 1,999 | 0 | 3 (4) | copy 2, delete 1 | 1 |" in text
+
+
+def test_drill_that_failed_takes_the_place_of_its_last_success(tmp_path: Path) -> None:
+    keep(ROW, tmp_path)
+    keep(dataclasses.replace(ROW, lost=2, broken=["2 lost, at most 0"]), tmp_path)
+
+    text = (tmp_path / "drills.md").read_text()
+    assert "passed |" not in text
+    assert f"| {ROW.name}; here | FAILED: 2 lost, at most 0 | 2,000 |" in text
 
 
 def test_figures_of_a_drill_that_is_no_more_are_dropped(tmp_path: Path) -> None:
