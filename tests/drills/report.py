@@ -11,18 +11,18 @@ from tests.drills.result import Result
 
 DOCS = Path(__file__).parents[2] / "docs"
 _HEADINGS = (
-    "drill", "verdict", "N", "seed", "acknowledged", "lost", "duplicated (allowed)", "of these", "recovered", "resurrected",
-    "stuck", "out of order", "p50 / p99 ms", "recovery s", "failed calls",
+    "drill", "verdict", "N", "seed", "acknowledged", "lost", "duplicated (allowed)", "of these", "recovered",
+    "resurrected", "stuck", "out of order", "p50 / p99 ms", "recovery s", "failed calls",
 )  # fmt: skip
 _INTRODUCTION = """\
 # Drills
 
 Real processes, a load of numbered, checksummed messages, something broken on purpose, and every message accounted for.
-Written by `make drills`; the short versions also run in `make test`. What the words mean: `tests/drills/verdict.py`.
+Written by `make drills`; some short versions also run in `make test`. What the words mean: `tests/drills/verdict.py`.
 Lost, resurrected, stuck and out of order must be 0 everywhere, and no duplicate may be unexplained. A row's command
 repeats it, with the same choices, though not with the same timing.
 
-The last run of each drill, passed or not. A drill without a row has not come to its end on this machine.
+The last run of each drill that came to its end, passed or not. A drill without a row never did on this machine.
 
 - **verdict**: passed, or which promises were broken, and how often.
 - **of these**: why a message came twice. copy: its send was tried again, since nobody knew what became of it; delete:
@@ -125,8 +125,8 @@ def _cells(row: Row) -> str:
     return _line(
         [
             f"{row.name}; {row.place}", row.verdict, f"{row.messages:,}", row.seed, f"{row.acknowledged:,}",
-            row.lost, f"{row.duplicated} ({row.allowed})", causes, row.recovered, row.resurrected, row.stuck, row.out_of_order,
-            f"{row.p50_ms} / {row.p99_ms}", row.recovery_s, row.failed_calls,
+            row.lost, f"{row.duplicated} ({row.allowed})", causes, row.recovered, row.resurrected, row.stuck,
+            row.out_of_order, f"{row.p50_ms} / {row.p99_ms}", row.recovery_s, row.failed_calls,
         ]
     )  # fmt: skip
 
