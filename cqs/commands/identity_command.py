@@ -80,9 +80,13 @@ def confirmed_password(is_from_input: bool) -> str:
     """A password from a person at a terminal, typed twice, or the first line of standard input."""
     if is_from_input:
         return sys.stdin.readline().rstrip("\r\n")
-    if not sys.stdin.isatty():
+    if not _is_terminal():
         raise click.UsageError("there is no terminal to ask for a password; say --password-stdin and pipe it in")
     return str(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
 
 
 async def _run(function: Change, config: Config, form: str, given: dict[str, Any]) -> None:

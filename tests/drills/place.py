@@ -5,8 +5,8 @@
     REDIS_CASSANDRA    nodes, a Redis, a Cassandra node
     RING               nodes, a Redis, a ring of three Cassandra nodes (RF 3)
 
-Every link passes through `tests.drills.link`, but not where there will be a second Redis: nodes tell servers apart by
-their addresses, and must agree on them.
+Every link passes through `tests.drills.link`, but not where there will be a second Redis. Each node reaches Redis by a
+link of its own, so its address says by `#redis` that it is the same one.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class Place:
         elif self.redis is not None:
             link = await self._linked(End(path=str(folder / "redis.sock")), End(path=self.redis.path))
             self.redis_links.append(link)
-            flags += ["--redis", f"unix://{link.near.path}"]
+            flags += ["--redis", f"unix://{link.near.path}#redis"]
         if self.ring is not None:
             flags += ["--cassandra-keyspace", self._keyspace, *await self._cassandra_flags()]
         return flags

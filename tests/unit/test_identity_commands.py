@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from cqs.cli import cli
 from cqs.clock import SystemClock
+from cqs.commands import identity_command
 from cqs.config import load
 from cqs.errors import CannotStart, ConfigError, IdentityError
 from cqs.people import accounts_for_command, open_people
@@ -98,8 +99,9 @@ async def _accounts(folder: Path, name: str, password: str) -> bool:
 
 
 def test_password_is_typed_twice_or_read_and_can_be_taken_away(
-    run: Run, told: Callable[..., Any], folder: Path
+    run: Run, told: Callable[..., Any], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(identity_command, "_is_terminal", lambda: True)
     told("user", "add", "alice", "--password-stdin", given=PASSWORD + "\n")
     assert asyncio.run(_accounts(folder, "alice", PASSWORD))
 

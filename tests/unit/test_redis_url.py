@@ -78,6 +78,7 @@ def test_file_of_authorities_must_be_there(tmp_path: Path) -> None:
     [
         (("redis://h", "redis://h:6379", "rediss://h/0", "redis://:secret@h:6379", "redis://me:secret@h"), "h:6379"),
         (("redis://h:6380/2", "redis://:secret@h:6380/2"), "h:6380/2"),
+        (("unix:///run/a/r.sock#main", "redis://127.0.0.1:7001#main", "redis://:secret@h/3#main"), "main"),
         (("unix:///run/r.sock", "unix://:secret@/run/r.sock?db=0"), "/run/r.sock"),
     ],
 )

@@ -42,6 +42,8 @@ class Address:
     password: str = ""
     database: int = 0
     tls: ssl.SSLContext | None = None
+    name: str = ""
+    """What nodes call the server, where each reaches it at an address of its own."""
 
     def __str__(self) -> str:
         return self.path or f"{self.host}:{self.port}"

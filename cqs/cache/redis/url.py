@@ -3,7 +3,8 @@
     redis://[user:password@]host[:port][/database]
     unix://[user:password@]/path/to/socket[?db=number]
 
-`rediss://` is the first one over TLS.
+`rediss://` is the first one over TLS. Nodes must agree on the servers, and tell them apart by their addresses; where
+each node has a way of its own to a server, `#name` at the end says which one it is.
 """
 
 from __future__ import annotations
@@ -31,8 +32,14 @@ def parse(url: str, *, ca_file: str | None = None) -> Address:
         database = parse_qs(parts.query).get("db", ["0"])[0]
         if not parts.path.startswith("/") or parts.hostname:
             raise ConfigError(f"{shown(url)!r} names no socket; write unix:///path/to/socket")
-        return Address(path=unquote(parts.path), username=username, password=password, database=_number(url, database))
-    if parts.query or parts.fragment:
+        return Address(
+            path=unquote(parts.path),
+            username=username,
+            password=password,
+            database=_number(url, database),
+            name=unquote(parts.fragment),
+        )
+    if parts.query:
         raise ConfigError(f"{shown(url)!r} has options, and there are none; write {_FORMS}")
     return Address(
         host=_host(url, parts.hostname),
@@ -41,11 +48,14 @@ def parse(url: str, *, ca_file: str | None = None) -> Address:
         password=password,
         database=_number(url, parts.path.strip("/") or "0"),
         tls=_tls(url, ca_file) if parts.scheme == "rediss" else None,
+        name=unquote(parts.fragment),
     )
 
 
 def name_of(address: Address) -> str:
     """What a server is called among others: the same however it is written, and whoever logs in."""
+    if address.name:
+        return address.name
     place = address.path or f"{address.host}:{address.port}"
     return f"{place}/{address.database}" if address.database else place
 
