@@ -4,8 +4,7 @@
 
 redis-py costs 45 to 90 µs a call, this 5 (packing and parsing are hiredis', in C). Replies are matched by position, so
 a cancelled caller only drops its future and can't shift anybody's answer. A time-out or a protocol error closes the
-connection and fails everything outstanding, because what was sent may have taken effect. Reconnects by itself, with
-full jitter. Everything that is not on the hot path uses redis-py.
+connection and fails all that is outstanding: what was sent may have taken effect. Reconnects by itself, with full jitter.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ RECONNECT_MIN_S, RECONNECT_MAX_S = 0.05, 2.0
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a Redis server listens and how to get in. `path` = a unix socket."""
+    """Where a Redis server listens and how to get in. `path` = a unix socket. `name` = what all nodes call it."""
 
     host: str = "127.0.0.1"
     port: int = 6379
@@ -43,7 +42,6 @@ class Address:
     database: int = 0
     tls: ssl.SSLContext | None = None
     name: str = ""
-    """What nodes call the server, where each reaches it at an address of its own."""
 
     def __str__(self) -> str:
         return self.path or f"{self.host}:{self.port}"
