@@ -4,7 +4,7 @@
 
 redis-py costs 45 to 90 µs a call, this 5 (packing and parsing are hiredis', in C). Replies are matched by position, so
 a cancelled caller only drops its future and can't shift anybody's answer. A time-out or a protocol error closes the
-connection and fails all that is outstanding: what was sent may have taken effect. Reconnects by itself, with full jitter.
+connection and fails all that is outstanding: what was sent may have had its effect. Reconnects with full jitter.
 """
 
 from __future__ import annotations
