@@ -78,7 +78,7 @@ DRILLS = (
     Drill("no fault, 2 nodes", Kind.REDIS_CASSANDRA, faults.nothing, duplicates_share=0, messages=1_000_000, nodes=2,
           is_test=True),
     Drill("API node killed, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.node_killed, Load(rate=400),
-          duplicates_each=_IN_FLIGHT, nodes=2, is_test=True),
+          duplicates_each=_IN_FLIGHT, nodes=2),
     Drill("API node paused, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.node_paused, Load(rate=400),
           duplicates_each=_IN_FLIGHT, nodes=2),
     Drill("rolling restart, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.rolling_restart, Load(rate=400),
