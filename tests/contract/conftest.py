@@ -18,6 +18,13 @@ def redis_process() -> Iterator[redis_server.RedisProcess]:
     yield from redis_server.session()
 
 
+@pytest.fixture
+def own() -> Iterator[redis_server.RedisProcess]:
+    """A Redis that the test may stop or change."""
+    with redis_server.RedisProcess() as process:
+        yield process
+
+
 @pytest.fixture(scope="session")
 def cassandra_ring() -> Iterator[cassandra_server.Ring]:
     """One real Cassandra node for all tests."""

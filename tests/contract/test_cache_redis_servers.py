@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator
 
 import pytest
 import redis
@@ -34,13 +33,6 @@ def admin_of(process: RedisProcess) -> redis.Redis:
 @pytest.fixture
 def clock() -> ManualClock:
     return ManualClock()
-
-
-@pytest.fixture
-def own() -> Iterator[RedisProcess]:
-    """A Redis that the test may stop or change."""
-    with RedisProcess() as process:
-        yield process
 
 
 class TestFullServers:

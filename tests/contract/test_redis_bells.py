@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 import redis
@@ -18,12 +18,6 @@ from tests.nodes import Node, ended, first_of, nodes_on
 from tests.redis_server import RedisProcess
 
 pytestmark = needs("redis-server")
-
-
-@pytest.fixture
-def own() -> Iterator[RedisProcess]:
-    with RedisProcess() as process:
-        yield process
 
 
 @pytest.fixture

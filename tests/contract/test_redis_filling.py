@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -15,12 +15,6 @@ from tests.nodes import Node, ended, nodes_on
 from tests.redis_server import RedisProcess
 
 pytestmark = needs("redis-server")
-
-
-@pytest.fixture
-def own() -> Iterator[RedisProcess]:
-    with RedisProcess() as process:
-        yield process
 
 
 @pytest.fixture

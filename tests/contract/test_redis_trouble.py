@@ -7,7 +7,7 @@ import asyncio
 import os
 import shutil
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -24,12 +24,6 @@ from tests.redis_server import RedisProcess
 
 pytestmark = needs("redis-server")
 PATIENCE_S = 30
-
-
-@pytest.fixture
-def own() -> Iterator[RedisProcess]:
-    with RedisProcess() as process:
-        yield process
 
 
 @pytest.fixture

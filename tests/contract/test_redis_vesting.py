@@ -4,7 +4,7 @@ when that one dies."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -18,12 +18,6 @@ from tests.redis_server import RedisProcess
 pytestmark = needs("redis-server")
 QUEUES = 40
 VISIBILITY_MS = 5_000
-
-
-@pytest.fixture
-def own() -> Iterator[RedisProcess]:
-    with RedisProcess() as process:
-        yield process
 
 
 @pytest.fixture

@@ -18,16 +18,6 @@ LARGE = "x" * 60_000
 
 
 @pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def make(clock: ManualClock) -> Maker:
-    return Maker(clock)
-
-
-@pytest.fixture
 def disk() -> Iterator[Path]:
     with small_disk() as place:
         yield place

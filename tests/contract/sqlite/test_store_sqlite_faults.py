@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,32 +18,6 @@ from cqs.store.sqlite.jobs import Checkpoint
 from cqs.testing.clock import ManualClock
 from tests.contract.sqlite_home import BrokenConnection, SqliteHome, fill, next_commit, small_disk
 from tests.contract.store_home import WINDOW_MS, Maker, addresses_of, held, lease_of, scanned
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def make(clock: ManualClock) -> Maker:
-    return Maker(clock)
-
-
-@pytest.fixture
-def home(tmp_path: Path, clock: ManualClock) -> SqliteHome:
-    return SqliteHome(tmp_path / "data", clock)
-
-
-@pytest.fixture
-async def store(home: SqliteHome) -> AsyncIterator[SqliteStore]:
-    yield await home.open()
-    await home.close()
-
-
-@pytest.fixture
-async def queue(store: SqliteStore, make: Maker) -> Queue:
-    return await store.create(make.queue())
 
 
 async def test_a_full_disk_refuses_sends_with_the_reason_and_works_again_when_space_returns(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -20,32 +19,6 @@ from tests.contract.store_home import Maker, addresses_of, held
 
 LEAF = 0x0D
 """How a page with rows of a table begins."""
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def make(clock: ManualClock) -> Maker:
-    return Maker(clock)
-
-
-@pytest.fixture
-def home(tmp_path: Path, clock: ManualClock) -> SqliteHome:
-    return SqliteHome(tmp_path / "data", clock)
-
-
-@pytest.fixture
-async def store(home: SqliteHome) -> AsyncIterator[SqliteStore]:
-    yield await home.open()
-    await home.close()
-
-
-@pytest.fixture
-async def queue(store: SqliteStore, make: Maker) -> Queue:
-    return await store.create(make.queue())
 
 
 def wreck_page_of(home: SqliteHome, body: str) -> None:

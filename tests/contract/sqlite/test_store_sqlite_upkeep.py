@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from cqs.queue import Queue
@@ -16,32 +13,6 @@ from tests.contract.store_claims_suite import send
 from tests.contract.store_home import WINDOW_MS, Maker, addresses_of, held, lease_of, purged, scanned, stored_of
 
 MIB = 1 << 20
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def make(clock: ManualClock) -> Maker:
-    return Maker(clock)
-
-
-@pytest.fixture
-def home(tmp_path: Path, clock: ManualClock) -> SqliteHome:
-    return SqliteHome(tmp_path / "data", clock)
-
-
-@pytest.fixture
-async def store(home: SqliteHome) -> AsyncIterator[SqliteStore]:
-    yield await home.open()
-    await home.close()
-
-
-@pytest.fixture
-async def queue(store: SqliteStore, make: Maker) -> Queue:
-    return await store.create(make.queue())
 
 
 def rows(home: SqliteHome, table: str) -> object:

@@ -1,0 +1,40 @@
+"""A SQLite store in a folder of its own, and a queue in it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from cqs.queue import Queue
+from cqs.store.sqlite import SqliteStore
+from cqs.testing.clock import ManualClock
+from tests.contract.sqlite_home import SqliteHome
+from tests.contract.store_home import Maker
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def make(clock: ManualClock) -> Maker:
+    return Maker(clock)
+
+
+@pytest.fixture
+def home(tmp_path: Path, clock: ManualClock) -> SqliteHome:
+    return SqliteHome(tmp_path / "data", clock)
+
+
+@pytest.fixture
+async def store(home: SqliteHome) -> AsyncIterator[SqliteStore]:
+    yield await home.open()
+    await home.close()
+
+
+@pytest.fixture
+async def queue(store: SqliteStore, make: Maker) -> Queue:
+    return await store.create(make.queue())
