@@ -188,7 +188,8 @@ def _ours(engine: Engine, queue: Queue, taken: Taken, numbers: Sequence[int | No
 
 
 async def _entered(engine: Engine, queue: Queue, taken: Taken) -> Taken:
-    """Enters the leases into the shard, unless it is absent or out of reach. The messages whose lease is ours there."""
+    """Enters the leases into the shard, unless it is absent or out of reach. The messages whose lease is ours there.
+    What the shard does not know was deleted, or the shard was dropped meanwhile, and then the store's lease is ours."""
     shard = shard_of(queue)
     if not taken:
         return taken
@@ -199,7 +200,13 @@ async def _entered(engine: Engine, queue: Queue, taken: Taken) -> Taken:
     except CacheUnavailable:
         await marking.unconfirmed(engine, shard, [message.address for message, _ in taken])
         return taken
-    return _ours(engine, queue, taken, [None if entry is None else entry.receive_number for entry in known])
+    unknown = [message.address for (message, _), entry in zip(taken, known, strict=True) if entry is None]
+    stored = {message.address for message in await engine.store.read(queue, unknown)} if unknown else set()
+    numbers = [
+        entry.receive_number if entry is not None else received.receive_number if message.address in stored else None
+        for (message, received), entry in zip(taken, known, strict=True)
+    ]
+    return _ours(engine, queue, taken, numbers)
 
 
 def _entry(message: Message, received: Received) -> Entry:

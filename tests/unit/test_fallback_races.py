@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from cqs.cache.interface import Entry
+from cqs.cache.interface import Entry, Shard
 from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.queue import Queue
 from cqs.service import delete, repair, revisibility
@@ -131,3 +131,25 @@ async def test_send_of_unknown_outcome_is_looked_up_in_the_store(name: str, is_s
 
     assert await bench.bodies(queue) == ["one"] * is_stored
     assert not len(bench.engine.dirt)
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+async def test_shard_dropped_while_leases_are_entered_takes_no_message_with_it(is_deleted: bool) -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders")
+    await bench.send(queue, "one")
+    (stored,) = [stored async for page in bench.store.scan(queue) for stored in page]
+    shard = shard_of(queue)
+    await bench.cache.drop(shard)
+    await bench.cache.begin_fill(shard)
+    look_up = bench.cache.lookup
+
+    async def lookup(shard: Shard, addresses: Sequence[int]) -> list[Entry | None]:
+        await bench.cache.drop(shard)
+        if is_deleted:
+            await bench.store.delete(queue, addresses)
+        return await look_up(shard, addresses)
+
+    bench.cache.lookup = lookup  # type: ignore[method-assign]
+
+    assert [one.message.address for one in await bench.receive(queue)] == [stored.address] * (not is_deleted)
