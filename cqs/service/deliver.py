@@ -19,7 +19,6 @@ from cqs.queue import Queue
 from cqs.receipt import Receipt
 from cqs.service import confirm, leases
 from cqs.service.engine import Engine, shard_of
-from cqs.store.interface import Lease
 
 
 class Delivery(msgspec.Struct, frozen=True, gc=False):
@@ -70,12 +69,6 @@ def handle_of(engine: Engine, queue: Queue, received: Received) -> str:
     return engine.receipts.write(Receipt(received.address, queue.uid, received.receive_number, received.received_ms))
 
 
-def _undone(received: Received) -> Lease:
-    """What the store is told of a receive that was given back, so that it neither hides nor counts after a restart."""
-    count = received.receive_count - 1
-    return Lease(received.address, 0, count, received.first_receive_ms if count else 0, received.receive_number)
-
-
 async def give_back(engine: Engine, queue: Queue, received: Sequence[Received]) -> None:
     """The messages are ready again in their old place, the receives not counted."""
     count = 0
@@ -83,6 +76,6 @@ async def give_back(engine: Engine, queue: Queue, received: Sequence[Received]) 
         count = await engine.cache.give_back(shard_of(queue), [one.ticket for one in received])
     engine.fallback.forget(shard_of(queue), [one.address for one in received])
     if queue.settings.is_fifo or engine.tuning.is_leases_on:
-        engine.store.lease_soon(queue, [_undone(one) for one in received])
+        engine.store.lease_soon(queue, [leases.undone(one) for one in received])
     engine.witness.given_back(queue, received)
     engine.waiters.wake(queue.uid, count)

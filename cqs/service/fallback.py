@@ -31,7 +31,8 @@ The second read is there because a delete takes the lease away with the message:
     leases: none of m              without the second read, m would be handed out now
 
 A shard that is being filled decides between its filler and everybody who serves from the store: the first to enter a
-message has it. Each node then asks whose lease is there, and lets go of what is another's, or ready for takers:
+message has it. Each node then asks whose lease is there, and lets go of what is another's, or ready for takers; its
+lease in the store is undone then, or the message would be hidden with nobody to have it:
 
     this node                      filler                       a taker
     ─────────                      ──────                       ───────
@@ -206,6 +207,9 @@ async def _entered(engine: Engine, queue: Queue, taken: Taken) -> Taken:
         entry.receive_number if entry is not None else received.receive_number if message.address in stored else None
         for (message, received), entry in zip(taken, known, strict=True)
     ]
+    ready = {entry.address for entry in known if entry is not None and entry.state is not State.IN_FLIGHT}
+    if ready:
+        engine.store.lease_soon(queue, [leases.undone(received) for _, received in taken if received.address in ready])
     return _ours(engine, queue, taken, numbers)
 
 

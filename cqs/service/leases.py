@@ -17,6 +17,12 @@ def of_received(received: Received) -> Lease:
     )
 
 
+def undone(received: Received) -> Lease:
+    """What the store is told of a receive that was given back, so that it neither hides nor counts after a restart."""
+    count = received.receive_count - 1
+    return Lease(received.address, 0, count, received.first_receive_ms if count else 0, received.receive_number)
+
+
 def of_entry(entry: Entry, until_ms: int) -> Lease:
     """The lease of a message in flight with another end."""
     return Lease(entry.address, until_ms, entry.receive_count, entry.first_receive_ms, entry.receive_number)

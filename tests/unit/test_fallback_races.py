@@ -79,6 +79,25 @@ async def test_message_already_in_a_shard_that_is_being_filled_is_left_to_its_ta
     assert (while_filling, await bench.bodies(queue)) == ([], ["one"])
 
 
+async def test_message_left_to_takers_is_not_hidden_by_the_store_when_the_shard_is_filled_anew() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders")
+    await bench.send(queue, "one")
+    (stored,) = [stored async for page in bench.store.scan(queue) for stored in page]
+    shard = shard_of(queue)
+    await bench.cache.drop(shard)
+    epoch = await bench.cache.begin_fill(shard)
+    assert epoch is not None
+    await bench.cache.fill(shard, epoch, [Entry(address=stored.address, sent_ms=stored.sent_ms)], is_last=False)
+    assert await bench.bodies(queue) == []
+
+    await bench.cache.drop(shard)
+    (filled,) = [stored async for page in bench.store.scan(queue) for stored in page]
+
+    assert filled.lease is not None and filled.lease.hidden_until_ms <= bench.clock.now_ms()
+    assert await bench.bodies(queue) == ["one"]
+
+
 async def test_message_handed_out_from_the_store_is_hidden_from_a_page_read_before() -> None:
     bench = await make_bench()
     queue = await bench.create("orders", visibility_ms=5_000)
