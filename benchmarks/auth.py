@@ -119,16 +119,7 @@ def window(server: Running, options: argparse.Namespace, repetition: int) -> Sam
     finally:
         settle()
     assert not measured.load.errors, measured.load.error_texts
-    return Sample(
-        scenario="auth",
-        server=server.peer.name,
-        repetition=repetition,
-        command=measured.command,
-        cpu_s=measured.cpu_s,
-        resident_mb=measured.resident_mb,
-        other_cpu=measured.other_cpu,
-        load=measured.load,
-    )
+    return measured.sample("auth", server, repetition)
 
 
 def table(samples: Sequence[Sample]) -> list[str]:

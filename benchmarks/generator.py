@@ -14,7 +14,7 @@ import msgspec
 from benchmarks import proc
 from benchmarks.downloads import ROOT
 from benchmarks.peers import Running
-from benchmarks.results import Load
+from benchmarks.results import Load, Sample
 
 
 class LoadFailed(Exception):
@@ -42,6 +42,19 @@ class Window:
     cpu_s: float
     resident_mb: float
     other_cpu: float
+
+    def sample(self, scenario: str, server: Running, repetition: int) -> Sample:
+        """As one of a run's."""
+        return Sample(
+            scenario=scenario,
+            server=server.peer.name,
+            repetition=repetition,
+            command=self.command,
+            cpu_s=self.cpu_s,
+            resident_mb=self.resident_mb,
+            other_cpu=self.other_cpu,
+            load=self.load,
+        )
 
 
 def command_of(program: Path, server: Running, flags: Sequence[str]) -> list[str]:

@@ -106,16 +106,7 @@ def is_for(scenario: Scenario, server: Running) -> bool:
 
 def _window(scenario: Scenario, server: Running, repetition: int) -> Sample:
     window = drive(downloads.load_generator(), server, scenario.flags())
-    sample = Sample(
-        scenario=scenario.name,
-        server=server.peer.name,
-        repetition=repetition,
-        command=window.command,
-        cpu_s=window.cpu_s,
-        resident_mb=window.resident_mb,
-        other_cpu=window.other_cpu,
-        load=window.load,
-    )
+    sample = window.sample(scenario.name, server, repetition)
     say(
         f"{repetition + 1}  {scenario.name:22} {server.peer.name:16} {window.load.messages_per_s:9,.0f} messages/s  "
         f"{sample.cpu_ms_per_1000_calls:6.0f} ms/1,000 calls  {window.resident_mb:6.0f} MB  "
