@@ -101,6 +101,7 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     """When, from where and how a request came: what the conditions of a policy may ask for. None = not told."""
 
     now_ms: int = 0
+    """Whole seconds: policies know none smaller."""
     source_ip: str | None = None
     is_secure: bool = False
     """Over TLS."""

@@ -19,6 +19,7 @@ import msgspec
 
 from cqs.api.access import Access, OpenAccess
 from cqs.api.request import Head, Request
+from cqs.api.rulings import Rulings
 from cqs.api.sigv4 import Credentials, Verifier
 from cqs.clock import Clock
 from cqs.errors import QueueDoesNotExist
@@ -29,6 +30,8 @@ from cqs.service import access as rules
 Network = IPv4Network | IPv6Network
 HOPS_MAX = 20
 _MAPPED = "::ffff:"
+_TOLD = (b"x-forwarded-for", b"x-forwarded-proto")
+"""What a listed proxy says, of which circumstances are made."""
 
 
 class Mode(StrEnum):
@@ -91,8 +94,9 @@ class SignedAccess:
     def authenticate(self, request: Request, head: Head) -> Caller:
         """Raises what `Verifier.verify` raises, and ServiceUnavailable while access keys can't be checked."""
         host = self._proxies.host(request, head) if self._proxies.is_any else None
-        parts = request.method, request.target, request.headers, request.body
-        return self._verifier.verify(*parts, host, request.head).caller
+        return self._verifier.verify(
+            request.method, request.target, request.headers, request.body, host, request.head
+        ).caller
 
     def authorize_call(self, caller: Caller, action: str) -> None:
         rules.authorize_account(caller, action)
@@ -109,21 +113,34 @@ class EnforcedAccess(SignedAccess):
     def __init__(self, verifier: Verifier, clock: Clock, proxies: Proxies | None = None) -> None:
         super().__init__(verifier, proxies)
         self._clock = clock
+        self._rulings = Rulings()
 
     def authenticate(self, request: Request, head: Head) -> Caller:
-        caller = super().authenticate(request, head)
+        plain = super().authenticate(request, head)
+        at_s = self._clock.now_ms() // 1_000
+        self._rulings.turn(at_s)
+        told = (*map(head.get, _TOLD),) if self._proxies.is_any else ()
+        way = plain.key_id, request.peer, request.is_secure, head.get(b"user-agent"), head.get(b"referer"), told
+        caller = self._rulings.caller(plain, way)
+        if caller is None:
+            caller = msgspec.structs.replace(plain, circumstances=self._circumstances(request, head, at_s))
+            self._rulings.keep_caller(plain, way, caller)
+        return caller
+
+    def authorize(self, caller: Caller, action: str, queue: Queue) -> None:
+        if not self._rulings.is_allowed(caller, action, queue):
+            rules.authorize_queue(caller, action, queue)
+            self._rulings.keep_allowed(caller, action, queue)
+
+    def _circumstances(self, request: Request, head: Head, at_s: int) -> Circumstances:
         is_secure = self._proxies.is_secure(request, head)
-        circumstances = Circumstances(
-            now_ms=self._clock.now_ms(),
+        return Circumstances(
+            now_ms=at_s * 1_000,
             source_ip=self._proxies.source_ip(request, head),
             is_secure=request.is_secure if is_secure is None else is_secure,
             user_agent=_text(head.get(b"user-agent")),
             referer=_text(head.get(b"referer")),
         )
-        return msgspec.structs.replace(caller, circumstances=circumstances)
-
-    def authorize(self, caller: Caller, action: str, queue: Queue) -> None:
-        rules.authorize_queue(caller, action, queue)
 
 
 def access_of(

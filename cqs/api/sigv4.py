@@ -29,6 +29,7 @@ from cqs.errors import IncompleteSignature, InvalidClientTokenId, RequestExpired
 from cqs.identity import Caller, Credential
 
 SKEW_S_MAX = 900
+SKEW_MS_MAX = SKEW_S_MAX * 1_000
 EXPIRES_S_MAX = 604_800
 SIGNING_KEYS_MAX = 4_096
 
@@ -68,7 +69,7 @@ class Verifier:
         self._service = service.encode()
         self._is_unsigned_payload_allowed = is_unsigned_payload_allowed
         self._is_verbose = is_verbose
-        self._keys: dict[tuple[str, bytes, bytes], tuple[bytes, SigningKey]] = {}
+        self._keys: dict[tuple[str, bytes], tuple[bytes, SigningKey]] = {}
 
     def verify(
         self,
@@ -88,7 +89,7 @@ class Verifier:
         values = by_name(headers) if head is None else head
         if host is not None:
             values = {**values, b"host": host}
-        path, _, query = target.partition(b"?")
+        path, _, query = (target, b"", b"") if target == b"/" else target.partition(b"?")
         authorization = values.get(b"authorization")
         if authorization is None:
             if b"X-Amz-" not in query:
@@ -100,7 +101,9 @@ class Verifier:
         if len(signature) != _SIGNATURE_LENGTH or len(claim_text) > CLAIM_BYTES_MAX:
             raise claims.malformed(authorization)
         said = claims.said_in_headers(claim_text, values)
-        self._check_skew(said.stamp, is_lasting=False)
+        now_ms = self._clock.now_ms()
+        if not -SKEW_MS_MAX <= now_ms - said.stamp.at_ms <= SKEW_MS_MAX:
+            raise _off(said.stamp, now_ms)
         token = values.get(b"x-amz-security-token")
         query_line = canonical_query(query_pairs(query)) if query else b""
         target_lines = (method, path if path == b"/" else canonical_path(path), query_line)
@@ -120,8 +123,10 @@ class Verifier:
             raise IncompleteSignature("X-Amz-Credential and X-Amz-SignedHeaders are too long.")
         claim = claims.claim_of(members[b"X-Amz-Credential"], members[b"X-Amz-SignedHeaders"])
         stamp = claims.stamp_of_iso(members[b"X-Amz-Date"])
-        self._check_skew(stamp, is_lasting=True)
-        if self._clock.now_ms() > (stamp.at_s + int(expires)) * 1_000:
+        now_ms = self._clock.now_ms()
+        if now_ms < stamp.at_ms - SKEW_MS_MAX:
+            raise _off(stamp, now_ms)
+        if now_ms > stamp.at_ms + int(expires) * 1_000:
             raise RequestExpired("Request has expired: X-Amz-Date plus X-Amz-Expires lies in the past.")
         token = members.get(b"X-Amz-Security-Token", values.get(b"x-amz-security-token"))
         unsigned_query = canonical_query(pair for pair in pairs if pair[0] != b"X-Amz-Signature")
@@ -138,17 +143,13 @@ class Verifier:
         body: bytes,
     ) -> Credential:
         claim = said.claim
-        is_any_region = self._region is None or claim.region == self._region
-        if not (
-            said.is_of_day and claim.service == self._service and claim.terminator == _TERMINATOR and is_any_region
-        ):
-            raise self._wrong_scope(claim, said.stamp)
         payload = self._payload(values, body) if _PAYLOAD in values else hashlib.sha256(body).hexdigest().encode()
-        signed = claim.signed
-        canonical = b"\n".join((*target_lines, signed.lines(values), signed.text, payload))
+        canonical = claim.signed.canonical(target_lines, values, payload)
         to_sign = said.preamble + hashlib.sha256(canonical).hexdigest().encode()
         credential = self._credentials.find(claim.key_id)
-        key = self._signing_key(credential or _NOBODY, claim)
+        if not said.is_of_day:
+            raise self._wrong_scope(claim, said.stamp)
+        key = self._signing_key(credential or _NOBODY, said)
         is_equal = hmac.compare_digest(key.sign(to_sign).encode(), signature)
         if credential is None:
             raise InvalidClientTokenId(_NO_SESSIONS) if token else InvalidClientTokenId()
@@ -157,17 +158,6 @@ class Verifier:
         if token is not None or credential.session_token:
             _check_session(credential, token)
         return credential
-
-    def _check_skew(self, stamp: Stamp, *, is_lasting: bool) -> None:
-        off_ms = self._clock.now_ms() - stamp.at_s * 1_000
-        if off_ms >= -SKEW_S_MAX * 1_000 and (is_lasting or off_ms <= SKEW_S_MAX * 1_000):
-            return
-        signed, now_s = stamp.text.decode(), self._clock.now_ms() // 1_000
-        if off_ms > 0:
-            limit = f"{claims.iso_of(now_s - SKEW_S_MAX)} ({claims.iso_of(now_s)} - 15 min.)"
-            raise RequestExpired(f"Signature expired: {signed} is now earlier than {limit}")
-        limit = f"{claims.iso_of(now_s + SKEW_S_MAX)} ({claims.iso_of(now_s)} + 15 min.)"
-        raise RequestExpired(f"Signature not yet current: {signed} is still later than {limit}")
 
     def _wrong_scope(self, claim: Claim, stamp: Stamp) -> SignatureDoesNotMatch:
         if claim.day != stamp.text[:8]:
@@ -189,11 +179,17 @@ class Verifier:
             raise SignatureDoesNotMatch("The body must be signed: x-amz-content-sha256 must be its SHA-256.")
         return hashlib.sha256(body).hexdigest().encode()
 
-    def _signing_key(self, credential: Credential, claim: Claim) -> SigningKey:
-        name = (credential.key_id, claim.day, claim.region)
+    def _signing_key(self, credential: Credential, said: Said) -> SigningKey:
+        """The key of the claim's scope. Kept, so that a scope is looked at once for each access key; a secret that
+        was changed makes it anew. Raises SignatureDoesNotMatch when the scope is not one of this server."""
+        claim = said.claim
+        name = (credential.key_id, claim.scope)
         kept = self._keys.get(name)
         if kept is not None and kept[0] is credential.secret:
             return kept[1]
+        is_any_region = self._region is None or claim.region == self._region
+        if not (claim.service == self._service and claim.terminator == _TERMINATOR and is_any_region):
+            raise self._wrong_scope(claim, said.stamp)
         key = SigningKey(credential.secret, claim.day, claim.region, self._service)
         self._keys.pop(name, None)
         if len(self._keys) >= SIGNING_KEYS_MAX:
@@ -209,6 +205,16 @@ class Verifier:
             f"{error}\n\nThe Canonical String for this request should have been\n'{canonical.decode('latin-1')}'\n\n"
             f"The String-to-Sign should have been\n'{to_sign.decode('latin-1')}'\n"
         )
+
+
+def _off(stamp: Stamp, now_ms: int) -> RequestExpired:
+    """The error for a time too far from this server's."""
+    signed, now_s = stamp.text.decode(), now_ms // 1_000
+    if now_ms > stamp.at_ms:
+        limit = f"{claims.iso_of(now_s - SKEW_S_MAX)} ({claims.iso_of(now_s)} - 15 min.)"
+        return RequestExpired(f"Signature expired: {signed} is now earlier than {limit}")
+    limit = f"{claims.iso_of(now_s + SKEW_S_MAX)} ({claims.iso_of(now_s)} + 15 min.)"
+    return RequestExpired(f"Signature not yet current: {signed} is still later than {limit}")
 
 
 def _check_session(credential: Credential, token: bytes | None) -> None:

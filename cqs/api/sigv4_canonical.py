@@ -76,31 +76,36 @@ def canonical_path(path: bytes) -> bytes:
 
 
 class SignedHeaders:
-    """The names of the headers that a client signs, and how their lines are made; kept, for clients repeat them."""
+    """The names of the headers that a client signs, and the canonical requests made with them; kept, for clients
+    repeat them."""
 
     __slots__ = ("_amz_count", "_pick", "_template", "names", "text")
 
     def __init__(self, names: tuple[bytes, ...]) -> None:
         self.names = names
         self.text = b";".join(names)
-        self._pick = itemgetter(*names)
-        self._template = b"".join([name.replace(b"%", b"%%") + b":%b\n" for name in names])
+        self._pick = itemgetter(*names) if len(names) > 1 else lambda values: (values[names[0]],)
+        lines = b"".join([name.replace(b"%", b"%%") + b":%b\n" for name in names])
+        self._template = b"%b\n%b\n%b\n" + lines + b"\n" + self.text.replace(b"%", b"%%") + b"\n%b"
         self._amz_count = self.text.count(AMZ)
 
-    def lines(self, values: Head) -> bytes:
-        """The signed headers, each line ended. Raises SignatureDoesNotMatch when one is missing, and when the host or
-        an x-amz-* header that was sent is not signed."""
+    def canonical(self, target_lines: tuple[bytes, bytes, bytes], values: Head, payload: bytes) -> bytes:
+        """The canonical request. `target_lines`: method, path and query, canonical already; `payload`: the hash of the
+        body. Raises SignatureDoesNotMatch when a signed header is missing, and when the host or an x-amz-* header that
+        was sent is not signed."""
         if b"host" not in self.names:
             raise SignatureDoesNotMatch("'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization.")
         try:
-            lines: bytes = self._template % self._pick(values)
+            signed = self._pick(values)
         except KeyError as error:
             raise SignatureDoesNotMatch(f"The header '{error.args[0].decode()}' is signed but was not sent.") from None
         if b"\n".join(values).count(AMZ) != self._amz_count:
             self._find_unsigned(values)
-        if b" " in lines or b"\t" in lines:
-            lines = self._template % tuple([b" ".join(values[name].split()) for name in self.names])
-        return lines
+        canonical: bytes = self._template % (*target_lines, *signed, payload)
+        if b" " in canonical or b"\t" in canonical:
+            trimmed = [b" ".join(value.split()) for value in signed]
+            canonical = self._template % (*target_lines, *trimmed, payload)
+        return canonical
 
     def _find_unsigned(self, values: Head) -> None:
         for name in values:

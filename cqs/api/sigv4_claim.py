@@ -48,10 +48,10 @@ class Claim(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """When a request was signed: as it is signed, and in seconds since the epoch."""
+    """When a request was signed: as it is signed, and in milliseconds since the epoch."""
 
     text: bytes
-    at_s: int
+    at_ms: int
 
 
 class Said(NamedTuple):
@@ -125,7 +125,7 @@ def stamp_of_iso(text: bytes) -> Stamp:
         at = datetime.strptime(text.decode(), _TIME_FORMAT).replace(tzinfo=UTC)
     except ValueError:
         raise IncompleteSignature("Date must be in ISO-8601 'basic format', as in 20261127T120000Z.") from None
-    return Stamp(text, int(at.timestamp()))
+    return Stamp(text, int(at.timestamp()) * 1_000)
 
 
 def said_in_headers(claim_text: bytes, values: Head) -> Said:

@@ -86,7 +86,7 @@ async def test_enforced_mode_notes_the_circumstances() -> None:
     caller = caller_of(world, raw, "192.0.2.7", User_Agent="Boto3/1.43", Referer="https://example.com/")
 
     assert caller.circumstances == Circumstances(
-        now_ms=world.people.clock.now_ms(),
+        now_ms=world.people.clock.now_ms() // 1_000 * 1_000,
         source_ip="192.0.2.7",
         is_secure=False,
         user_agent="Boto3/1.43",
