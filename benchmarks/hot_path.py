@@ -27,7 +27,8 @@ import uvloop
 
 from cqs import backends, doors, observers, parts
 from cqs.api.app import App
-from cqs.api.lane import Lanes
+from cqs.api.http.connection import Connection
+from cqs.api.lanes import Lanes
 from cqs.clock import SystemClock
 from cqs.config import load
 from cqs.people import open_people
@@ -138,6 +139,10 @@ class Client:
         return ("127.0.0.1", 1) if name == "peername" else None
 
 
+def _unplain() -> Connection:
+    raise AssertionError("a call of the script was not plain")
+
+
 async def measure(flags: dict[str, object], options: argparse.Namespace) -> None:
     config = load(flags, {}).config
     clock, rng = SystemClock(), random.Random(1)
@@ -151,7 +156,7 @@ async def measure(flags: dict[str, object], options: argparse.Namespace) -> None
     engine = await parts.engine_of(config, store, cache, clock, rng, journal, doors.lately_of(config, clock))
     dispatcher, bounds = parts.dispatcher_of(engine, people.credentials, config), parts.bounds_of(config)
     app = App(dispatcher, bounds=bounds)
-    lanes = Lanes(dispatcher, app.connections, bounds, asyncio.Protocol)
+    lanes = Lanes(dispatcher, app.connections, bounds, app.room, _unplain)
     script = Script(options.batch)
     clients = [Client(lanes, script) for _ in range(options.clients)]
     await clients[0].create_queue()

@@ -30,7 +30,7 @@ from cqs.clock import SystemClock
 from cqs.config import Config, Loaded
 from cqs.errors import ConfigError, CqsError
 from cqs.listen import open_sockets
-from cqs.metrics.declarations import CACHE_TROUBLE, CONNECTIONS
+from cqs.metrics.declarations import CACHE_TROUBLE, CONNECTIONS, CROWDED_OUT, REQUEST_BYTES
 from cqs.people import People, open_people
 from cqs.service import heartbeat, move_tasks, repair, residency, revisibility, statistics, sweep
 from cqs.service.engine import Engine
@@ -183,6 +183,8 @@ async def _accept(built: _Built, stop: Stop) -> None:
         front=doors.console_url(config, ""),
     )
     engine.metrics.watch(CONNECTIONS, lambda: len(app.connections))
+    engine.metrics.watch(REQUEST_BYTES, lambda: app.room.held)
+    engine.metrics.watch(CROWDED_OUT, lambda: app.room.crowded_out)
     gc.collect()
     gc.freeze()
     tls = None

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import socket
 import ssl
 from collections.abc import Callable, Mapping, Sequence
@@ -24,16 +25,17 @@ from aiohttp.http_parser import HttpRequestParser, HttpRequestParserPy, RawReque
 from multidict import CIMultiDict
 
 from cqs.api.dispatch import Dispatcher
-from cqs.api.http.body import read_body
+from cqs.api.http.body import Body
 from cqs.api.http.bounds import DEFAULT_BOUNDS, Bounds
 from cqs.api.http.connection import Answer, Connection, Connections
 from cqs.api.http.plain_reply import SERVER
+from cqs.api.http.room import Room
 from cqs.api.http.rules import refusal
 from cqs.api.http.shared_door import SharedDoor
 from cqs.api.http.tls_door import TlsDoor
-from cqs.api.lane import Lanes
-from cqs.api.request import Headers, Reply, Request
-from cqs.api.wire_errors import BadRequest, HttpError
+from cqs.api.lanes import Lanes
+from cqs.api.request import Reply, Request
+from cqs.api.wire_errors import BadRequest, CrowdedOut, HttpError
 from cqs.errors import CannotStart
 
 HEALTH_PATHS = frozenset({"/health", "/healthz"})
@@ -76,6 +78,7 @@ class App:
         self._listening: list[asyncio.Server | TlsDoor | SharedDoor] = []
         self._stop_s_max = 0.0
         self.connections = Connections(bounds)
+        self.room = Room(bounds.requests_bytes_max)
 
     async def start(
         self,
@@ -94,7 +97,9 @@ class App:
         await self._runner.setup()
         server = self._runner.server
         assert server is not None
-        self._lanes = Lanes(self._dispatcher, self.connections, self._bounds, server)
+        self._lanes = Lanes(
+            self._dispatcher, self.connections, self._bounds, self.room, functools.partial(self.connection, server)
+        )
         loop = asyncio.get_running_loop()
         factory: Callable[[], asyncio.BaseProtocol] = self._lanes if self._is_fast else server
         for listening in sockets:
@@ -151,6 +156,8 @@ class App:
         """Answers any request."""
         if request.version < _HTTP_10:
             return self._refuse_unread(BadRequest("Only HTTP/1.1 and HTTP/1.0 are spoken here."))
+        if isinstance(request.protocol, Connection) and request.protocol.is_crowded_out:
+            return self._refuse(CrowdedOut(), _request_of(request.protocol, request))
         mount = self._mount_of(request.raw_path) if self._mounts else None
         if mount is not None and mount.server is not None:
             try:
@@ -169,20 +176,20 @@ class App:
     async def _serve(self, request: web.BaseRequest) -> Answer:
         connection = request.protocol
         assert isinstance(connection, Connection)
-        method = request.method.encode()
-        target = request.raw_path.encode("utf-8", "surrogateescape")
-        headers = list(request.raw_headers)
-        error = refusal(method, target, request.version >= _HTTP_11, headers, self._bounds)
-        raw = _request_of(connection, method, target, headers)
+        raw = _request_of(connection, request)
+        error = refusal(raw.method, raw.target, request.version >= _HTTP_11, raw.headers, self._bounds)
         if error is not None:
             return self._refuse(error, raw)
         if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue" and connection.transport is not None:
             connection.transport.write(_CONTINUE)
+        body = Body(request.content, self._bounds, self.room)
         try:
-            body = await read_body(request.content, self._bounds)
+            raw = msgspec.structs.replace(raw, body=await body.read())
+            return _answer_of(await self._dispatcher.dispatch(raw))
         except HttpError as refused:
             return self._refuse(refused, raw)
-        return _answer_of(await self._dispatcher.dispatch(msgspec.structs.replace(raw, body=body)))
+        finally:
+            body.leave()
 
     def _refuse(self, error: HttpError, request: Request) -> Answer:
         """The connection ends with it: where the next request would begin is not known."""
@@ -211,8 +218,10 @@ class _Server(web.Server):
         return self._app.connection(self)
 
 
-def _request_of(connection: Connection, method: bytes, target: bytes, headers: Headers) -> Request:
+def _request_of(connection: Connection, request: web.BaseRequest) -> Request:
     """A request whose body is not read yet."""
+    method, headers = request.method.encode(), list(request.raw_headers)
+    target = request.raw_path.encode("utf-8", "surrogateescape")
     there = connection.is_client_there
     return Request(method, target, headers, b"", connection.address, there, is_secure=connection.is_secure)
 

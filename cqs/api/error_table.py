@@ -85,6 +85,7 @@ TABLE: dict[type[errors.SqsError], WireError] = {
     wire_errors.BadRequest: _http("BadRequest", 400),
     wire_errors.MethodNotAllowed: _http("MethodNotAllowed", 405),
     wire_errors.RequestTimeout: _http("RequestTimeout", 408),
+    wire_errors.CrowdedOut: _http("ServiceUnavailable", 503)._replace(is_sender=False),
     wire_errors.RequestEntityTooLarge: _http("RequestEntityTooLarge", 413),
     wire_errors.UnsupportedContentEncoding: _http("UnsupportedContentEncoding", 415),
     wire_errors.RequestHeaderFieldsTooLarge: _http("RequestHeaderFieldsTooLarge", 431),

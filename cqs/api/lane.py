@@ -13,94 +13,28 @@ the only one that knows how to refuse. So this file has no error of its own, and
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from contextlib import suppress
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from cqs.api.dispatch import Dispatcher
-from cqs.api.http.bounds import Bounds
-from cqs.api.http.connection import FULL, Connections, told
+from cqs.api.http.connection import FULL, told
 from cqs.api.http.drive import Run, run_at_once
-from cqs.api.http.outbox import Outbox
 from cqs.api.http.plain_head import PlainHead, read_plain_head
-from cqs.api.http.plain_reply import ReplyWriter
+from cqs.api.http.room import PLACE_FREE, Place
 from cqs.api.request import Reply, Request
 
+if TYPE_CHECKING:
+    from cqs.api.lanes import Lanes
+
 SLOW_S = 1.0
-PIPELINED_MAX = 262_144
-"""Bytes that may wait behind an unanswered request before the lane stops reading."""
 _HEAD_END = b"\r\n\r\n"
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-
-
-class Lanes:
-    """What the lanes of one process share."""
-
-    def __init__(
-        self,
-        dispatcher: Dispatcher,
-        connections: Connections,
-        bounds: Bounds,
-        reference: Callable[[], asyncio.Protocol],
-    ) -> None:
-        """`reference` makes aiohttp's protocol for a connection that is handed over."""
-        self.dispatcher = dispatcher
-        self.connections = connections
-        self.bounds = bounds
-        self.reference = reference
-        self.writer = ReplyWriter()
-        self.outbox = Outbox(asyncio.get_running_loop())
-        self.is_stopping = False
-        self._open: set[Lane] = set()
-        self._emptied = asyncio.Event()
-
-    def __call__(self) -> Lane:
-        return Lane(self)
-
-    def entered(self, lane: Lane) -> None:
-        self._open.add(lane)
-
-    def left(self, lane: Lane) -> None:
-        self._open.discard(lane)
-        self.connections.leave(lane)
-        if not self._open:
-            self._emptied.set()
-
-    async def stop(self, stop_s_max: float) -> None:
-        """Closes idle connections now, new ones after SLOW_S without a request, the others after their answer; at the
-        latest after `stop_s_max`."""
-        self.is_stopping = True
-        self._emptied.clear()
-        for lane in list(self._open):
-            lane.stop(is_patient=True)
-            asyncio.get_running_loop().call_later(SLOW_S, lane.stop)
-        if self._open:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._emptied.wait(), stop_s_max)
-        for lane in list(self._open):
-            lane.cut()
 
 
 class Lane(asyncio.Protocol):
     """One connection, as long as it is plain."""
 
     __slots__ = (
-        "_body_at",
-        "_chunks",
-        "_has_served",
-        "_head",
-        "_is_busy",
-        "_is_full",
-        "_lanes",
-        "_loop",
-        "_need",
-        "_run",
-        "_size",
-        "_transport",
-        "_waiting",
-        "address",
-        "is_secure",
-        "since_s",
+        "_behind", "_body_at", "_chunks", "_has_served", "_head", "_is_busy", "_is_full", "_lanes", "_loop",
+        "_need", "_place", "_run", "_size", "_transport", "_waiting", "address", "is_secure", "since_s",
     )  # fmt: skip
 
     def __init__(self, lanes: Lanes) -> None:
@@ -108,6 +42,8 @@ class Lane(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._run: Run | None = None
+        self._place: Place | None = None
+        self._behind: Place | None = None
         self._is_busy = self._is_full = self._has_served = False
         self._waiting: list[bytes] = []
         self._chunks: list[bytes] = []
@@ -132,6 +68,9 @@ class Lane(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self._lanes.left(self)
+        if not self._is_busy:
+            self._leave()
+        self._leave_behind()
 
     def pause_writing(self) -> None:
         self._is_full = True
@@ -169,14 +108,14 @@ class Lane(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._is_busy or self._is_full:
-            self._waiting.append(data)
-            if self._transport is not None and sum(map(len, self._waiting)) > PIPELINED_MAX:
-                self._transport.pause_reading()
+            self._wait(data)
             return
         if not self._size:
             self.since_s = self._loop.time()
         self._chunks.append(data)
         self._size += len(data)
+        if self._size > PLACE_FREE and not self._has_room():
+            return
         if self._size >= self._need:
             self._advance(data if len(self._chunks) == 1 else b"".join(self._chunks))
 
@@ -215,6 +154,8 @@ class Lane(asyncio.Protocol):
         self._chunks, self._head = [], None
         self._size = self._need = 0
         self._has_served = self._is_busy = True
+        if self._place is not None:
+            self._place.keep()
         self._run = run_at_once(self._answer(request), self._loop)
 
     async def _answer(self, request: Request) -> None:
@@ -226,6 +167,7 @@ class Lane(asyncio.Protocol):
         if reply.undelivered is not None and not self.is_client_there():
             run_at_once(told(reply.undelivered), self._loop)
         self._is_busy = False
+        self._leave()
         self.since_s = self._loop.time()
         if self._lanes.is_stopping and self._transport is not None:
             self._transport.close()
@@ -238,12 +180,56 @@ class Lane(asyncio.Protocol):
             self._chunks, self._waiting = self._waiting, []
             self._hand_over()
 
-    def _hand_over(self) -> None:
+    def _wait(self, data: bytes) -> None:
+        """Behind an answer that is owed, or not read: no SDK sends so much there, so to cut it off is enough."""
+        self._waiting.append(data)
+        size = sum(map(len, self._waiting))
+        if self._transport is None or size <= PLACE_FREE:
+            return
+        self._transport.pause_reading()
+        if self._behind is None:
+            self._behind = self._lanes.room.place(self._cut_off)
+        if not self._behind.grow_to(size):
+            self._cut_off()
+
+    def _cut_off(self) -> None:
+        self._waiting.clear()
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _leave_behind(self) -> None:
+        if self._behind is not None:
+            self._behind.leave()
+            self._behind = None
+
+    def _has_room(self) -> bool:
+        if self._place is None:
+            self._place = self._lanes.room.place(self._crowd_out)
+        if self._place.grow_to(self._size):
+            return True
+        self._crowd_out()
+        return False
+
+    def _leave(self) -> None:
+        if self._place is not None:
+            self._place.leave()
+            self._place = None
+
+    def _crowd_out(self) -> None:
+        """Keeps no more than the head, for which aiohttp's lane refuses the request."""
+        head, end, _ = b"".join(self._chunks).partition(_HEAD_END)
+        self._chunks = [head + end]
+        self._hand_over(is_crowded_out=True)
+
+    def _hand_over(self, *, is_crowded_out: bool = False) -> None:
         transport = self._transport
         assert transport is not None
         self._transport = None
         self._lanes.left(self)
+        self._leave()
+        self._leave_behind()
         reference = self._lanes.reference()
+        reference.is_crowded_out = is_crowded_out
         transport.set_protocol(reference)
         transport.resume_reading()
         reference.connection_made(transport)

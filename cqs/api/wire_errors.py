@@ -53,6 +53,13 @@ class RequestTimeout(HttpError):
         super().__init__("The request took too long to arrive.")
 
 
+class CrowdedOut(HttpError):
+    """There was no room for the rest of the request, beside all the others that are coming in."""
+
+    def __init__(self) -> None:
+        super().__init__("The server has too many unfinished requests. Send the request again.")
+
+
 class RequestEntityTooLarge(HttpError):
     def __init__(self, size_max: int) -> None:
         super().__init__(f"The request is larger than {size_max} bytes, which no message of legal size needs.")

@@ -19,11 +19,42 @@ import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cqs.errors import ConfigError
 from cqs.limits import QUEUE_NAME, REDRIVE_COUNT_DEFAULT, REDRIVE_COUNT_MAX, REDRIVE_COUNT_MIN
 
-_KEYS = ("name", "account", "attributes", "tags", "dead_letter", "max_receive_count")
+
+class Key(NamedTuple):
+    """A key of `[[queue]]`. `default` as one would type it, "" = none."""
+
+    default: str
+    help: str
+    expects: str
+
+
+KEYS = {
+    "name": Key(
+        "",
+        "The queue's name; it can't be left out.",
+        "1 to 80 letters, digits, - and _, ending in .fifo for a FIFO queue",
+    ),
+    "account": Key("", "Account that owns the queue. None: the one of the setting account.", "twelve digits in quotes"),
+    "attributes": Key("", "Attributes by SQS's own names.", "a table of names and texts, numbers or booleans"),
+    "tags": Key("", "Tags of the queue.", "a table of names and texts, numbers or booleans"),
+    "dead_letter": Key(
+        "",
+        "Queue of the same account to which a message goes that was received too often; declared here, in any order, "
+        "or existing already.",
+        "the name of a queue",
+    ),
+    "max_receive_count": Key(
+        str(REDRIVE_COUNT_DEFAULT),
+        f"How often a message is received before it goes to dead_letter. A dead_letter without it means "
+        f"{REDRIVE_COUNT_DEFAULT}; it without dead_letter is a mistake.",
+        f"a whole number from {REDRIVE_COUNT_MIN} to {REDRIVE_COUNT_MAX}",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +87,22 @@ def _read_queue(entry: Mapping[str, object], number: int, origin: str, setting_n
     name = entry.get("name")
     if not isinstance(name, str) or not QUEUE_NAME.fullmatch(name):
         raise ConfigError(
-            f"queue number {number}: name {name!r} ({origin}) can't be used; expected 1 to 80 letters, digits, - and "
-            "_, ending in .fifo for a FIFO queue"
+            f"queue number {number}: name {name!r} ({origin}) can't be used; expected {KEYS['name'].expects}"
         )
     for key in entry:
-        if key not in _KEYS:
+        if key not in KEYS:
             raise _unknown_key(key, name, origin, setting_names)
     count = entry.get("max_receive_count", REDRIVE_COUNT_DEFAULT)
     if isinstance(count, bool) or not isinstance(count, int) or not REDRIVE_COUNT_MIN <= count <= REDRIVE_COUNT_MAX:
-        expected = f"a whole number from {REDRIVE_COUNT_MIN} to {REDRIVE_COUNT_MAX}"
-        raise _bad("max_receive_count", name, count, origin, expected)
+        raise _bad("max_receive_count", name, count, origin)
     if "max_receive_count" in entry and "dead_letter" not in entry:
         raise ConfigError(f"queue {name!r}: max_receive_count ({origin}) needs dead_letter, the name of a queue")
     account = entry.get("account", "")
     if not isinstance(account, str) or (account and not re.fullmatch(r"[0-9]{12}", account)):
-        raise _bad("account", name, account, origin, "twelve digits in quotes")
+        raise _bad("account", name, account, origin)
     dead_letter = entry.get("dead_letter", "")
     if not isinstance(dead_letter, str) or (dead_letter and not QUEUE_NAME.fullmatch(dead_letter)):
-        raise _bad("dead_letter", name, dead_letter, origin, "the name of a queue")
+        raise _bad("dead_letter", name, dead_letter, origin)
     return DeclaredQueue(
         name, origin, account, _texts("attributes", entry, origin), _texts("tags", entry, origin), dead_letter, count
     )
@@ -83,7 +112,7 @@ def _texts(key: str, entry: Mapping[str, object], origin: str) -> dict[str, str]
     """A table of scalars, as SQS's own texts: true → "true", 60 → "60"."""
     table = entry.get(key, {})
     if not isinstance(table, dict) or not all(isinstance(value, str | int) for value in table.values()):
-        raise _bad(key, str(entry["name"]), table, origin, "a table of names and texts, numbers or booleans")
+        raise _bad(key, str(entry["name"]), table, origin)
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in table.items()}
 
 
@@ -104,13 +133,13 @@ def _in_order(declared: list[DeclaredQueue], by_key: Mapping[tuple[str, str], De
     return list(ordered.values())
 
 
-def _bad(key: str, name: str, value: object, origin: str, expected: str) -> ConfigError:
-    return ConfigError(f"queue {name!r}: {key} = {value!r} ({origin}) can't be used; expected {expected}")
+def _bad(key: str, name: str, value: object, origin: str) -> ConfigError:
+    return ConfigError(f"queue {name!r}: {key} = {value!r} ({origin}) can't be used; expected {KEYS[key].expects}")
 
 
 def _unknown_key(key: str, name: str, origin: str, setting_names: frozenset[str]) -> ConfigError:
     if key.replace("-", "_") in setting_names:
         return ConfigError(f"queue {name!r}: {key} ({origin}) is a setting; write it above the first [[queue]]")
-    nearest = difflib.get_close_matches(key, _KEYS, n=1, cutoff=0.4)
-    hint = f"; did you mean {nearest[0]}?" if nearest else f"; expected one of {', '.join(_KEYS)}"
+    nearest = difflib.get_close_matches(key, KEYS, n=1, cutoff=0.4)
+    hint = f"; did you mean {nearest[0]}?" if nearest else f"; expected one of {', '.join(KEYS)}"
     return ConfigError(f"queue {name!r}: no such key {key} ({origin}){hint}")

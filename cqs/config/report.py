@@ -7,6 +7,7 @@ import json
 from typing import TypeVar
 
 from cqs.config.load import Loaded
+from cqs.config.queues import KEYS
 from cqs.config.schema import Schema, Setting, sections
 from cqs.config.settings import Config, settings
 
@@ -56,7 +57,8 @@ def as_markdown(schema: type[Schema] = Config) -> str:
                     f"| `{setting.name}` | {_code(_shown(setting, setting.default))} "
                     f"| {setting.help} Expects {setting.kind.expects}. |\n"
                 )
-    return "".join(parts) + _TAIL
+    keys = (f"| `{name}` | {_code(key.default)} | {key.help} Expects {key.expects}. |\n" for name, key in KEYS.items())
+    return "".join([*parts, _QUEUES, "\n| key | default | what it does |\n|---|---|---|\n", *keys])
 
 
 def _shown(setting: Setting, value: object) -> str:
@@ -79,7 +81,7 @@ setting, its value and where it came from. An unknown name or a bad value stops 
 would be right.
 """
 
-_TAIL = """
+_QUEUES = """
 ## Queues that exist at boot
 
 ```toml
@@ -102,6 +104,6 @@ attributes = { ContentBasedDeduplication = true }
 account = "111122223333"
 ```
 
-Attributes have SQS's own names. A queue that exists already is brought to the attributes and tags that the file names;
-what the file does not name is left alone. Removing a queue from the file does not delete it.
+A queue that exists already is brought to the attributes and tags that the file names; what the file does not name is
+left alone. Removing a queue from the file does not delete it. The keys of a `[[queue]]`, others are refused by name:
 """

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 from cqs.config import values
 from cqs.config.backend_settings import Backends, Clustering
+from cqs.config.bound_settings import Bounds
 from cqs.config.schema import Schema, Setting, setting, settings_of
 from cqs.config.values import Network
 
 _LOCAL_ORIGINS = ("http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*")
 _MASTER_KEYS = r"([A-Za-z0-9+/]{43}=(\s*,\s*[A-Za-z0-9+/]{43}=)*)?"
-_MINUTE_MS = 60_000
 _HOUR_MS = 3_600_000
 
 
@@ -113,47 +113,6 @@ class Security:
         (),
         values.networks(),
         "Proxies whose X-Forwarded-For, -Proto and -Host tell a policy where a request came from, and what was signed.",
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Protection from too many, too large and too slow requests"""
-
-    connections_max: int = setting(10_000, values.integer(1, 1_000_000), "Open connections in all.")
-    connections_per_address_max: int = setting(
-        10_000, values.integer(1, 1_000_000), "Open connections from one address."
-    )
-    header_timeout_ms: int = setting(
-        10_000, values.duration(100, _HOUR_MS), "For a request's headers to arrive, from its first byte or the connect."
-    )
-    body_timeout_ms: int = setting(60_000, values.duration(100, _HOUR_MS), "For a request's body to arrive.")
-    body_max: int = setting(
-        6_356_992,
-        values.size(2_000, 1_000_000_000),
-        "Size of a request's body. The default holds every legal message, each character escaped.",
-    )
-    header_max: int = setting(
-        16_384, values.size(1_000, 1_000_000), "Size of a request's first line and header fields together."
-    )
-    header_fields_max: int = setting(64, values.integer(10, 1_000), "Header fields of a request.")
-    request_rate: int = setting(
-        0,
-        values.integer(0, 1_000_000),
-        "Requests a second with one access key (auth = open: of one account); others are told RequestThrottled. "
-        "0: no limit.",
-    )
-    request_burst: int = setting(
-        0, values.integer(0, 1_000_000), "Requests with one access key at once, after a pause. 0: those of a second."
-    )
-    polls_max: int = setting(
-        10_000, values.integer(1, 1_000_000), "Receives of one account that wait for messages at the same time."
-    )
-    keep_alive_ms: int = setting(
-        75_000, values.duration(0, 24 * _HOUR_MS), "How long an idle connection stays open between requests."
-    )
-    stop_timeout_ms: int = setting(
-        10_000, values.duration(0, 10 * _MINUTE_MS), "How long a stopping server waits for requests it accepted."
     )
 
 

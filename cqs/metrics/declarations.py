@@ -182,6 +182,14 @@ CACHE_TROUBLE = _declare(
 
 WAITERS = _declare("cqs_waiting_receives", Kind.GAUGE, "Long polls that wait for messages.")
 CONNECTIONS = _declare("cqs_connections", Kind.GAUGE, "Open client connections.")
+REQUEST_BYTES = _declare(
+    "cqs_request_bytes", Kind.GAUGE, "Bytes of requests coming in or being served, beyond 16 kB of each connection."
+)
+CROWDED_OUT = _declare(
+    "cqs_requests_crowded_out",
+    Kind.GAUGE,
+    "Requests refused since the start because those coming in were more than request_memory; should be 0.",
+)
 HIT_RATIO = _declare(
     "cqs_cache_hit_ratio", Kind.GAUGE, "Share of received messages that the cache served, over ten minutes; 1 = all."
 )

@@ -6,7 +6,8 @@ import tomllib
 
 import pytest
 
-from cqs.config.queues import DeclaredQueue, read_queues
+from cqs.config import report
+from cqs.config.queues import KEYS, DeclaredQueue, read_queues
 from cqs.errors import ConfigError
 
 
@@ -43,6 +44,7 @@ def test_dead_letter_queue_may_exist_already_without_being_declared() -> None:
         ('[[queue]]\nname = "a b"', "queue number 1: name 'a b' .*expected 1 to 80"),
         ('[[queue]]\nname = "a"\n[[queue]]\nname = "a"', "queue 'a': declared twice"),
         ('[[queue]]\nname = "a"\ndead-letter = "b"', "queue 'a': no such key dead-letter .*did you mean dead_letter"),
+        ('[[queue]]\nname = "a"\nfifo = true', "queue 'a': no such key fifo .*expected one of name, account"),
         ('[[queue]]\nname = "a"\ndata_dir = "x"', r"queue 'a': data_dir .*write it above the first \[\[queue\]\]"),
         ('[[queue]]\nname = "a"\ndead_letter = "b"\nmax_receive_count = 0', "max_receive_count = 0 .*from 1 to 1000"),
         ('[[queue]]\nname = "a"\nmax_receive_count = 3', "max_receive_count .*needs dead_letter"),
@@ -61,3 +63,24 @@ def test_dead_letter_queue_may_exist_already_without_being_declared() -> None:
 def test_mistakes_are_named(text: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         read(text)
+
+
+def test_every_key_is_in_the_reference_with_what_it_expects() -> None:
+    text = report.as_markdown().partition("## Queues that exist at boot")[2]
+
+    for name, key in KEYS.items():
+        (line,) = (line for line in text.splitlines() if line.startswith(f"| `{name}` |"))
+        assert key.help in line and key.expects in line
+    assert "A dead_letter without it means 10" in text
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_key_is_read_and_what_it_does_not_expect_is_refused(key: str) -> None:
+    good = {"name": "a", "account": "111122223333", "attributes": {"X": 1}, "tags": {"t": "v"}, "dead_letter": "b",
+            "max_receive_count": 3}  # fmt: skip
+    assert good.keys() == KEYS.keys()
+
+    (queue,) = read_queues([good], "file q.toml")
+    assert queue == DeclaredQueue("a", "file q.toml", "111122223333", {"X": "1"}, {"t": "v"}, "b", 3)
+    with pytest.raises(ConfigError, match=f"{key} .*expected"):
+        read_queues([good | {key: [1.5]}], "file q.toml")

@@ -1,4 +1,5 @@
-"""Reading a body within its bounds: never more bytes than allowed, and not from a client that only drips.
+"""Reading a body within its bounds: never more bytes than allowed, not from a client that only drips, and only while
+there is room.
 
 bytes due │                      ______ body_s_max: the end
           │                 ____/
@@ -15,41 +16,68 @@ import asyncio
 from aiohttp import StreamReader, web
 
 from cqs.api.http.bounds import Bounds
-from cqs.api.wire_errors import BadRequest, RequestEntityTooLarge, RequestTimeout
+from cqs.api.http.room import Room
+from cqs.api.wire_errors import BadRequest, CrowdedOut, RequestEntityTooLarge, RequestTimeout
 
 
-async def read_body(content: StreamReader, bounds: Bounds) -> bytes:
-    """The whole body. Raises RequestEntityTooLarge, RequestTimeout, BadRequest (cut off, or bad chunks)."""
-    try:
-        if content.is_eof():
-            body = content.read_nowait()
-            _check_size(len(body), bounds)
-            return body
-        return await _read_slowly(content, bounds)
-    except TimeoutError as error:
-        raise RequestTimeout from error
-    except (web.RequestPayloadError, ConnectionError, ValueError) as error:
-        raise BadRequest("The body is incomplete or not well-formed.") from error
+class Body:
+    """A body that comes. It has a place in the room until `leave`."""
 
+    __slots__ = ("_bounds", "_content", "_due", "_is_crowded_out", "_place")
 
-async def _read_slowly(content: StreamReader, bounds: Bounds) -> bytes:
-    """When it raises, the error stays with `content` and holds this frame, in a circle: so the frame lets go of the
-    bytes, or they would wait for a full garbage collection."""
-    start_s = asyncio.get_running_loop().time()
-    body, chunk = bytearray(), b""
-    try:
-        while True:
-            due_s = min(max(bounds.body_grace_s, len(body) / bounds.body_rate_min), bounds.body_s_max)
-            async with asyncio.timeout_at(start_s + due_s):
-                chunk = await content.readany()
-            if not chunk:
-                return bytes(body)
-            body += chunk
-            _check_size(len(body), bounds)
-    finally:
-        del body, chunk
+    def __init__(self, content: StreamReader, bounds: Bounds, room: Room) -> None:
+        self._content = content
+        self._bounds = bounds
+        self._place = room.place(self._crowd_out)
+        self._is_crowded_out = False
+        self._due: asyncio.Timeout | None = None
 
+    async def read(self) -> bytes:
+        """The whole body; call it once. Raises RequestEntityTooLarge, RequestTimeout, CrowdedOut, and BadRequest when
+        it is cut off or its chunks are bad."""
+        try:
+            if self._content.is_eof():
+                body = self._content.read_nowait()
+                self._check(len(body))
+            else:
+                body = await self._read_slowly()
+        except TimeoutError as error:
+            raise (CrowdedOut() if self._is_crowded_out else RequestTimeout()) from error
+        except (web.RequestPayloadError, ConnectionError, ValueError) as error:
+            raise BadRequest("The body is incomplete or not well-formed.") from error
+        self._place.keep()
+        return body
 
-def _check_size(size: int, bounds: Bounds) -> None:
-    if size > bounds.body_bytes_max:
-        raise RequestEntityTooLarge(bounds.body_bytes_max)
+    def leave(self) -> None:
+        """Idempotent."""
+        self._place.leave()
+
+    async def _read_slowly(self) -> bytes:
+        """When it raises, the error stays with the content and holds this frame, in a circle: so the frame lets go of
+        the bytes, or they would wait for a full garbage collection."""
+        bounds = self._bounds
+        start_s = asyncio.get_running_loop().time()
+        body, chunk = bytearray(), b""
+        try:
+            while True:
+                due_s = min(max(bounds.body_grace_s, len(body) / bounds.body_rate_min), bounds.body_s_max)
+                async with asyncio.timeout_at(start_s + due_s) as self._due:
+                    chunk = await self._content.readany()
+                if not chunk:
+                    return bytes(body)
+                body += chunk
+                self._check(len(body))
+        finally:
+            del body, chunk
+
+    def _check(self, size: int) -> None:
+        if size > self._bounds.body_bytes_max:
+            raise RequestEntityTooLarge(self._bounds.body_bytes_max)
+        if not self._place.grow_to(size):
+            raise CrowdedOut
+
+    def _crowd_out(self) -> None:
+        """Another one needs the room: the deadline is now."""
+        self._is_crowded_out = True
+        if self._due is not None and not self._due.expired():
+            self._due.reschedule(0)

@@ -29,6 +29,8 @@ class Bounds:
     """Between two requests of a connection."""
     linger_s_max: float = 2.0
     """How long what a refused client still sends is read away, so that it gets to read why."""
+    requests_bytes_max: int = 256_000_000
+    """Of all requests that are coming in or being served, over all connections (`cqs.api.http.room`)."""
     connections_max: int = 10_000
     connections_per_address_max: int = 10_000
 

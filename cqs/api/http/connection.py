@@ -111,6 +111,7 @@ class Connection(web.RequestHandler):
         "_is_busy",
         "_refuse",
         "address",
+        "is_crowded_out",
         "is_secure",
         "waiting_since_s",
     )
@@ -143,6 +144,8 @@ class Connection(web.RequestHandler):
         self._has_heard = False
         self.address = ""
         self.is_secure = False
+        self.is_crowded_out = False
+        """What came of its request was let go of, but for the head, because room was needed."""
         self.waiting_since_s: float | None = None
 
     def is_client_there(self) -> bool:
