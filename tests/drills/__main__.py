@@ -13,17 +13,16 @@ import asyncio
 import random
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
 
 from tests.cassandra_server import Ring
 from tests.drills.drills import DRILLS, Drill
-from tests.drills.place import Kind
+from tests.drills.place import RING_OF
 from tests.drills.report import keep, row_of
 from tests.drills.result import Result, perform, why_not
-
-RING_OF = {Kind.REDIS_CASSANDRA: 1, Kind.RING: 3}
 
 
 def main() -> int:
@@ -36,10 +35,10 @@ def main() -> int:
         return 2
     signal.signal(signal.SIGTERM, _interrupt)
     failed = 0
-    for size in (0, 1, 3):
-        some = [drill for drill in chosen if RING_OF.get(drill.kind, 0) == size]
+    for datacenters in ((), *RING_OF.values()):
+        some = [drill for drill in chosen if RING_OF.get(drill.kind, ()) == datacenters]
         if some:
-            failed += _perform_all(some, size, given)
+            failed += _perform_all(some, datacenters, given)
     return failed
 
 
@@ -47,10 +46,10 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _perform_all(drills: list[Drill], ring_size: int, given: argparse.Namespace) -> int:
+def _perform_all(drills: list[Drill], datacenters: Sequence[str], given: argparse.Namespace) -> int:
     failed = 0
     with ExitStack() as stack:
-        ring = stack.enter_context(Ring(["dc1"] * ring_size)) if ring_size else None
+        ring = stack.enter_context(Ring(datacenters)) if datacenters else None
         for drill in drills:
             if why_not(drill):
                 print(f"{drill.name}: left out, it {why_not(drill)}")

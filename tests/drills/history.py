@@ -92,7 +92,8 @@ class Fault:
 
 @dataclass
 class History:
-    """Grows at the end only. `left`: rows that the store still held for each queue after everything was drained."""
+    """Grows at the end only. `left`: rows that the store still held for each queue after everything was drained.
+    `told`: what else the nemesis counted, by its name."""
 
     sends: list[Send] = field(default_factory=list)
     receives: list[Receive] = field(default_factory=list)
@@ -101,6 +102,7 @@ class History:
     calls: list[Call] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     left: dict[str, int] = field(default_factory=dict)
+    told: dict[str, int] = field(default_factory=dict)
 
     def write(self, path: Path) -> None:
         """One JSON object a line, in order of their ends."""

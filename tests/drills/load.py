@@ -79,6 +79,11 @@ class Run:
         """Messages that writers are done with."""
         return self._sent
 
+    @property
+    def outstanding(self) -> int:
+        """Acknowledged messages that nobody has seen off yet."""
+        return sum(map(len, self._waiting.values()))
+
     async def reached(self, share: float) -> None:
         """Returns when that share of the messages was sent."""
         while self._sent < share * self.load.messages:  # noqa: ASYNC110
@@ -113,7 +118,7 @@ class Run:
     async def finish(self) -> None:
         """The drain; afterwards nobody reads any more."""
         give_up_s = time.monotonic() + self.load.drain_s_max
-        while any(self._waiting.values()) and time.monotonic() < give_up_s:  # noqa: ASYNC110
+        while self.outstanding and time.monotonic() < give_up_s:  # noqa: ASYNC110
             await asyncio.sleep(IDLE_S)
         self._is_over = True
         ends_s = [call.ended_s for call in self.history.calls if call.action == "ReceiveMessage"]
@@ -137,7 +142,7 @@ class Run:
         client.close()
 
     async def _pace(self) -> None:
-        while sum(map(len, self._waiting.values())) > self.load.backlog_max:  # noqa: ASYNC110
+        while self.outstanding > self.load.backlog_max:  # noqa: ASYNC110
             await asyncio.sleep(IDLE_S)
         if self.load.rate:
             due_s = self._started_s + self._sent / self.load.rate

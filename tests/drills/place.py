@@ -4,6 +4,7 @@
     REDIS_SQLITE       one node, a Redis, SQLite
     REDIS_CASSANDRA    nodes, a Redis, a Cassandra node
     RING               nodes, a Redis, a ring of three Cassandra nodes (RF 3)
+    TWO_DATACENTERS    of each a node, a Redis and a Cassandra node: `tests.drills.datacenters`
 
 Every link passes through `tests.drills.link`, but not where there will be a second Redis. Each node reaches Redis by a
 link of its own, so its address says by `#redis` that it is the same one.
@@ -39,6 +40,15 @@ class Kind(StrEnum):
     REDIS_SQLITE = "redis + sqlite"
     REDIS_CASSANDRA = "redis + cassandra"
     RING = "redis + ring of three"
+    TWO_DATACENTERS = "two data centres"
+
+
+RING_OF: dict[Kind, tuple[str, ...]] = {
+    Kind.REDIS_CASSANDRA: ("dc1",),
+    Kind.RING: ("dc1", "dc1", "dc1"),
+    Kind.TWO_DATACENTERS: ("dc1", "dc2"),
+}
+"""The data centres of the Cassandra nodes that it stands on; those that are not here need none."""
 
 
 class Place:
@@ -56,7 +66,7 @@ class Place:
     ) -> None:
         self.kind = kind
         self.folder = Path(tempfile.mkdtemp(prefix="cqs-drill-"))
-        self.ring = ring if kind in (Kind.REDIS_CASSANDRA, Kind.RING) else None
+        self.ring = ring if kind in RING_OF else None
         self.redis = None if kind is Kind.EMBEDDED else RedisProcess()
         self.redis_links: list[Link] = []
         self.cassandra_links: list[Link] = []
@@ -101,7 +111,9 @@ class Place:
 
     async def rows_left(self, names: Sequence[str]) -> dict[str, int]:
         """What the store holds of each queue, looked at past the server, which must not run any more on SQLite."""
-        store = self._store()
+        return await self._rows_left_in(self._store(), names)
+
+    async def _rows_left_in(self, store: Store, names: Sequence[str]) -> dict[str, int]:
         await store.open()
         try:
             queues = {queue.name: queue for queue in await store.queues()}
@@ -124,13 +136,15 @@ class Place:
         assert self.ring is not None
         return Options(hosts=tuple(self.ring.contact_points), port=self.ring.port, keyspace=self._keyspace)
 
+    def _copies(self) -> dict[str, int]:
+        return {"dc1": 3} if self.kind is Kind.RING else {}
+
     async def _start(self) -> None:
         if self.redis is not None:
             self._stack.callback(self.redis.__exit__)
             await asyncio.to_thread(self.redis.start)
         if self.ring is not None:
-            copies = {"dc1": 3} if self.kind is Kind.RING else {}
-            await schema.apply(self._options(), copies)
+            await schema.apply(self._options(), self._copies())
         for number, port in enumerate(free_ports(["127.0.0.1"], self._count)):
             folder = self.folder / f"node{number}"
             if self._is_small_disk:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -58,12 +59,28 @@ class Row:
     failed_calls: int
     faults: int
     command: str
+    commit: str = ""
+    """Of the tree it was run on, with a "+" when that had changes; "" = run before rows were told."""
     broken: list[str] = field(default_factory=list)
     """Which promises, in words; [] = passed."""
+    told: dict[str, int] = field(default_factory=dict)
+    """What else was counted, by its name."""
 
     @property
     def verdict(self) -> str:
-        return f"FAILED: {'; '.join(self.broken)}" if self.broken else "passed"
+        verdict = f"FAILED: {'; '.join(self.broken)}" if self.broken else "passed"
+        return verdict + "".join(f"; {count:,} {what}" for what, count in self.told.items())
+
+
+def commit_here() -> str:
+    """The commit of this tree; with a "+" when something beside the drills' figures differs from it."""
+    here = _git("rev-parse", "--short=9", "HEAD")
+    return here + "+" * bool(_git("status", "--porcelain", "--", ":/", ":!docs/drills.*"))
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=DOCS.parent, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
 
 
 def row_of(result: Result) -> Row:
@@ -92,7 +109,9 @@ def row_of(result: Result) -> Row:
         failed_calls=sum(not call.is_done for call in result.history.calls),
         faults=len(result.history.faults),
         command=f"python -m tests.drills '{drill.name}' --seed {result.seed}{long}",
+        commit=commit_here(),
         broken=result.broken,
+        told=result.history.told,
     )
 
 
@@ -116,7 +135,8 @@ def page(rows: list[Row]) -> str:
         if some:
             lines += [f"## {title}", "", _line(_HEADINGS), _line(["---"] * len(_HEADINGS)), *map(_cells, some), ""]
     lines += ["## Loads and commands", ""]
-    lines += [f"- **{row.name}** ({row.place}): {row.load}; {row.faults} faults; `{row.command}`" for row in rows]
+    lines += [f"- **{row.name}** ({row.place}): {row.load}; {row.faults} faults; "
+              f"commit {row.commit or 'not told'}; `{row.command}`" for row in rows]  # fmt: skip
     return "\n".join(lines) + "\n"
 
 

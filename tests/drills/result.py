@@ -9,11 +9,12 @@ import time
 from dataclasses import dataclass
 
 from tests.cassandra_server import Ring
+from tests.drills.datacenters import TwoDatacenters
 from tests.drills.drills import Drill
 from tests.drills.faulting import LONG, SHORT
 from tests.drills.history import History
 from tests.drills.load import Run
-from tests.drills.place import Place, is_root
+from tests.drills.place import Kind, Place, is_root
 from tests.drills.verdict import Cause, Verdict, judge, recovery_s
 
 
@@ -43,7 +44,7 @@ class Result:
         bounds = {
             "lost": (verdict.lost, 0),
             "unexpected": (verdict.unexpected, 0),
-            "resurrected": (verdict.resurrected, 0),
+            "resurrected": (verdict.resurrected, self.duplicates_max if self.drill.is_replica_lost else 0),
             "stuck": (verdict.stuck, 0),
             "hidden too short": (verdict.hidden_too_short, 0),
             "miscounted": (verdict.miscounted, 0),
@@ -71,12 +72,13 @@ class Result:
         verdict, (p50_ms, p99_ms) = self.verdict, self.percentiles_ms()
         causes = ", ".join(f"{cause} {count}" for cause, count in sorted(verdict.causes.items())) or "none"
         failed = sum(not call.is_done for call in self.history.calls)
+        told = "".join(f", {what} {count}" for what, count in self.history.told.items())
         return (
             f"{self.drill.name}: seed {self.seed}, {self.duration_s:.1f} s, attempted {verdict.attempted}, "
             f"acknowledged {verdict.acknowledged}, lost {verdict.lost}, duplicated {verdict.duplicated} ({causes}), "
             f"redelivered {verdict.redelivered}, recovered {verdict.recovered}, resurrected {verdict.resurrected}, "
             f"stuck {verdict.stuck}, out of order {verdict.out_of_order}, faults {len(self.history.faults)}, "
-            f"failed calls {failed}, p50 {p50_ms:.1f} ms, p99 {p99_ms:.1f} ms, recovery {self.recovery_s():.2f} s"
+            f"failed calls {failed}, p50 {p50_ms:.1f} ms, p99 {p99_ms:.1f} ms, recovery {self.recovery_s():.2f} s{told}"
         )
 
 
@@ -89,15 +91,21 @@ def why_not(drill: Drill) -> str:
     return ""
 
 
+def _place_of(drill: Drill, rng: random.Random, ring: Ring | None) -> Place:
+    if drill.kind is Kind.TWO_DATACENTERS:
+        assert ring is not None
+        return TwoDatacenters(rng, ring)
+    return Place(
+        drill.kind, rng, nodes=drill.nodes, ring=ring, is_small_disk=drill.is_small_disk, is_linked=drill.is_linked
+    )
+
+
 async def perform(drill: Drill, seed: int, *, ring: Ring | None = None, messages: int = 0) -> Result:
     """Performs the drill; `messages` above 0: the long version with so many."""
     rng = random.Random(seed)
     load, scale = (drill.load.larger(messages), LONG) if messages else (drill.load, SHORT)
     started_s = time.monotonic()
-    place = Place(
-        drill.kind, rng, nodes=drill.nodes, ring=ring, is_small_disk=drill.is_small_disk, is_linked=drill.is_linked
-    )
-    async with place:
+    async with _place_of(drill, rng, ring) as place:
         run = Run(load, place.ports, rng.getrandbits(32))
         await run.create()
         reading = asyncio.ensure_future(run.read())

@@ -7,11 +7,13 @@ import contextlib
 import errno
 import os
 import random
+from dataclasses import replace
 
 from tests.drills.faulting import Scale, fault
 from tests.drills.load import Run
 from tests.drills.place import Place
 
+RING_PAUSE_S = 5.0
 _BALLAST = "ballast"
 
 
@@ -31,16 +33,33 @@ async def cassandra_paused(place: Place, run: Run, scale: Scale, rng: random.Ran
             node.resume()
 
 
+async def ring_paused(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
+    """The same, for longer than a call waits for Cassandra, whatever the scale."""
+    await cassandra_paused(place, run, replace(scale, pause_s=RING_PAUSE_S), rng)
+
+
 async def cassandra_killed(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
     """One node of the ring is killed, and comes back."""
+    await _killed(place, run, scale, 1)
+
+
+async def cassandra_majority_killed(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
+    """Two of three nodes are killed, so that nothing has a quorum, and come back."""
+    await _killed(place, run, scale, 2)
+
+
+async def _killed(place: Place, run: Run, scale: Scale, count: int) -> None:
     assert place.ring is not None
     await run.reached(0.3)
-    node = place.ring.nodes[-1]
-    async with fault(run, "Cassandra node killed"):
-        await asyncio.to_thread(node.kill)
+    nodes = place.ring.nodes[-count:]
+    async with fault(run, f"Cassandra killed, {count} of {len(place.ring.nodes)}"):
+        for node in nodes:
+            await asyncio.to_thread(node.kill)
         await asyncio.sleep(scale.pause_s)
-        await asyncio.to_thread(node.launch, place.ring.tuning)
-        await asyncio.to_thread(node.wait)
+        for node in nodes:
+            await asyncio.to_thread(node.launch, place.ring.tuning)
+        for node in nodes:
+            await asyncio.to_thread(node.wait)
 
 
 async def disk_full(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:

@@ -1,0 +1,128 @@
+"""Two data centres as a place: each has an API node, a Redis and a Cassandra node with a copy of everything.
+
+    clients ──► dc1: API node, Redis ──► Cassandra node ◄══ copies ══► Cassandra node ◄── API node, Redis: dc2
+
+Clients go to one of them, which `turn_to` changes, as a change of DNS or of a balancer does: calls under way end where
+they began. Nothing passes through links.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from cqs.clock import SystemClock
+from cqs.store.cassandra import CassandraStore
+from cqs.store.cassandra.session import Session
+from cqs.store.interface import Store
+from deploy.cluster.api_node import ApiNode
+from tests.cassandra_server import Node, Ring
+from tests.drills.place import Kind, Place
+from tests.redis_server import RedisProcess
+
+NAMES = ("dc1", "dc2")
+
+
+class Datacenter:
+    """The servers of one."""
+
+    def __init__(self, name: str, api: ApiNode, redis: RedisProcess, cassandra: Node, ring: Ring) -> None:
+        self.name = name
+        self.api = api
+        self.redis = redis
+        self.cassandra = cassandra
+        self._ring = ring
+
+    async def kill(self) -> None:
+        """kill -9 of all of it, at once."""
+        ends = [self.api.kill, self.redis.stop, self.cassandra.kill]
+        await asyncio.gather(*(asyncio.to_thread(end) for end in ends))
+
+    async def start_cassandra(self) -> None:
+        """Returns when it answers."""
+        await asyncio.to_thread(self.cassandra.launch, self._ring.tuning)
+        await asyncio.to_thread(self.cassandra.wait)
+
+    async def start_servers(self) -> None:
+        """Redis, which is empty, and the API node. Returns when both answer."""
+        await asyncio.to_thread(self.redis.start)
+        await asyncio.to_thread(self.api.start)
+
+
+class Watch:
+    """A look at what one data centre's Cassandra knows."""
+
+    def __init__(self, session: Session, keyspace: str) -> None:
+        self._session = session
+        self._keyspace = keyspace
+
+    async def homes(self) -> Counter[str]:
+        """How many queues are at home where."""
+        rows = await self._session.ask(f"SELECT datacenter FROM {self._keyspace}.homes")
+        return Counter(str(row[0]) for row in rows)
+
+    async def hints(self) -> int:
+        """Files of writes that wait for a node of the other data centre."""
+        rows = await self._session.ask("SELECT files FROM system_views.pending_hints")
+        return sum(int(row[0]) for row in rows)
+
+
+class TwoDatacenters(Place):
+    """Use it with `async with`; traffic begins in dc1."""
+
+    def __init__(self, rng: random.Random, ring: Ring) -> None:
+        super().__init__(Kind.TWO_DATACENTERS, rng, nodes=len(NAMES), ring=ring)
+        assert self.redis is not None
+        self._redis = {NAMES[0]: self.redis, NAMES[1]: RedisProcess()}
+        self._traffic = NAMES[0]
+
+    def ports(self) -> list[int]:
+        """Of the API node that has the traffic."""
+        return [self.nodes[NAMES.index(self._traffic)].port]
+
+    def turn_to(self, name: str) -> None:
+        """Attempts that begin from now on go to that data centre."""
+        self._traffic = name
+
+    def datacenter(self, name: str) -> Datacenter:
+        assert self.ring is not None
+        number = NAMES.index(name)
+        return Datacenter(name, self.nodes[number], self._redis[name], self.ring.nodes[number], self.ring)
+
+    @asynccontextmanager
+    async def watch(self, name: str) -> AsyncIterator[Watch]:
+        session = Session(replace(self._options(), datacenter=name))
+        await session.connect()
+        try:
+            yield Watch(session, self._keyspace)
+        finally:
+            await session.close()
+
+    async def rows_left(self, names: Sequence[str]) -> dict[str, int]:
+        """As of a place; the data centre that holds more of a queue counts."""
+        left = [await self._rows_left_in(store, names) for store in map(self._store_in, NAMES)]
+        return {name: max(rows[name] for rows in left) for name in names}
+
+    def _store_in(self, name: str) -> Store:
+        return CassandraStore(replace(self._options(), datacenter=name), SystemClock())
+
+    def _copies(self) -> dict[str, int]:
+        return dict.fromkeys(NAMES, 1)
+
+    async def _start(self) -> None:
+        far = self._redis[NAMES[1]]
+        self._stack.callback(far.__exit__)
+        await asyncio.to_thread(far.start)
+        await super()._start()
+
+    async def _flags(self, folder: Path) -> list[str]:
+        assert self.ring is not None
+        number = len(self.nodes)
+        flags = ["--redis", self._redis[NAMES[number]].url, "--cassandra", self.ring.nodes[number].address]
+        flags += ["--cassandra-port", str(self.ring.port), "--cassandra-datacenter", NAMES[number]]
+        return [*flags, "--cassandra-keyspace", self._keyspace]
