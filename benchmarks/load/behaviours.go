@@ -64,16 +64,22 @@ func (s *pacedSender) next(c *client, now int64) verdict {
 	return verdict
 }
 
-// drainer receives and deletes; it leaves when all that was acknowledged has come, or on giveUpAt.
+// drainer receives, works on each message for a while, and deletes; it leaves when all that was acknowledged has come,
+// or on giveUpAt. After the window it no longer works, so that the rest is soon counted.
 type drainer struct {
 	*load
-	queues ring
-	isLast func() bool // whether no more will be sent
-	hand   hand
+	queues     ring
+	isLast     func() bool // whether no more will be sent
+	processing int64       // a message, ns
+	hand       hand
+	busyUntil  int64
 }
 
 func (d *drainer) next(c *client, now int64) verdict {
 	switch {
+	case d.busyUntil > now && !d.isStopping:
+		c.wakeAt = d.busyUntil
+		return nap
 	case len(d.hand.handles) > 0:
 		d.hand.askToDelete(d.load, c)
 	case d.isOver(now) || d.isLast() && d.ledger.receivedCount >= d.ledger.ackedCount:
@@ -88,7 +94,9 @@ func (d *drainer) answered(c *client, body []byte, now int64) (int, error) {
 	if c.kind == deleting {
 		return d.hand.deleted(d.load, body)
 	}
-	return d.hand.received(d.load, body, now)
+	count, err := d.hand.received(d.load, body, now)
+	d.busyUntil = now + int64(count)*d.processing
+	return count, err
 }
 
 func (d *drainer) failed(*client) { d.hand.drop() }

@@ -9,8 +9,8 @@ import random
 import time
 from pathlib import Path
 
-from deploy.cluster.api_node import ApiFailed
-from tests.drills.faulting import Nemesis, Scale, fault, rounds
+from deploy.cluster.api_node import ApiFailed, ApiNode
+from tests.drills.faulting import LONG, Nemesis, Scale, fault, rounds
 from tests.drills.load import Run
 from tests.drills.place import Place, redis_says
 
@@ -24,6 +24,29 @@ async def node_killed(place: Place, run: Run, scale: Scale, rng: random.Random) 
         async with fault(run, "API node killed"):
             await asyncio.to_thread(node.kill)
             await asyncio.to_thread(node.start)
+
+
+def killed_at_random(mttf_s: float) -> Nemesis:
+    """Each node by itself lives for `mttf_s` in the mean and is down for ten seconds then, as in BDQS's tests; the short
+    version has both times shorter, by the same factor."""
+
+    async def nemesis(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
+        is_over = asyncio.ensure_future(run.reached(1.0))
+        mean_s = mttf_s * scale.pause_s / LONG.pause_s
+
+        async def live(node: ApiNode) -> None:
+            while not is_over.done():
+                await asyncio.wait([is_over], timeout=rng.expovariate(1 / mean_s))
+                if is_over.done():
+                    return
+                async with fault(run, "API node killed"):
+                    await asyncio.to_thread(node.kill)
+                    await asyncio.sleep(scale.pause_s)
+                    await asyncio.to_thread(node.start)
+
+        await asyncio.gather(*map(live, place.nodes))
+
+    return nemesis
 
 
 async def node_paused(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
