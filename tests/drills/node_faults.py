@@ -27,8 +27,8 @@ async def node_killed(place: Place, run: Run, scale: Scale, rng: random.Random) 
 
 
 def killed_at_random(mttf_s: float) -> Nemesis:
-    """Each node by itself lives for `mttf_s` in the mean and is down for ten seconds then, as in BDQS's tests; the short
-    version has both times shorter, by the same factor."""
+    """Each node by itself lives for `mttf_s` in the mean and is then down for ten seconds, as in BDQS's tests; in the
+    short version both are shorter by the same factor."""
 
     async def nemesis(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
         is_over = asyncio.ensure_future(run.reached(1.0))
