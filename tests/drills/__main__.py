@@ -21,7 +21,7 @@ from types import FrameType
 from tests.cassandra_server import Ring
 from tests.drills.drills import DRILLS, Drill
 from tests.drills.place import RING_OF
-from tests.drills.report import keep, row_of
+from tests.drills.report import commit_here, keep, row_of
 from tests.drills.result import Result, perform, why_not
 
 
@@ -56,19 +56,20 @@ def _perform_all(drills: list[Drill], datacenters: Sequence[str], given: argpars
                 continue
             seed = given.seed if given.seed is not None else random.SystemRandom().randrange(10**9)
             messages = (given.messages or drill.messages) if given.long else 0
+            commit = commit_here()
             result = asyncio.run(perform(drill, seed, ring=ring, messages=messages))
-            failed += _tell(result, given.log)
+            failed += _tell(result, commit, given.log)
     return failed
 
 
-def _tell(result: Result, log: Path | None) -> bool:
+def _tell(result: Result, commit: str, log: Path | None) -> bool:
     """Prints and keeps the figures; whether the drill was not passed."""
     print(result, flush=True)
     for problem in result.wrong:
         print(f"  WRONG: {problem}", flush=True)
     if log is not None:
         result.history.write(log)
-    keep(row_of(result))
+    keep(row_of(result, commit))
     return bool(result.wrong)
 
 

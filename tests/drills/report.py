@@ -11,6 +11,7 @@ from tests.drills.drills import DRILLS
 from tests.drills.result import Result
 
 DOCS = Path(__file__).parents[2] / "docs"
+_DRILLED = ("cqs", "deploy", "tests/drills")
 _HEADINGS = (
     "drill", "verdict", "N", "seed", "acknowledged", "lost", "duplicated (allowed)", "of these", "recovered",
     "resurrected", "stuck", "out of order", "p50 / p99 ms", "recovery s", "failed calls",
@@ -73,9 +74,9 @@ class Row:
 
 
 def commit_here() -> str:
-    """The commit of this tree; with a "+" when something beside the drills' figures differs from it."""
+    """The commit of this tree; with a "+" when the server, its surroundings or the drills differ from it."""
     here = _git("rev-parse", "--short=9", "HEAD")
-    return here + "+" * bool(_git("status", "--porcelain", "--", ":/", ":!docs/drills.*"))
+    return here + "+" * bool(_git("status", "--porcelain", "--", *_DRILLED))
 
 
 def _git(*words: str) -> str:
@@ -83,7 +84,8 @@ def _git(*words: str) -> str:
     return done.stdout.strip()
 
 
-def row_of(result: Result) -> Row:
+def row_of(result: Result, commit: str) -> Row:
+    """`commit`: of the tree that was drilled, told when the drill began."""
     verdict, drill = result.verdict, result.drill
     p50_ms, p99_ms = result.percentiles_ms()
     long = f" --long --messages {verdict.attempted}" if result.is_long else ""
@@ -109,7 +111,7 @@ def row_of(result: Result) -> Row:
         failed_calls=sum(not call.is_done for call in result.history.calls),
         faults=len(result.history.faults),
         command=f"python -m tests.drills '{drill.name}' --seed {result.seed}{long}",
-        commit=commit_here(),
+        commit=commit,
         broken=result.broken,
         told=result.history.told,
     )
@@ -134,10 +136,25 @@ def page(rows: list[Row]) -> str:
         some = [row for row in rows if row.is_long == is_long]
         if some:
             lines += [f"## {title}", "", _line(_HEADINGS), _line(["---"] * len(_HEADINGS)), *map(_cells, some), ""]
-    lines += ["## Loads and commands", ""]
+    lines += [
+        "## Not run here",
+        "",
+        _missing(rows, is_long=True),
+        _missing(rows, is_long=False),
+        "",
+        "## Loads and commands",
+        "",
+    ]
     lines += [f"- **{row.name}** ({row.place}): {row.load}; {row.faults} faults; "
               f"commit {row.commit or 'not told'}; `{row.command}`" for row in rows]  # fmt: skip
     return "\n".join(lines) + "\n"
+
+
+def _missing(rows: list[Row], *, is_long: bool) -> str:
+    """Which drills have no figures of that version."""
+    run = {row.name for row in rows if row.is_long == is_long}
+    names = [drill.name for drill in DRILLS if drill.name not in run]
+    return f"- {'long' if is_long else 'short'}: {'; '.join(names) or 'none'}"
 
 
 def _cells(row: Row) -> str:

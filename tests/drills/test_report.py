@@ -6,7 +6,9 @@ import dataclasses
 import json
 from pathlib import Path
 
-from tests.drills.drills import DRILLS
+from tests.drills.drills import DRILLS, Drill
+from tests.drills.faults import nothing
+from tests.drills.place import Kind
 from tests.drills.report import Row, keep
 
 ROW = Row(
@@ -42,6 +44,38 @@ def test_figures_of_a_drill_that_is_no_more_are_dropped(tmp_path: Path) -> None:
     keep(dataclasses.replace(ROW, name="gone"), tmp_path)
 
     assert json.loads((tmp_path / "drills.json").read_text()) == {}
+
+
+def test_what_else_was_counted_stands_beside_the_verdict(tmp_path: Path) -> None:
+    keep(dataclasses.replace(ROW, commit="0123abc", told={"in dc1 alone meanwhile": 1_234}), tmp_path)
+
+    text = (tmp_path / "drills.md").read_text()
+    assert "| passed; 1,234 in dc1 alone meanwhile |" in text
+    assert "; commit 0123abc; `python -m tests.drills`" in text
+
+
+def test_page_says_which_drills_have_no_figures(tmp_path: Path) -> None:
+    keep(ROW, tmp_path)
+
+    lines = (tmp_path / "drills.md").read_text().splitlines()
+    long, short = (line.split(": ")[1].split("; ") for line in lines if line.startswith(("- long: ", "- short: ")))
+    assert ROW.name in long
+    assert ROW.name not in short
+    assert DRILLS[2].name in short
+
+
+def test_bound_on_duplicates_is_a_share_but_one_answer_at_least() -> None:
+    drill = Drill("leases lost", Kind.REDIS_SQLITE, nothing)
+
+    assert [drill.duplicates_max(messages, 1) for messages in (2_000, 10_000, 100_000)] == [10, 10, 100]
+
+
+def test_bound_on_duplicates_below_a_thousandth_is_nothing_in_a_short_version() -> None:
+    in_flight = Drill("node killed", Kind.EMBEDDED, nothing, duplicates_share=0, duplicates_each=80)
+    rolling = Drill("rolling", Kind.EMBEDDED, nothing, duplicates_share=0.000001)
+
+    assert in_flight.duplicates_max(2_000, 2) == 160
+    assert [rolling.duplicates_max(messages, 2) for messages in (2_000, 1_000_000)] == [0, 1]
 
 
 def test_names_tell_drills_apart() -> None:
