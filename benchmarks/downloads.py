@@ -6,6 +6,7 @@ first and renamed when it is complete.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -74,10 +75,11 @@ def moto_python() -> Path:
 
 
 def load_generator() -> Path:
-    """The load generator of benchmarks/load, built when its sources are newer."""
-    source, program = ROOT / "benchmarks" / "load", CACHE / "load"
-    newest = max(path.stat().st_mtime for path in source.iterdir())
-    if not program.exists() or program.stat().st_mtime < newest:
+    """The load generator of benchmarks/load, built when its sources are new: its name has their digest."""
+    source = ROOT / "benchmarks" / "load"
+    texts = [path.name.encode() + path.read_bytes() for path in sorted(source.iterdir())]
+    program = CACHE / f"load-{hashlib.sha256(b''.join(texts)).hexdigest()[:8]}"
+    if not program.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
         _call(source, "go", "build", "-o", str(program), ".")
     return program
