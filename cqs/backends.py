@@ -188,6 +188,7 @@ def cassandra_options(wanted: Backends) -> Options:
         port=wanted.cassandra_port,
         keyspace=wanted.cassandra_keyspace,
         datacenter=wanted.cassandra_datacenter,
+        is_each=wanted.cassandra_writes == "each",
         user=wanted.cassandra_user,
         password=wanted.cassandra_password,
     )

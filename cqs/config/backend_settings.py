@@ -36,6 +36,11 @@ class Backends:
     cassandra_port: int = setting(9042, values.integer(1, 65_535), "Port of the Cassandra nodes.")
     cassandra_keyspace: str = setting("cqs", _KEYSPACE, "Keyspace; `cqs schema apply` makes it.")
     cassandra_datacenter: str = setting("", values.text("name"), "Data centre that answers. Empty: the first one met.")
+    cassandra_writes: str = setting(
+        "local",
+        values.choice("local", "each"),
+        "Data centres that have a message, or its delete, before that is answered: this one, or each of them.",
+    )
     cassandra_user: str = setting("", values.text("name"), "User at Cassandra.")
     cassandra_password: str = setting("", values.text(is_secret=True), "That user's password.")
 

@@ -6,6 +6,7 @@ import asyncio
 import random
 import time
 
+from deploy.cluster.api_node import ApiNode
 from tests.drills.datacenters import NAMES, TwoDatacenters, Watch
 from tests.drills.faulting import Nemesis, Scale, fault
 from tests.drills.load import Run
@@ -35,20 +36,25 @@ async def traffic_moved(place: Place, run: Run, scale: Scale, rng: random.Random
         await asyncio.sleep(STAY_S)
 
 
-def datacenter_gone(*, is_behind: bool) -> Nemesis:
+def datacenter_gone(*, is_behind: bool = False, is_each: bool = False) -> Nemesis:
     """dc1 is killed, all of it, and clients go to dc2; when dc2 has nothing more to hand out, dc1 is started again, is
     told what it missed, and gets the clients back. `is_behind`: before that dc2's Cassandra node was down, and dc1 dies
-    before it told dc2 what was written meanwhile."""
+    before it told dc2 what was written meanwhile. `is_each`: both have to have a message before it is acknowledged,
+    until the operator sets that back, since dc1 is gone."""
 
     async def nemesis(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
         assert isinstance(place, TwoDatacenters)
         near, far = map(place.datacenter, NAMES)
+        if is_each:
+            await asyncio.gather(*(asyncio.to_thread(_write_to, dc.api, "each") for dc in (near, far)))
         await run.reached(0.1)
         async with fault(run, "dc1 gone"):
             if is_behind:
                 await asyncio.to_thread(far.cassandra.kill)
                 await far.start_cassandra()
             await near.kill()
+            if is_each:
+                await asyncio.to_thread(_write_to, far.api, "local")
             place.turn_to(far.name)
             async with place.watch(far.name) as watch:
                 await _homes_are(watch, far.name, len(run.urls))
@@ -61,6 +67,13 @@ def datacenter_gone(*, is_behind: bool) -> Nemesis:
                 await _homes_are(watch, near.name, len(run.urls))
 
     return nemesis
+
+
+def _write_to(api: ApiNode, word: str) -> None:
+    """Starts the node again with that setting."""
+    api.stop()
+    api.environment["CQS_CASSANDRA_WRITES"] = word
+    api.start()
 
 
 async def _homes_are(watch: Watch, name: str, count: int) -> None:

@@ -112,9 +112,12 @@ DRILLS = (
           Load(rate=100, tries=16), nodes=2),
     Drill("traffic moved to dc2 and back", Kind.TWO_DATACENTERS, datacenter_faults.traffic_moved, _TWO_DATACENTERS,
           duplicates_share=0.01, messages=20_000, nodes=2),
-    Drill("dc1 gone, then back", Kind.TWO_DATACENTERS, datacenter_faults.datacenter_gone(is_behind=False),
+    Drill("dc1 gone, then back", Kind.TWO_DATACENTERS, datacenter_faults.datacenter_gone(),
           _TWO_DATACENTERS, duplicates_share=0.01, messages=20_000, nodes=2, is_replica_lost=True),
     Drill("dc1 gone, its last writes not copied, then back", Kind.TWO_DATACENTERS,
           datacenter_faults.datacenter_gone(is_behind=True), _TWO_DATACENTERS, duplicates_share=0.01, messages=20_000,
           nodes=2, is_replica_lost=True),
+    Drill("the same with cassandra_writes = each", Kind.TWO_DATACENTERS,
+          datacenter_faults.datacenter_gone(is_behind=True, is_each=True), _TWO_DATACENTERS, duplicates_share=0.01,
+          messages=20_000, nodes=2),
 )  # fmt: skip

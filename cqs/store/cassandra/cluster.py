@@ -1,9 +1,11 @@
 """The driver's settings: which node is asked, how long it may take, and when another one is asked, too.
 
-Two profiles. PLAIN, for reads and stamped writes: a node that has not answered in HEDGE_S gets company from a second
+Three profiles. PLAIN, for reads and stamped writes: a node that has not answered in HEDGE_S gets company from a second
 one, so that a paused node costs half a second and not a time-out. DECIDE, for conditional writes: sent once, serial
 within the data centre (LOCAL_SERIAL), because the other one may be gone just when homes are to change hands; `homes`
-carries an epoch for the case that both decide while they can't see each other.
+carries an epoch for the case that both decide while they can't see each other. MESSAGES, for what sends and deletes
+write: as PLAIN, or, where `is_each` asks for it, answered by a quorum in every data centre (EACH_QUORUM), so that none
+of it is missing in one when the other is lost; while one can't be reached it is refused.
 
 TCP_NODELAY, which the driver leaves off: a batch goes out in pieces of 4 KiB, and the last one would wait 40 ms for the
 server's delayed acknowledgement of the one before.
@@ -32,6 +34,7 @@ from cqs.store.cassandra.options import Options
 
 PLAIN = EXEC_PROFILE_DEFAULT
 DECIDE = "decide"
+MESSAGES = "messages"
 HEDGE_S = 0.5
 PROTOCOL_VERSION = 4
 RECONNECT_S_MIN, RECONNECT_S_MAX = 0.5, 8.0
@@ -51,15 +54,19 @@ def make_cluster(options: Options) -> Cluster:
         sockopts=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
         reconnection_policy=ExponentialReconnectionPolicy(RECONNECT_S_MIN, RECONNECT_S_MAX, None),
         monitor_reporting_enabled=False,
-        execution_profiles={PLAIN: _profile(options), DECIDE: _profile(options, is_decision=True)},
+        execution_profiles={
+            PLAIN: _profile(options),
+            DECIDE: _profile(options, is_decision=True),
+            MESSAGES: _profile(options, is_each=options.is_each),
+        },
     )
 
 
-def _profile(options: Options, *, is_decision: bool = False) -> ExecutionProfile:
+def _profile(options: Options, *, is_decision: bool = False, is_each: bool = False) -> ExecutionProfile:
     return ExecutionProfile(
         load_balancing_policy=TokenAwarePolicy(DCAwareRoundRobinPolicy(options.datacenter)),
         retry_policy=FallthroughRetryPolicy(),
-        consistency_level=ConsistencyLevel.LOCAL_QUORUM,
+        consistency_level=ConsistencyLevel.EACH_QUORUM if is_each else ConsistencyLevel.LOCAL_QUORUM,
         serial_consistency_level=ConsistencyLevel.LOCAL_SERIAL,
         request_timeout=options.request_ms / 1_000,
         row_factory=dict_factory if is_decision else tuple_factory,

@@ -14,6 +14,8 @@ class Options:
     port: int = 9042
     keyspace: str = "cqs"
     datacenter: str = ""
+    is_each: bool = False
+    """Sends and deletes are durable in every data centre when they return, not in this one alone."""
     user: str = ""
     password: str = field(default="", repr=False)
     tls: ssl.SSLContext | None = None

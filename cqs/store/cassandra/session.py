@@ -28,7 +28,7 @@ from cassandra.query import BatchStatement, BatchType
 
 from cqs.errors import StoreUnavailable
 from cqs.store.cassandra import statements
-from cqs.store.cassandra.cluster import DECIDE, PLAIN, make_cluster
+from cqs.store.cassandra.cluster import DECIDE, MESSAGES, PLAIN, make_cluster
 from cqs.store.cassandra.failures import told
 from cqs.store.cassandra.options import Options
 from cqs.store.cassandra.statements import Kind, Statement
@@ -167,7 +167,8 @@ class Session:
 
     async def write(self, writes: Sequence[Write]) -> None:
         """Durable when it returns. More than one: an unlogged batch, all of one partition key, hence atomic."""
-        await self._insist(Kind.WRITE, lambda: self._joined(writes, is_idempotent=True))
+        profile = MESSAGES if any(write.statement in statements.MESSAGES for write in writes) else PLAIN
+        await self._insist(Kind.WRITE, lambda: self._joined(writes, is_idempotent=True), profile)
 
     async def decide(self, writes: Sequence[Write]) -> Decision:
         """A conditional write, or several in one partition that happen all or none. OutcomeUnknown: ask again."""
@@ -189,13 +190,13 @@ class Session:
             batch.add(self._prepared[statement], values)
         return batch
 
-    async def _insist(self, kind: Kind, make: Any) -> _Answer:
+    async def _insist(self, kind: Kind, make: Any, profile: str = PLAIN) -> _Answer:
         try:
-            return await self._once(make(), kind, PLAIN)
+            return await self._once(make(), kind, profile)
         except Exception as error:
             if not isinstance(error.__cause__, _WORTH_REPEATING):
                 raise
-        return await self._once(make(), kind, PLAIN)
+        return await self._once(make(), kind, profile)
 
     async def _once(self, query: Any, kind: Kind, profile: str, paging_state: bytes | None = None) -> _Answer:
         waiter: asyncio.Future[_Answer] = self._loop.create_future()

@@ -191,5 +191,8 @@ COUNT_IDENTITIES = _decide("UPDATE identities SET version = ? WHERE realm = ? IF
 SAVE_IDENTITY = _decide("INSERT INTO identities (realm, kind, name, owner, definition) VALUES (?, ?, ?, ?, ?)")
 DROP_IDENTITY = _decide("DELETE FROM identities WHERE realm = ? AND kind = ? AND name = ?")
 
+MESSAGES = frozenset([INSERT_MESSAGE, DELETE_MESSAGE, DROP_MESSAGES])
+"""What sends, deletes and purges write; they may have to reach every data centre."""
+
 ALL: tuple[Statement, ...] = tuple([value for value in globals().values() if isinstance(value, Statement)])
 """Every statement of this file."""
