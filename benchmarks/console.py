@@ -2,8 +2,10 @@
 
     python -m benchmarks.console [--on redis+cassandra] [--queues 10000] [--messages 100000] [--calls 1000]
 
-On memory, or on a Redis and a Cassandra of its own, started for it. Prints milliseconds of server time a page (from the
-request read to the answer made) and its size, while so many API calls a second are served beside it; then how much of a
+On memory, or on a Redis and a Cassandra of its own, started for it. Messages are loaded by the two steps of a send,
+many at a time: into the store, then into the cache. Prints milliseconds of server time a page (from the request read
+to the answer made) and its size, while so many API calls a second are started beside it, in the same process, which
+samples its queues as a server does; then what became of those calls, how late the event loop was, and how much of a
 core five open tabs take that refresh every five seconds.
 """
 
@@ -12,12 +14,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import gc
 import random
-import statistics
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from statistics import median, quantiles
 
 import uvloop
 from aiohttp import ClientSession, web
@@ -25,28 +27,23 @@ from aiohttp.test_utils import TestServer
 
 from admin.app import make_application
 from admin.console import About, make_console
+from benchmarks.filling import ACCOUNT, fill
+from benchmarks.traffic import Traffic
 from cqs import backends, parts
 from cqs.api.metrics_page import metrics_mounts
 from cqs.api.origins import Origins
 from cqs.clock import SystemClock
 from cqs.config.load import load
-from cqs.queue import Queue, QueueName, Redrive
-from cqs.service import queues
+from cqs.service import revisibility, statistics
 from cqs.service.accounts import Accounts
 from cqs.service.credentials import Credentials
-from cqs.service.draft_rules import Draft
 from cqs.service.engine import Engine
 from cqs.service.passwords import Passwords
-from cqs.service.receive import ReceiveRequest, receive
 from cqs.service.seal import Sealer
-from cqs.service.send import send_batch
-from cqs.service.statistics import Sampler
 from cqs.store.cassandra import Options, schema
 from cqs.store.identity import MemoryIdentities
 from deploy.cluster.ring import Ring
 
-T = TypeVar("T")
-ACCOUNT = "000000000000"
 TABS, TAB_PERIOD_S = 5, 5
 PAGES = {
     "overview": "/",
@@ -64,7 +61,6 @@ PAGES = {
     "/jmx": "/jmx",
 }
 ON: dict[str, dict[str, object]] = {"memory": {"in_memory": True}, "redis+cassandra": {"redis": "spawn"}}
-WORKERS = 32
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -81,37 +77,6 @@ async def engine_on(settings: Mapping[str, object]) -> AsyncIterator[Engine]:
     finally:
         await servers.close()
         await store.close()
-
-
-async def fill(engine: Engine, queue_count: int, message_count: int) -> None:
-    """A tenth of the queues holds all messages, the first ones most; every hundredth has dead letters."""
-    rng = random.Random(1)
-    dead = await queues.create(engine, QueueName(ACCOUNT, "dead-letters"), {}, {})
-
-    async def create(number: int) -> Queue:
-        changes: dict[str, object] = {"redrive": Redrive(dead.arn, 3)} if number % 100 == 0 else {}
-        return await queues.create(engine, QueueName(ACCOUNT, f"queue-{number:05}"), changes, {"n": str(number)})
-
-    async def send(start: int) -> None:
-        queue = full[int(rng.paretovariate(0.5)) % len(full)]
-        await send_batch(engine, queue, [Draft(f'{{"order": {start + n}}}') for n in range(10)], "bench")
-
-    made = await _all(create, range(queue_count))
-    full = made[: max(1, queue_count // 10)]
-    await _all(send, range(0, message_count, 10))
-    await Sampler(engine).sample()
-
-
-async def _all(work: Callable[[int], Awaitable[T]], numbers: Iterable[int]) -> list[T]:
-    """The answers, in no order; some at a time."""
-    left, found = iter(numbers), []
-
-    async def some() -> None:
-        for number in left:
-            found.append(await work(number))
-
-    await asyncio.gather(*(some() for _ in range(WORKERS)))
-    return found
 
 
 async def measure(arguments: argparse.Namespace, settings: Mapping[str, object]) -> None:
@@ -137,7 +102,10 @@ async def _measure(engine: Engine, arguments: argparse.Namespace) -> None:
         application.router.add_get("/ADMIN" + path, next(iter(mount.router.routes())).handler)
     server = TestServer(application)
     await server.start_server()
-    calls = asyncio.create_task(_call(engine, arguments.calls))
+    gc.collect()
+    gc.freeze()
+    traffic = Traffic(engine, arguments.calls)
+    loops = [asyncio.create_task(work) for work in (statistics.run(engine), revisibility.run(engine), traffic.run())]
     async with ClientSession() as client:
         print(f"{arguments.on}: {arguments.queues:,} queues, {arguments.messages:,} messages", end=", ")
         print(f"{arguments.calls:,} calls/s beside it")
@@ -145,10 +113,13 @@ async def _measure(engine: Engine, arguments: argparse.Namespace) -> None:
         for name, path in PAGES.items():
             whole, size = await _times(client, server, path, arguments.rounds, took, {})
             live, _ = await _times(client, server, path, arguments.rounds, took, {"HX-Request": "true"})
-            most = statistics.quantiles(whole, n=20)[-1]
-            middle, of_live = statistics.median(whole), statistics.median(live)
+            most = quantiles(whole, n=20)[-1]
+            middle, of_live = median(whole), median(live)
             print(f"{name:<20}{middle:>10.1f}{most:>10.1f}{of_live:>10.1f}{size / 1_000:>8.1f}")
-        calls.cancel()
+        print(traffic.told(engine.metrics.loop_lag))
+        for loop in loops:
+            loop.cancel()
+        await asyncio.gather(*loops, return_exceptions=True)
         await _share(client, server)
     await server.close()
 
@@ -175,20 +146,6 @@ async def _share(client: ClientSession, server: TestServer) -> None:
                 await answer.read()
     a_round = (time.process_time() - begun) / rounds
     print(f"{TABS} tabs that refresh every {TAB_PERIOD_S} s: {a_round / TAB_PERIOD_S:.1%} of a core, client included")
-
-
-async def _call(engine: Engine, per_second: int) -> None:
-    """Sends and receives beside the pages."""
-    rng = random.Random(2)
-    every: list[Queue] = list(engine.registry)
-    while per_second:
-        for _ in range(max(1, per_second // 100)):
-            queue = rng.choice(every)
-            if rng.random() < 0.5:
-                await send_batch(engine, queue, [Draft("x")], "bench")
-            else:
-                await receive(engine, queue, ReceiveRequest(count_max=1, wait_ms=0), lambda: True)
-        await asyncio.sleep(0.01)
 
 
 def _accounts(engine: Engine) -> Accounts:

@@ -31,6 +31,7 @@ _COMMANDS = {
     "delete": "Delete received messages, or a queue.",
     "redrive": "Move the messages of a dead-letter queue back.",
     "purge": "Delete all messages of a queue.",
+    "drain": "Take a node out before it is stopped, or in again.",
     "stats": "Show what a server or a queue does.",
     "metrics": "List every metric a server tells.",
     "journal": "List, follow and prune the event journal.",

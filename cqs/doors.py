@@ -14,7 +14,6 @@ from admin.lately import Lately
 from admin.links import PREFIX
 from cqs import __version__, observers, parts
 from cqs.api.metrics_page import metrics_mounts
-from cqs.api.siblings import Siblings
 from cqs.backends import CacheServers, folder_of, place_of
 from cqs.banner import Start
 from cqs.clock import Clock
@@ -22,7 +21,6 @@ from cqs.config import Config
 from cqs.listen import endpoint_of
 from cqs.service.accounts import Accounts
 from cqs.service.engine import Engine
-from cqs.slot import Slot
 from cqs.store.interface import Store
 
 Mounts = Mapping[str, web.Application]
@@ -59,12 +57,10 @@ async def mounts_of(
     config: Config,
     lately: list[Lately],
     cache: CacheServers,
-    slot: Slot | None = None,
 ) -> Mounts:
-    """The applications that the settings ask for; those of a worker know its siblings. Raises StoreUnavailable."""
-    siblings = None if slot is None else Siblings(slot.folder, slot.number)
+    """The applications that the settings ask for. Raises StoreUnavailable."""
     origins = parts.origins_of(config)
-    mounts = metrics_mounts(engine, origins, siblings) if config.monitoring.is_metrics else {}
+    mounts = metrics_mounts(engine, origins) if config.monitoring.is_metrics else {}
     if lately:
         console = make_console(engine, accounts, await store.secret(), _about(engine, config, cache), lately=lately[0])
         mounts[PREFIX] = make_application(console)

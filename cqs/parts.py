@@ -27,6 +27,7 @@ from cqs.open_files import connections_within
 from cqs.receipt import Receipts
 from cqs.service.credentials import Credentials
 from cqs.service.engine import Engine, Tuning
+from cqs.service.fellows import Fellows, NoFellows
 from cqs.service.homed_cache import HomedCache
 from cqs.service.long_poll import Waiters
 from cqs.service.registry import Registry
@@ -47,6 +48,7 @@ async def engine_of(
     journal: Journal | None,
     witnesses: Sequence[Witness] = (),
     tracing: Tracing | None = None,
+    fellows: Fellows | None = None,
 ) -> Engine:
     """The parts around an open store and cache; calls of both are timed. `witnesses` hear beside those of metrics and
     journal. With `tracing` calls of both are spans, too."""
@@ -77,6 +79,7 @@ async def engine_of(
         witness=_all_of([metrics.witness, *([journal] if journal is not None else []), *witnesses]),
         metrics=metrics,
         cluster=cluster,
+        fellows=fellows or NoFellows(),
         tuning=Tuning(
             region=behaviour.region,
             is_purge_wait_on=behaviour.is_purge_wait,

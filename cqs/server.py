@@ -25,6 +25,7 @@ import uvloop
 
 from cqs import backends, boot, doors, logs, observers, open_files, parts
 from cqs.api.app import App
+from cqs.api.siblings import Siblings
 from cqs.banner import announce
 from cqs.clock import SystemClock
 from cqs.config import Config, Loaded
@@ -32,7 +33,7 @@ from cqs.errors import ConfigError, CqsError
 from cqs.listen import open_sockets
 from cqs.metrics.declarations import CACHE_TROUBLE, CONNECTIONS, CROWDED_OUT, REQUEST_BYTES
 from cqs.people import People, open_people
-from cqs.service import heartbeat, move_tasks, repair, residency, revisibility, statistics, sweep
+from cqs.service import drain, heartbeat, move_tasks, repair, residency, revisibility, statistics, sweep
 from cqs.service.engine import Engine
 from cqs.slot import Slot
 from cqs.stop import Stop
@@ -129,6 +130,7 @@ async def _serve(
     cache = backends.CacheServers(config, clock, rng)
     journal = observers.journal_of(config, clock)
     tracing = observers.tracing_of(config)
+    siblings = None if slot is None else Siblings(slot.folder, slot.number)
     try:
         await store.open()
         await cache.start()
@@ -136,15 +138,20 @@ async def _serve(
             journal.open()
         people = await open_people(config, store, clock)
         lately = doors.lately_of(config, clock)
-        engine = await parts.engine_of(config, store, cache, clock, rng, journal, lately, tracing)
+        engine = await parts.engine_of(config, store, cache, clock, rng, journal, lately, tracing, siblings)
         engine.metrics.watch(CACHE_TROUBLE, cache.in_trouble)
         is_cut = await stop.cuts(_fill(engine, loaded))
-        mounts = await doors.mounts_of(engine, store, people.accounts, config, lately, cache, slot)
+        mounts = await doors.mounts_of(engine, store, people.accounts, config, lately, cache)
+        if siblings is not None:
+            await siblings.start()
+            await drain.join(engine)
         around = Surroundings(config, store, cache, engine.cluster.membership, clock)
         built = _Built(loaded, sockets, certificate, engine, people, mounts, tracing, slot, around)
         code = 0 if is_cut else await _run(built, stop)
         await engine.background.drain()
     finally:
+        if siblings is not None:
+            siblings.close()
         if journal is not None:
             journal.close()
         await store.close()

@@ -87,9 +87,11 @@ class Proxies:
 class SignedAccess:
     """Whoever signs with an enabled key is its user, and works within the own account."""
 
-    def __init__(self, verifier: Verifier, proxies: Proxies | None = None) -> None:
+    def __init__(self, verifier: Verifier, proxies: Proxies | None = None, home: str = DEFAULT_ACCOUNT) -> None:
+        """`home`: the server's own account."""
         self._verifier = verifier
         self._proxies = proxies or Proxies()
+        self._home = home
 
     def authenticate(self, request: Request, head: Head) -> Caller:
         """Raises what `Verifier.verify` raises, and ServiceUnavailable while access keys can't be checked."""
@@ -100,6 +102,7 @@ class SignedAccess:
 
     def authorize_call(self, caller: Caller, action: str) -> None:
         rules.authorize_account(caller, action)
+        rules.authorize_server(caller, action, self._home)
 
     def authorize(self, caller: Caller, action: str, queue: Queue) -> None:
         if caller.account != queue.account:
@@ -110,8 +113,10 @@ class SignedAccess:
 class EnforcedAccess(SignedAccess):
     """And queue policies decide, which need to know the circumstances of each request."""
 
-    def __init__(self, verifier: Verifier, clock: Clock, proxies: Proxies | None = None) -> None:
-        super().__init__(verifier, proxies)
+    def __init__(
+        self, verifier: Verifier, clock: Clock, proxies: Proxies | None = None, home: str = DEFAULT_ACCOUNT
+    ) -> None:
+        super().__init__(verifier, proxies, home)
         self._clock = clock
         self._rulings = Rulings()
 
@@ -159,8 +164,8 @@ def access_of(
         return OpenAccess(default_account)
     verifier = Verifier(credentials, clock, region=region, is_verbose=is_verbose)
     if mode is Mode.SIGNED:
-        return SignedAccess(verifier, Proxies(proxies))
-    return EnforcedAccess(verifier, clock, Proxies(proxies))
+        return SignedAccess(verifier, Proxies(proxies), default_account)
+    return EnforcedAccess(verifier, clock, Proxies(proxies), default_account)
 
 
 def _address_of(text: str) -> IPv4Address | IPv6Address | None:

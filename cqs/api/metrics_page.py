@@ -1,66 +1,64 @@
 """`/metrics` for Prometheus and `/jmx` for those who watch beans, mounted beside the API.
 
 Counting the queues happens in the event loop, in small steps; making text of it happens in a thread. One scrape at a
-time: a second one waits for the first and then gets its own.
+time: a second one waits for the first and then gets its own. Where a node is several workers, whichever is asked asks
+the others: /metrics tells of each by a label, a bean of /jmx is the node's, its counts added up.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
+import msgspec
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, Middleware
 
 from cqs.api.http.plain_reply import SERVER
 from cqs.api.origins import Origins
-from cqs.api.siblings import Siblings
 from cqs.api.wire_errors import OriginRefused
 from cqs.metrics.beans import Bean, BeanCollector, Facts, as_json, node_bean, queue_bean
 from cqs.metrics.collector import exposition, scraped
 from cqs.metrics.depths import Depth
 from cqs.metrics.gathered import gathered
 from cqs.metrics.rings import QUEUE_PEAKS, QUEUE_SUMS, Ring
+from cqs.metrics.shares import Share, key_of, share_of, together
+from cqs.queue import QueueName
 from cqs.service import statistics
 from cqs.service.engine import Engine
 
 _NO_TRAFFIC = Ring(QUEUE_SUMS, QUEUE_PEAKS).recent(0)
+_METRICS, _SHARE = "metrics", "share"
+"""What workers ask each other."""
+_decode = msgspec.msgpack.decode
 
 
-def metrics_mounts(engine: Engine, origins: Origins, siblings: Siblings | None = None) -> dict[str, web.Application]:
-    """Applications by path prefix, for `App`. Pages that may not call the API may not read these. With `siblings`,
-    /metrics tells of all of them."""
-    pages = _Pages(engine, siblings)
+def metrics_mounts(engine: Engine, origins: Origins) -> dict[str, web.Application]:
+    """Applications by path prefix, for `App`. Pages that may not call the API may not read these."""
+    pages = _Pages(engine)
     mounts: dict[str, web.Application] = {}
     for path, handler in (("/metrics", pages.metrics), ("/jmx", pages.jmx)):
         mounts[path] = web.Application(middlewares=[_same_pages_as_api(origins)])
         mounts[path].router.add_get(path, handler)
-    if siblings is not None:
-        mounts["/metrics"].cleanup_ctx.append(pages.answering)
     return mounts
 
 
 class _Pages:
-    def __init__(self, engine: Engine, siblings: Siblings | None) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._siblings = siblings
         self._turn = asyncio.Lock()
+        engine.fellows.answer(_METRICS, self._own)
+        engine.fellows.answer(_SHARE, self._own_share)
 
     async def metrics(self, request: web.Request) -> web.Response:
         accept = request.headers.get(hdrs.ACCEPT, "")
         body, content_type = await self._scraped(accept)
-        if self._siblings is not None:
-            texts = {self._siblings.name: body} | await self._siblings.texts(accept)
+        fellows = self._engine.fellows
+        if fellows.name:
+            texts = {fellows.name: body, **await fellows.ask(_METRICS, accept)}
             body = await asyncio.to_thread(gathered, dict(sorted(texts.items())))
         return _answer(body, content_type)
-
-    async def answering(self, application: web.Application) -> AsyncIterator[None]:
-        """Answers the siblings for as long as the application runs."""
-        assert self._siblings is not None
-        await self._siblings.start(self._own)
-        yield
-        self._siblings.close()
 
     async def _own(self, accept: str) -> bytes:
         """This worker's page, for a sibling."""
@@ -73,36 +71,45 @@ class _Pages:
 
     async def jmx(self, request: web.Request) -> web.Response:
         """Beans whose name matches `qry` (`*` for any text); `format=prometheus`: as jmx_exporter writes them."""
+        fellows = self._engine.fellows
+        shares = [_decode(text, type=Share) for text in (await fellows.ask(_SHARE)).values()] if fellows.name else []
         async with self._turn:
             depths = await statistics.admitted_depths(self._engine)
-            waiting = {depth.uid: self._engine.waiters.count(depth.uid) for depth in depths}
-            body, content_type = await asyncio.to_thread(self._text_of_beans, request, depths, waiting)
+            whole = together([self._share(), *shares])
+            body, content_type = await asyncio.to_thread(self._text_of_beans, request, depths, whole)
         return _answer(body, content_type)
 
-    def _text_of_beans(
-        self, request: web.Request, depths: Sequence[Depth], waiting: Mapping[int, int]
-    ) -> tuple[bytes, str]:
+    async def _own_share(self, _: str) -> bytes:
+        """What this worker adds to the beans, for a sibling."""
+        return msgspec.msgpack.encode(self._share())
+
+    def _share(self) -> Share:
+        engine = self._engine
+        queues = [engine.registry.get(QueueName(stats.account, stats.name)) for stats in engine.metrics.queues]
+        waiting = {key_of(one.account, one.name): engine.waiters.count(one.uid) for one in queues if one is not None}
+        return share_of(engine.metrics, waiting, len(engine.waiters), engine.clock.now_ms() // 1_000)
+
+    def _text_of_beans(self, request: web.Request, depths: Sequence[Depth], whole: Share) -> tuple[bytes, str]:
         wanted = request.query.get("qry", "*")
-        beans = [bean for bean in self._beans(depths, waiting) if fnmatchcase(bean.name, wanted)]
+        beans = [bean for bean in self._beans(depths, whole) if fnmatchcase(bean.name, wanted)]
         if request.query.get("format") != "prometheus":
             return as_json(beans), "application/json; charset=utf-8"
         collector = BeanCollector(beans, is_lowercase=request.query.get("lowercase") == "true")
         return exposition(collector, request.headers.get(hdrs.ACCEPT, ""))
 
-    def _beans(self, depths: Sequence[Depth], waiting: Mapping[int, int]) -> Iterator[Bean]:
+    def _beans(self, depths: Sequence[Depth], whole: Share) -> Iterator[Bean]:
         """The node's, and those of the queues that have numbers of their own."""
-        engine, metrics = self._engine, self._engine.metrics
-        now_ms = engine.clock.now_ms()
-        recent = metrics.ring.recent(now_ms // 1_000)
-        facts = Facts(recent=recent, counts=metrics.depths.totals(), waiting=len(engine.waiters), now_ms=now_ms)
-        yield node_bean(metrics, facts)
+        metrics = self._engine.metrics
+        now_ms = self._engine.clock.now_ms()
+        counts = metrics.depths.totals()
+        facts = Facts(recent=whole.node, counts=counts, waiting=whole.waiting_in_all, now_ms=now_ms)
+        yield node_bean(whole, facts)
         for depth in depths[:-1]:
-            stats = metrics.queues.get(depth.name)
-            ring = None if stats is None else stats.ring
+            key = key_of(depth.name.account, depth.name.name)
             facts = Facts(
-                recent=_NO_TRAFFIC if ring is None else ring.recent(now_ms // 1_000),
+                recent=whole.queues.get(key, _NO_TRAFFIC),
                 counts=depth.counts,
-                waiting=waiting[depth.uid],
+                waiting=whole.waiting.get(key, 0),
                 now_ms=now_ms,
             )
             yield queue_bean(depth.name, facts)

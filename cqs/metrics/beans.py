@@ -19,7 +19,8 @@ from prometheus_client.registry import Collector
 from cqs.cache.interface import Counts
 from cqs.identity import DEFAULT_ACCOUNT
 from cqs.metrics.depths import age_s
-from cqs.metrics.node import NodeMetrics, ratio_of
+from cqs.metrics.node import ratio_of
+from cqs.metrics.shares import Share
 from cqs.queue import QueueName
 
 DOMAIN = "cqs"
@@ -103,12 +104,11 @@ def queue_bean(name: QueueName, facts: Facts) -> Bean:
     return Bean(keys, {one.name: one.read(facts) for one in QUEUE_ATTRIBUTES})
 
 
-def node_bean(metrics: NodeMetrics, facts: Facts) -> Bean:
+def node_bean(share: Share, facts: Facts) -> Bean:
+    """`share`: of all workers of the node."""
     attributes: dict[str, Value | Mapping[str, int]] = {one.name: one.read(facts) for one in NODE_ATTRIBUTES}
-    calls = metrics.calls.by_action
-    failed = {action: sum(stats.failures.values()) for action, stats in calls.items()}
-    attributes["CallStats"] = {action: stats.ok + failed[action] for action, stats in calls.items()}
-    attributes["CallFailureStats"] = failed
+    attributes["CallStats"] = share.calls
+    attributes["CallFailureStats"] = share.failed
     return Bean({"type": "Node"}, attributes)
 
 

@@ -83,7 +83,8 @@ keeps its series; only when another queue needs the place, ten minutes after the
 queue created anew under its old name counts on. All counters begin at zero when the process starts.
 
 With `workers`, a scrape of any of them has the series of all, each with a label `worker`: `sum without (worker)` makes
-one of them, and a worker that is replaced disturbs no rate. `/jmx` is of the worker that answers.
+one of them, and a worker that is replaced disturbs no rate. `/jmx` tells of the node: whichever worker is asked
+adds up the last ten minutes, waiting receives and calls of all that live.
 """
 
 _TAIL = """

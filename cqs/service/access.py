@@ -15,7 +15,7 @@ from cqs.errors import AccessDenied, QueueDoesNotExist
 from cqs.identity import Caller
 from cqs.queue import Queue
 from cqs.service.policy import Verdict
-from cqs.service.policy_actions import OWNER_ONLY, is_in_role, permission_of
+from cqs.service.policy_actions import OF_THE_SERVER, OWNER_ONLY, is_in_role, permission_of
 from cqs.service.policy_reader import read_stored
 
 
@@ -42,6 +42,13 @@ def authorize_queue(caller: Caller, action: str, queue: Queue) -> None:
         else f"because no resource-based policy allows the sqs:{permission.lower()} action"
     )
     raise _denied(caller, permission, queue.arn, why)
+
+
+def authorize_server(caller: Caller, action: str, home: str) -> None:
+    """For actions on the server itself, which belongs to the account `home`. Raises AccessDenied."""
+    if action in OF_THE_SERVER and caller.account != home:
+        why = f"because only users of the server's own account ({home}) may do this"
+        raise _denied(caller, action, f"arn:aws:sqs:*:{home}:*", why)
 
 
 def authorize_account(caller: Caller, action: str) -> None:

@@ -24,6 +24,7 @@ from cqs.receipt import Receipts
 from cqs.service.background import Background
 from cqs.service.cluster import Cluster, alone
 from cqs.service.dirt import Dirt
+from cqs.service.fellows import Fellows, NoFellows
 from cqs.service.handed import Handed
 from cqs.service.hints import Hints
 from cqs.service.long_poll import Waiters
@@ -65,6 +66,8 @@ class Engine:
     tuning: Tuning = Tuning()
     bells: Bells = field(default_factory=OneNode)
     cluster: Cluster = field(default_factory=alone)
+    fellows: Fellows = field(default_factory=NoFellows)
+    """The other workers of this server."""
     background: Background = field(default_factory=Background)
     dirt: Dirt = field(default_factory=Dirt)
     marks: Marks = field(default_factory=Marks)

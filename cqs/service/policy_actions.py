@@ -15,6 +15,7 @@ OWNER_ONLY = frozenset(
         "CancelMessageMoveTask",
         "CreateQueue",
         "DeleteQueue",
+        "DrainNode",
         "GetNodeStatistics",
         "HealthCheck",
         "ListMessageMoveTasks",
@@ -27,7 +28,9 @@ OWNER_ONLY = frozenset(
         "UntagQueue",
     }
 )
-"""Not given to other accounts by any policy (SQS, and the two that are about the server)."""
+"""Not given to other accounts by any policy (SQS, and those that are about the server)."""
+OF_THE_SERVER = frozenset({"DrainNode"})
+"""Of users of the server's own account only."""
 GRANTABLE = frozenset(
     {
         "ChangeMessageVisibility",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import json
 import os
 import re
 import signal
 import ssl
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -60,6 +63,12 @@ def workers_of(server: Served) -> set[int]:
 
 def scraped_workers(server: Served) -> set[str]:
     return set(re.findall(r'cqs_connections\{worker="(\d)"\}', server.get("/metrics")[1]))
+
+
+def drained(server: Served, *flags: str) -> dict[str, object]:
+    """What `cqs drain` says."""
+    command = [sys.executable, "-m", "cqs", "drain", "--endpoint", server.endpoint, "-o", "json", *flags]
+    return dict(json.loads(subprocess.run(command, check=True, capture_output=True).stdout))
 
 
 def until(is_so: Callable[[], bool]) -> None:
@@ -135,6 +144,14 @@ class TestWorkers:
         assert len(re.findall(r'process_resident_memory_bytes\{worker="\d"\}', page)) == WORKERS
         families = re.findall(r"# TYPE (\S+)", page)
         assert len(families) == len(set(families))
+
+    def test_the_node_drains_with_all_its_workers(self, server: Served) -> None:
+        told = drained(server)
+        answers = {server.get("/ready")[0] for _ in range(30)}
+
+        assert (told, answers) == ({"Draining": True, "AnsweredReceives": 0, "Workers": WORKERS}, {503})
+        assert drained(server, "--undo")["Workers"] == WORKERS
+        assert {server.get("/ready")[0] for _ in range(30)} == {200}
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
     def test_one_that_ends_is_replaced(self, server: Served, number: int) -> None:

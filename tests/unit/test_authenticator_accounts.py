@@ -217,3 +217,13 @@ async def test_read_only_user_reads_and_changes_nothing(mode: Mode) -> None:
         "ListQueues",
     }  # fmt: skip
     assert list(world.bench.engine.registry) == before and world.bench.witness.heard == heard
+
+
+@pytest.mark.parametrize("mode", [Mode.SIGNED, Mode.ENFORCED])
+async def test_server_belongs_to_its_own_account(mode: Mode) -> None:
+    world = await make_signed_world(mode, default_account=OURS)
+
+    assert said(await world.call("bob", "DrainNode"))[1] == "AccessDeniedException"
+    assert said(await world.call("probe", "DrainNode"))[1] == "AccessDeniedException"
+    assert not world.bench.engine.waiters.is_draining
+    assert members(await world.call("alice", "DrainNode"))["Draining"]

@@ -219,3 +219,12 @@ async def test_table_shows_no_character_that_moves_the_cursor(shell: Shell) -> N
     await shell.node.bench.send(shell.node.world.standard, "evil\u202e\tbody\x7f")
 
     assert r"evil\u202e\tbody\x7f" in await shell.text("peek", "orders")
+
+
+async def test_node_is_drained_and_taken_in_again(shell: Shell) -> None:
+    engine = shell.node.bench.engine
+
+    assert "is draining: 0 waiting receives answered" in await shell.text("drain")
+    assert engine.waiters.is_draining
+    assert await shell.json("drain", "--undo") == {"Draining": False, "AnsweredReceives": 0, "Workers": 1}
+    assert not engine.waiters.is_draining

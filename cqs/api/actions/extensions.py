@@ -1,5 +1,5 @@
-"""PeekMessages, GetMessage, ResendMessage, HealthCheck, GetNodeStatistics; ListQueues with only those that hold
-messages."""
+"""PeekMessages, GetMessage, ResendMessage, HealthCheck, GetNodeStatistics, DrainNode; ListQueues with only those that
+hold messages."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from cqs.api.actions.messages import sequence_text, system_attributes
 from cqs.api.actions.node_statistics import node_statistics
 from cqs.api.context import Context
 from cqs.api.shapes.extensions import (
+    DrainNodeRequest,
+    DrainNodeResult,
     GetMessageRequest,
     GetMessageResult,
     GetNodeStatisticsRequest,
@@ -28,7 +30,7 @@ from cqs.api.shapes.queues import ListQueuesResult
 from cqs.cache.interface import State
 from cqs.errors import InvalidParameterValue, MissingParameter, QueueDoesNotExist
 from cqs.queue import Queue
-from cqs.service import lookup, page_token, peek, resend, statistics
+from cqs.service import drain, lookup, page_token, peek, resend, statistics
 from cqs.service.peek import Filter, Peeked
 
 _STATES = ", ".join(state.value for state in State)
@@ -102,6 +104,12 @@ async def health_check(context: Context, request: HealthCheckRequest) -> HealthC
     """503 when a part of the server does not answer."""
     await statistics.check_health(context.engine)
     return HealthCheckResult(status="ok", version=context.engine.metrics.build.version)
+
+
+async def drain_node(context: Context, request: DrainNodeRequest) -> DrainNodeResult:
+    """Takes the node that is asked out, or in again. Idempotent."""
+    done = await (drain.drain if request.draining else drain.resume)(context.engine)
+    return DrainNodeResult(draining=request.draining, answered_receives=done.answered, workers=done.workers)
 
 
 async def get_node_statistics(context: Context, request: GetNodeStatisticsRequest) -> GetNodeStatisticsResult:

@@ -80,6 +80,20 @@ class ResendMessageResult(Output, frozen=True, kw_only=True, gc=False):
     original_deleted: bool
 
 
+class DrainNodeRequest(Shape, frozen=True, kw_only=True, gc=False):
+    """`draining` false takes the node in again."""
+
+    draining: bool = True
+
+
+class DrainNodeResult(Output, frozen=True, kw_only=True, gc=False):
+    """`answered_receives` waited; `workers` are the processes of the node that heard of it."""
+
+    draining: bool
+    answered_receives: int
+    workers: int
+
+
 class HealthCheckRequest(Shape, frozen=True, kw_only=True, gc=False):
     pass
 

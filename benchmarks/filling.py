@@ -1,0 +1,75 @@
+"""Fills an engine with many queues and messages, in bounded time."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TypeVar
+
+from benchmarks.fleet import say
+from cqs import digests
+from cqs.message import Message
+from cqs.queue import Queue, QueueName, Redrive
+from cqs.service import queues
+from cqs.service.engine import Engine, shard_of
+from cqs.service.entries import entry_of
+from cqs.service.statistics import Sampler
+
+T = TypeVar("T")
+ACCOUNT = "000000000000"
+WORKERS = 32
+LOAD_BATCH = 500
+
+
+async def fill(engine: Engine, queue_count: int, message_count: int) -> None:
+    """A tenth of the queues holds all messages, the first ones most; every hundredth has dead letters."""
+    rng = random.Random(1)
+    begun_s = time.perf_counter()
+    dead = await queues.create(engine, QueueName(ACCOUNT, "dead-letters"), {}, {})
+
+    async def create(number: int) -> Queue:
+        changes: dict[str, object] = {"redrive": Redrive(dead.arn, 3)} if number % 100 == 0 else {}
+        return await queues.create(engine, QueueName(ACCOUNT, f"queue-{number:05}"), changes, {"n": str(number)})
+
+    made = await _all(create, range(queue_count))
+    say(f"{len(made):,} queues made after {time.perf_counter() - begun_s:.0f} s")
+    full = made[: max(1, queue_count // 10)]
+    shares = Counter(int(rng.paretovariate(0.5)) % len(full) for _ in range(message_count))
+    lots = [(full[place], min(LOAD_BATCH, count - start)) for place, count in shares.items()
+            for start in range(0, count, LOAD_BATCH)]  # fmt: skip
+    await _all(lambda number: _load(engine, *lots[number]), range(len(lots)))
+    await Sampler(engine).sample()
+    say(f"{message_count:,} messages loaded after {time.perf_counter() - begun_s:.0f} s")
+
+
+async def _load(engine: Engine, queue: Queue, count: int) -> None:
+    """As a send of so many messages would."""
+    now_ms = engine.clock.now_ms()
+    bodies = [f'{{"order": {number}}}' for number in range(count)]
+    messages = [
+        Message(
+            address=engine.addresses.next(engine.store.rows),
+            body=body,
+            md5=digests.raw_of_body(body),
+            sent_ms=now_ms,
+            sender_id="bench",
+        )
+        for body in bodies
+    ]
+    await engine.store.append(queue, messages)
+    await engine.cache.put(shard_of(queue), [entry_of(message) for message in messages])
+
+
+async def _all(work: Callable[[int], Awaitable[T]], numbers: Iterable[int]) -> list[T]:
+    """The answers, in no order; some at a time."""
+    left, found = iter(numbers), []
+
+    async def some() -> None:
+        for number in left:
+            found.append(await work(number))
+
+    await asyncio.gather(*(some() for _ in range(WORKERS)))
+    return found
