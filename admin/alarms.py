@@ -42,10 +42,26 @@ class Alarm(msgspec.Struct, frozen=True, order=True):
 def alarms_of(visit: Visit, problem: str) -> list[Alarm]:
     """Of the account that is looked at, and of the server. `problem`: what the health check said, "" = all is well."""
     found = list(_of_server(visit, problem))
-    for depth in visit.console.engine.metrics.depths.held():
-        if depth.name.account == visit.account:
+    held, now_ms = visit.console.engine.metrics.depths.held(), visit.now_ms
+    in_flight_max = int(IN_FLIGHT_SHARE_MAX * visit.console.engine.tuning.in_flight_max)
+    for depth in held:
+        if _is_suspect(depth, now_ms, in_flight_max) and depth.name.account == visit.account:
             found += _of_queue(visit, depth)
+    found += _failed_moves(visit)
     return sorted(found)
+
+
+def _is_suspect(depth: Depth, now_ms: int, in_flight_max: int) -> bool:
+    """Whether anything could be wrong with a queue. Asked for each that holds messages: it must cost next to
+    nothing."""
+    counts = depth.counts
+    age_ms = now_ms - counts.oldest_ms if counts.oldest_ms else 0
+    return (
+        age_ms > UNREAD_MS_MAX
+        or age_ms > RETENTION_SHARE_MAX * depth.retention_ms
+        or counts.in_flight > in_flight_max
+        or (depth.is_dead_letter and counts.ready > 0)
+    )
 
 
 def _of_server(visit: Visit, problem: str) -> Iterator[Alarm]:
@@ -58,12 +74,12 @@ def _of_server(visit: Visit, problem: str) -> Iterator[Alarm]:
     if failed >= ERRORS_MIN and failed > ERROR_SHARE_MAX * calls:
         text = f"{percent(failed / calls)} of the calls of the last minute failed ({number(failed)})."
         yield Alarm(WARNING, -1e17, text, visit.links.to("/nodes"), "See which")
-    for queue in visit.console.engine.registry:
-        if queue.account == visit.account and queue.settings.redrive is not None:
-            target = visit.console.engine.registry.of_arn(queue.settings.redrive.target_arn)
-            if target is None:
-                text = f"{queue.name}: its dead-letter queue is gone, so what always fails is tried until it expires."
-                yield Alarm(WARNING, -1.0, text, visit.links.queue(queue, "settings"), "Choose another")
+    registry = visit.console.engine.registry
+    for queue in registry:
+        redrive = queue.settings.redrive
+        if redrive is not None and queue.account == visit.account and registry.of_arn(redrive.target_arn) is None:
+            text = f"{queue.name}: its dead-letter queue is gone, so what always fails is tried until it expires."
+            yield Alarm(WARNING, -1.0, text, visit.links.queue(queue, "settings"), "Choose another")
 
 
 def _of_queue(visit: Visit, depth: Depth) -> Iterator[Alarm]:
@@ -88,10 +104,18 @@ def _of_queue(visit: Visit, depth: Depth) -> Iterator[Alarm]:
         yield Alarm(
             DANGER, -float(counts.in_flight), text, visit.links.queue(queue, "messages", state="in_flight"), "Look"
         )
-    for task in visit.console.engine.moves.of_source(queue.key, 1):
-        if task.status is MoveStatus.FAILED:
-            path = visit.links.to("/moves/task", handle=task.handle)
-            yield Alarm(WARNING, -2.0, f"{queue.name}: the last move of its messages failed.", path, "See why")
+
+
+def _failed_moves(visit: Visit) -> Iterator[Alarm]:
+    """Of queues whose newest move failed while they still hold messages."""
+    engine = visit.console.engine
+    for task in engine.moves.newest():
+        queue = engine.registry.get(task.source)
+        if task.status is MoveStatus.FAILED and queue is not None and queue.account == visit.account:
+            depth = engine.metrics.depths.get(queue.uid)
+            if depth is not None and (depth.counts.ready or depth.counts.in_flight):
+                path = visit.links.to("/moves/task", handle=task.handle)
+                yield Alarm(WARNING, -2.0, f"{queue.name}: the last move of its messages failed.", path, "See why")
 
 
 def _dead_letters(visit: Visit, queue: Queue, counts: Counts, age_ms: int) -> Alarm:

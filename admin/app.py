@@ -10,6 +10,9 @@ frame, in words, and never shows a stack.
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+
 import structlog
 from aiohttp import web
 
@@ -42,6 +45,7 @@ def make_application(console: Console) -> web.Application:
     """All of the console; it wants paths that start with /ADMIN."""
     application = web.Application(middlewares=[_frame], client_max_size=1)
     application[CONSOLE] = console
+    application.cleanup_ctx.append(_warming)
     application.on_shutdown.append(_end_jobs)
     application.router.add_get(PREFIX, _to_root)
     application.router.add_get(PREFIX + "/static/{name:.+}", answers.static)
@@ -51,6 +55,13 @@ def make_application(console: Console) -> web.Application:
         else:
             application.router.add_post(PREFIX + route.path, _action_handler(route))
     return application
+
+
+async def _warming(application: web.Application) -> AsyncIterator[None]:
+    """Compiles the pages in a thread while the first visitor is not there yet."""
+    warming = asyncio.ensure_future(asyncio.to_thread(application[CONSOLE].templates.warm))
+    yield
+    await warming
 
 
 async def _end_jobs(application: web.Application) -> None:

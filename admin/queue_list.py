@@ -7,6 +7,7 @@ The filter lives in the address of the page, so that it can be linked to, saved 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from heapq import nsmallest
 
 import msgspec
 
@@ -92,6 +93,13 @@ def find(engine: Engine, account: str, choice: Choice) -> list[Queue]:
     elif not choice.is_up:
         found.reverse()
     return found
+
+
+def fullest(engine: Engine, account: str, limit: int) -> list[Queue]:
+    """The queues of the account that hold most messages, as last sampled, most first."""
+    held = [depth for depth in engine.metrics.depths.held() if depth.name.account == account]
+    most = nsmallest(limit, held, key=lambda depth: (-depth.messages, depth.name.name))
+    return [queue for depth in most if (queue := engine.registry.get(depth.name)) is not None]
 
 
 def counts_of(engine: Engine, queue: Queue) -> Counts:

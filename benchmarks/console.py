@@ -113,7 +113,7 @@ async def _measure(engine: Engine, arguments: argparse.Namespace) -> None:
         for name, path in PAGES.items():
             whole, size = await _times(client, server, path, arguments.rounds, took, {})
             live, _ = await _times(client, server, path, arguments.rounds, took, {"HX-Request": "true"})
-            most = quantiles(whole, n=20)[-1]
+            most = quantiles(whole, n=20, method="inclusive")[-1]
             middle, of_live = median(whole), median(live)
             print(f"{name:<20}{middle:>10.1f}{most:>10.1f}{of_live:>10.1f}{size / 1_000:>8.1f}")
         print(traffic.told(engine.metrics.loop_lag))
@@ -159,7 +159,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queues", type=int, default=10_000)
     parser.add_argument("--messages", type=int, default=100_000)
-    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--calls", type=int, default=1_000)
     parser.add_argument("--on", choices=sorted(ON), default="memory")
     arguments = parser.parse_args()

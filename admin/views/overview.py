@@ -7,7 +7,7 @@ from aiohttp import web
 
 from admin.alarms import SHOWN_MAX, alarms_of
 from admin.charts import RANGE_NAMES, range_of
-from admin.queue_list import Choice, find
+from admin.queue_list import fullest
 from admin.views.queues import accounts_of, rows_of
 from admin.visit import Visit
 from cqs.cache.interface import Counts
@@ -35,7 +35,7 @@ async def show(visit: Visit) -> web.StreamResponse:
     """The page; what is sampled anyway, and the fullest queues counted anew."""
     problem = await visit.console.health.problem()
     alarms = alarms_of(visit, problem)
-    top = find(visit.console.engine, visit.account, Choice(is_full_only=True))[:TOP_MAX]
+    top = fullest(visit.console.engine, visit.account, TOP_MAX)
     return visit.page(
         "overview.html",
         figures=figures_of(visit),

@@ -75,19 +75,20 @@ class _Pages:
         shares = [_decode(text, type=Share) for text in (await fellows.ask(_SHARE)).values()] if fellows.name else []
         async with self._turn:
             depths = await statistics.admitted_depths(self._engine)
-            whole = together([self._share(), *shares])
+            whole = together([await self._share(), *shares])
             body, content_type = await asyncio.to_thread(self._text_of_beans, request, depths, whole)
         return _answer(body, content_type)
 
     async def _own_share(self, _: str) -> bytes:
         """What this worker adds to the beans, for a sibling."""
-        return msgspec.msgpack.encode(self._share())
+        return msgspec.msgpack.encode(await self._share())
 
-    def _share(self) -> Share:
+    async def _share(self) -> Share:
         engine = self._engine
         queues = [engine.registry.get(QueueName(stats.account, stats.name)) for stats in engine.metrics.queues]
         waiting = {key_of(one.account, one.name): engine.waiters.count(one.uid) for one in queues if one is not None}
-        return share_of(engine.metrics, waiting, len(engine.waiters), engine.clock.now_ms() // 1_000)
+        now_s = engine.clock.now_ms() // 1_000
+        return await asyncio.to_thread(share_of, engine.metrics, waiting, len(engine.waiters), now_s)
 
     def _text_of_beans(self, request: web.Request, depths: Sequence[Depth], whole: Share) -> tuple[bytes, str]:
         wanted = request.query.get("qry", "*")

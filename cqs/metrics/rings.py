@@ -110,8 +110,11 @@ class _Level:
 
     def columns(self, last: int) -> list[list[float]]:
         """What was sampled in the `size` slots up to `last`, by field."""
-        if last == self.slot:
+        if self.slot <= last < self.slot + self.size:
             found = [self.cells[place :: self.width] for place in range(self.width)]
+            for slot in range(self.slot - self.size + 1, last - self.size + 1):
+                for column in found:
+                    column[slot % self.size] = nan
             return [[value for value in column if value == value] for column in found]
         rows = [self.row(slot) for slot in range(last - self.size + 1, last + 1)]
         return [[value for row in rows if (value := row[place]) is not None] for place in range(self.width)]

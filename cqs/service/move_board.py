@@ -54,6 +54,10 @@ class MoveBoard:
         """The newest tasks of a source queue, newest first."""
         return [self._tasks[handle] for handle in self._of_source.get(source, [])[:limit]]
 
+    def newest(self) -> list[MoveTask]:
+        """The newest task of each source queue."""
+        return [self._tasks[handles[0]] for handles in self._of_source.values() if handles]
+
     @contextlib.contextmanager
     def starting(self, source: QueueName) -> Iterator[None]:
         """Holds the source's only place while a task is being started. Raises InvalidParameterValue when it is taken,
