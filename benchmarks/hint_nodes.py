@@ -85,7 +85,7 @@ class NoCache(MemoryCache):
     async def take(self, shard: Shard, request: TakeRequest) -> Taken:
         raise CacheUnavailable("no cache in this measurement")
 
-    async def put(self, shard: Shard, entries: Sequence[Entry]) -> Residency:
+    async def put(self, shard: Shard, entries: Sequence[Entry], epoch: int | None = None) -> Residency:
         raise CacheUnavailable("no cache in this measurement")
 
     async def remove(self, shard: Shard, addresses: Sequence[int]) -> int:

@@ -33,7 +33,7 @@ from cqs.errors import ConfigError, CqsError
 from cqs.listen import open_sockets
 from cqs.metrics.declarations import CACHE_TROUBLE, CONNECTIONS, CROWDED_OUT, REQUEST_BYTES
 from cqs.people import People, open_people
-from cqs.service import drain, heartbeat, move_tasks, repair, residency, revisibility, statistics, sweep
+from cqs.service import drain, heartbeat, marking, move_tasks, repair, residency, revisibility, statistics, sweep
 from cqs.service.engine import Engine
 from cqs.slot import Slot
 from cqs.stop import Stop
@@ -44,7 +44,7 @@ from cqs.workers import Workers
 if TYPE_CHECKING:
     from cqs.tracing import Tracing
 
-_LOOPS = (heartbeat.run, revisibility.run, repair.run, move_tasks.run, statistics.run, sweep.run)
+_LOOPS = (heartbeat.run, marking.run, revisibility.run, repair.run, move_tasks.run, statistics.run, sweep.run)
 _log = structlog.get_logger("cqs.server")
 
 

@@ -12,8 +12,10 @@ from __future__ import annotations
 import random
 
 from cqs.cache.interface import Shard
-from cqs.service import heartbeat
+from cqs.queue import Queue
+from cqs.service import heartbeat, marking
 from cqs.service.cluster import joined
+from cqs.service.engine import shard_of
 from cqs.service.membership import LIFE_MS
 from cqs.store.coordination import MemoryCluster, MemoryCoordination, Node
 from cqs.testing.clock import ManualClock
@@ -81,6 +83,18 @@ class Town:
         """One beat of these nodes, or of all."""
         for name in names or list(self.nodes):
             await heartbeat.step(self.nodes[name].engine)
+
+    async def lose_cache(self, queue: Queue) -> None:
+        """The shared cache is out of reach, and each node has made it known that it serves the queue from the store."""
+        self.cache.cut()
+        await self.make_known(queue, *self.nodes)
+
+    async def make_known(self, queue: Queue, *names: str) -> None:
+        """These nodes can't believe the cache about the queue, and all have looked and know it."""
+        for name in names:
+            await marking.is_known(self.nodes[name].engine, shard_of(queue))
+        self.clock.advance_ms(round(marking.FRESH_S * 1_000))
+        await self.beat()
 
     async def kill(self, name: str) -> None:
         """The node ends without a word, and the others have noticed."""

@@ -192,10 +192,11 @@ class QueueCache(Protocol):
         ready. Addresses known or removed meanwhile are left alone. False: the epoch is not this fill's; nothing done.
         Entries come in address order (FIFO: any order)."""
 
-    async def put(self, shard: Shard, entries: Sequence[Entry]) -> Residency:
+    async def put(self, shard: Shard, entries: Sequence[Entry], epoch: int | None = None) -> Residency:
         """Adds messages, ready or (visible_ms in the future) delayed or, with a lease, in flight; returns residency.
-        A known or removed address is left alone: of two that bring leases of one message the first has it.
-        Works while Initializing; on an absent shard nothing happens (the fill will find the message in the store)."""
+        A known or removed address is left alone: of two that bring leases of one message the first has it. Works while
+        Initializing. Nothing happens on an absent shard (the fill finds the message), nor, with ABSENT for an answer,
+        on one of another `epoch` (None = any)."""
 
     async def take(self, shard: Shard, request: TakeRequest) -> Taken:
         """ready → in flight, at most `count_max`; counts the receive and numbers it. With `visibility_ms` 0 they are
@@ -239,8 +240,7 @@ class QueueCache(Protocol):
         """Forgets the shard (purged, deleted, to be refilled): absent afterwards."""
 
     async def vesting(self, limit: int) -> list[Shard]:
-        """Shards that have work now for `reveal`; taking one is a lease of VESTING_LEASE_MS, so that a node which dies
-        strands nothing."""
+        """Shards that have work now for `reveal`; taking one is a lease of VESTING_LEASE_MS, for nodes that die."""
 
     async def next_vesting_ms(self) -> int | None:
         """When the next shard will have work; None = never, as far as is known."""

@@ -78,9 +78,9 @@ class MemoryCache:
             held.removed = set()
         return True
 
-    async def put(self, shard: Shard, entries: Sequence[Entry]) -> Residency:
+    async def put(self, shard: Shard, entries: Sequence[Entry], epoch: int | None = None) -> Residency:
         held = self._shards.get(shard)
-        if held is None:
+        if held is None or epoch not in (None, held.epoch):
             return Residency.ABSENT
         now_ms = self._clock.now_ms()
         for entry in entries:

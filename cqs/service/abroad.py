@@ -95,6 +95,10 @@ async def _put_late(engine: Engine, homes: Homes, shard: Shard) -> None:
     if queue is None or not await homes.is_here(shard):
         del homes.late[shard]
         return
+    try:
+        epoch = (await engine.cache.state(shard)).epoch
+    except CacheUnavailable:
+        return
     wanted = list(late)[:BATCH]
     stored = await engine.store.read(queue, wanted)
     addresses = [message.address for message in stored]
@@ -104,7 +108,7 @@ async def _put_late(engine: Engine, homes: Homes, shard: Shard) -> None:
     residency.hide_handed(held, entries)
     if entries:
         try:
-            await engine.cache.put(shard, entries)
+            await engine.cache.put(shard, entries, epoch)
         except CacheUnavailable:
             return
         engine.waiters.wake(queue.uid, len(entries))

@@ -5,7 +5,8 @@
     deletes m: the cache still has it ready           takes m ── the store has no m ──► removed, not handed out
     hands n out from the store, for 30 s              takes n ── n is leased ──► hidden until that lease ends
 
-Outages mark the shard (`cqs.service.marks`). Where no mark is, this costs a look at what this node has handed out.
+Outages mark the shard (`cqs.service.marking`). Where no mark is, and this node has looked for one a moment ago, this
+costs a look at what this node has handed out.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 from cqs.cache.interface import Received
 from cqs.errors import CacheUnavailable, CqsError
 from cqs.queue import Queue
-from cqs.service import confirm, deliver
+from cqs.service import confirm, deliver, marking
 from cqs.service.engine import Engine, shard_of
 from cqs.store.interface import Lease
 
@@ -25,7 +26,7 @@ async def checked(engine: Engine, queue: Queue, received: list[Received]) -> lis
     then, and when the cache does not answer, all are given back."""
     shard, now_ms = shard_of(queue), engine.clock.now_ms()
     held = engine.fallback.living(shard, now_ms)
-    is_marked = engine.marks.is_on(shard)
+    is_marked = marking.is_doubted(engine, shard)
     if not received or not (held or is_marked):
         return received
     try:

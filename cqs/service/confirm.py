@@ -7,18 +7,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cqs.cache.interface import Entry, Residency
-from cqs.errors import CacheUnavailable
+from cqs.errors import CacheUnavailable, OutcomeUnknown, StoreUnavailable
 from cqs.queue import Queue
-from cqs.service import marking, residency
+from cqs.service import fenced, marking, residency
 from cqs.service.engine import Engine, shard_of
 
 
-async def put(engine: Engine, queue: Queue, entries: Sequence[Entry]) -> bool:
-    """Messages that are in the store join their shard; an absent one starts to be filled. False: it was absent."""
+async def put(engine: Engine, queue: Queue, entries: Sequence[Entry], epoch: int) -> bool:
+    """Messages that are in the store join their shard; an absent one starts to be filled. False: it was absent.
+    `epoch`: as far as this node knew before it wrote or read them (`cqs.service.fenced`)."""
     shard = shard_of(queue)
     try:
-        found = await engine.cache.put(shard, entries)
-    except CacheUnavailable:
+        found = await fenced.put(engine, queue, entries, epoch)
+    except (CacheUnavailable, StoreUnavailable, OutcomeUnknown):
         await marking.unconfirmed(engine, shard, [entry.address for entry in entries])
         return True
     if found is Residency.ABSENT:
@@ -26,11 +27,14 @@ async def put(engine: Engine, queue: Queue, entries: Sequence[Entry]) -> bool:
     return found is not Residency.ABSENT
 
 
-async def remove(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
-    """Messages that are not in the store any more leave their shard."""
+async def remove(engine: Engine, queue: Queue, addresses: Sequence[int]) -> bool:
+    """Messages that are not in the store any more leave their shard. False: the cache did not confirm it."""
     shard = shard_of(queue)
+    is_confirmed = True
     try:
         await engine.cache.remove(shard, addresses)
     except CacheUnavailable:
+        is_confirmed = False
         await marking.unconfirmed(engine, shard, addresses)
     engine.fallback.forget(shard, addresses)
+    return is_confirmed

@@ -1,4 +1,4 @@
-"""DeleteMessage: the store first, then the cache; acknowledged when the store has it.
+"""DeleteMessage: the store first, then the cache; acknowledged when nobody is given the message any more.
 
 A crash between the two repeats the message at most once. On a standard queue any handle of the message deletes it, also
 an old one (SQS). On a FIFO queue only the living lease may: it is fenced first, so that it can't run out and be handed
@@ -10,6 +10,9 @@ to another consumer while the delete is on its way to the store.
                                    A's timeout
                                                              receives the message
     store.delete … acknowledged                              … still works on it
+
+Where the cache did not confirm that the message is gone, the other nodes learn it before the client does, since it may
+lie there ready for them (`cqs.service.marking`).
 """
 
 from __future__ import annotations
@@ -17,10 +20,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cqs.cache.interface import Outcome, Ticket
-from cqs.errors import CacheUnavailable, InvalidParameterValue, ReceiptHandleIsInvalid, SqsError
+from cqs.errors import (
+    CacheUnavailable,
+    InvalidParameterValue,
+    OutcomeUnknown,
+    ReceiptHandleIsInvalid,
+    SqsError,
+    StoreUnavailable,
+)
 from cqs.queue import Queue
 from cqs.receipt import Receipt
-from cqs.service import confirm, fallback
+from cqs.service import confirm, fallback, marking
 from cqs.service.engine import Engine, shard_of
 
 FENCE_MS = 10_000
@@ -46,12 +56,23 @@ async def delete_batch(engine: Engine, queue: Queue, handles: Sequence[str]) -> 
         await _fence(engine, queue, handles, receipts, errors)
     addresses = [r.address for r, error in zip(receipts, errors, strict=True) if r is not None and error is None]
     if addresses:
-        await engine.store.delete(queue, addresses)
-        await confirm.remove(engine, queue, addresses)
-        engine.witness.deleted(queue, addresses)
+        await erase(engine, queue, addresses)
         if queue.settings.is_fifo:
             engine.waiters.wake(queue.uid, len(addresses))
     return errors
+
+
+async def erase(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
+    """The messages are gone, and no node hands them out any more, when it returns. Raises StoreUnavailable,
+    OutcomeUnknown; idempotent."""
+    await engine.store.delete(queue, addresses)
+    is_confirmed = await confirm.remove(engine, queue, addresses)
+    engine.witness.deleted(queue, addresses)
+    if not is_confirmed:
+        try:
+            await marking.make_known(engine, shard_of(queue))
+        except StoreUnavailable as error:
+            raise OutcomeUnknown(f"Deleted, but the other nodes could not be told. {error}") from error
 
 
 async def _fence(

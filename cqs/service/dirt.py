@@ -7,25 +7,45 @@ While a shard has dirt, this node serves the queue from the store: the cache may
 what was sent (Redis cut off but not restarted says "ready" all the while; the first CQS lost messages that way). Repair
 reads exactly these addresses from the store and tells the cache what is true. Beyond ADDRESSES_MAX the whole shard
 counts as dirty and is filled anew.
+
+Notes are numbered, since an address may become dirty again while it is made true:
+
+    repair                              a consumer
+    ──────                              ──────────
+    store: m is there
+    cache.put(m) ══ done
+                                        deletes m: store.delete ══ done, cache.remove … no answer: noted again
+    m is clean                          without the numbers, m would be handed out for ever
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from cqs.cache.interface import Shard
 
 ADDRESSES_MAX = 100_000
 
 
+class _Note(NamedTuple):
+    number: int
+    """Of the last note of the address: what was learnt before it says nothing of it."""
+    telling: int
+    """Of the telling that named it to other nodes; 0 = none."""
+
+
 class Dirt:
     """Belongs to one event loop. Kept in memory: a node that starts finds its shards by filling them."""
 
     def __init__(self) -> None:
-        self._by_shard: dict[Shard, dict[int, int]] = {}
-        """With each address the number of the telling that named it to other nodes, 0 = none."""
-        self._tellings = 0
+        self._by_shard: dict[Shard, dict[int, _Note]] = {}
+        self._last: dict[Shard, int] = {}
+        """The number of each dirty shard's last note."""
         self._whole: set[Shard] = set()
+        self._tellings = 0
+        self.stand = 0
+        """How many notes there were so far. Who makes addresses true keeps it first: what is noted later is not."""
 
     def __len__(self) -> int:
         """Dirty shards."""
@@ -40,9 +60,10 @@ class Dirt:
 
     def note(self, shard: Shard, addresses: Iterable[int]) -> None:
         """The cache's answer about these is missing."""
+        self.stand = self._last[shard] = self.stand + 1
         held = self._by_shard.setdefault(shard, {})
         if shard not in self._whole:
-            held.update(dict.fromkeys(addresses, 0))
+            held.update(dict.fromkeys(addresses, _Note(self.stand, 0)))
             if len(held) > ADDRESSES_MAX:
                 self._whole.add(shard)
                 held.clear()
@@ -57,27 +78,35 @@ class Dirt:
     def tell(self, shard: Shard, limit: int) -> tuple[int, list[int]]:
         """Up to `limit` of the shard's dirty addresses that nobody was told of, and the number of this telling."""
         held = self._by_shard.get(shard, {})
-        untold = [address for address, telling in held.items() if not telling][:limit]
+        untold = [address for address, note in held.items() if not note.telling][:limit]
         self._tellings += 1
-        held.update(dict.fromkeys(untold, self._tellings))
+        held.update({address: held[address]._replace(telling=self._tellings) for address in untold})
         return self._tellings, untold
 
     def confirm(self, shard: Shard, number: int) -> None:
         """What this telling named is true in the cache, but for what became dirty again since."""
         held = self._by_shard.get(shard, {})
-        self.clean(shard, [address for address, telling in held.items() if telling == number])
+        self.clean(shard, [address for address, note in held.items() if note.telling == number], self.stand)
 
-    def clean(self, shard: Shard, addresses: Sequence[int]) -> None:
-        """These are true in the cache again. The shard's last ones make it clean."""
+    def clean(self, shard: Shard, addresses: Sequence[int], stand: int) -> None:
+        """These are true in the cache as of this `stand`; one that became dirty again since stays so. The shard's last
+        ones make it clean."""
         held = self._by_shard.get(shard)
         if held is None:
             return
         for address in addresses:
-            held.pop(address, None)
+            if address in held and held[address].number <= stand:
+                del held[address]
         if not held and shard not in self._whole:
-            del self._by_shard[shard]
+            self._forget(shard)
 
-    def forget(self, shard: Shard) -> None:
-        """The shard is gone from the cache: whatever fills it next reads the truth."""
+    def forget(self, shard: Shard, stand: int) -> None:
+        """As of this `stand` the shard was gone from the cache: whatever fills it next reads the truth. It stays dirty
+        when anything was noted since."""
+        if self._last.get(shard, 0) <= stand:
+            self._forget(shard)
+
+    def _forget(self, shard: Shard) -> None:
         self._by_shard.pop(shard, None)
+        self._last.pop(shard, None)
         self._whole.discard(shard)

@@ -23,11 +23,9 @@ from collections.abc import Sequence
 from cqs.cache.interface import Shard
 from cqs.errors import ServiceUnavailable
 from cqs.queue import Queue
-from cqs.service import confirm
+from cqs.service import confirm, marking
 from cqs.service.engine import Engine, shard_of
 from cqs.service.entries import entry_of
-from cqs.service.marking import FRESH_S
-from cqs.service.retry import pause_ms
 
 
 def check_sender(engine: Engine, queue: Queue) -> None:
@@ -39,23 +37,13 @@ def check_sender(engine: Engine, queue: Queue) -> None:
 
 def may_hand_out(engine: Engine, shard: Shard) -> bool:
     """Whether nothing acknowledged can be missing from the cache."""
-    if engine.cluster.is_alone:
-        return True
-    return not engine.marks.is_on(shard) and engine.cluster.leadership.now_s - engine.marks.read_s <= FRESH_S
-
-
-async def settle(engine: Engine, queue: Queue) -> None:
-    """Returns when it is safe to say that messages were sent."""
-    known_s = engine.marks.known_s.get(shard_of(queue))
-    if known_s is not None:
-        left_s = known_s - engine.cluster.leadership.now_s
-        if left_s > 0:
-            await pause_ms(round(left_s * 1_000))
+    return not marking.is_doubted(engine, shard)
 
 
 async def make_sure(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
     """Messages that another node may have stored and not put are put. Raises StoreUnavailable."""
     if not engine.cluster.is_alone:
+        epoch = engine.epochs.of(shard_of(queue))
         stored = await engine.store.read(queue, addresses)
         if stored:
-            await confirm.put(engine, queue, [entry_of(message) for message in stored])
+            await confirm.put(engine, queue, [entry_of(message) for message in stored], epoch)

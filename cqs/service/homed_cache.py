@@ -54,9 +54,9 @@ class HomedCache:
     async def fill(self, shard: Shard, epoch: int, entries: Sequence[Entry], *, is_last: bool) -> bool:
         return await self._is_here(shard) and await self._cache.fill(shard, epoch, entries, is_last=is_last)
 
-    async def put(self, shard: Shard, entries: Sequence[Entry]) -> Residency:
+    async def put(self, shard: Shard, entries: Sequence[Entry], epoch: int | None = None) -> Residency:
         if await self._is_here(shard):
-            return await self._cache.put(shard, entries)
+            return await self._cache.put(shard, entries, epoch)
         if shard.is_fifo:
             await self._mark(shard)
         else:

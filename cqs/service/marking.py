@@ -11,6 +11,18 @@
     nothing of it is in its hands ───────► mark removed ───────────────► believes the cache again
     dies before that                                                     a leader drops the shard, which is filled anew
 
+Until B has looked, it believes the cache. So what must not come back is acknowledged only when every node knows:
+
+    node A                                 node B
+    ──────                                 ──────
+    deletes m, handed out by A             looks at the marks at r
+    mark ════════════════════════════════► takes m until r + FRESH_S as the cache has it, and no longer:
+    waits FRESH_S from here on             its looks at the marks are older then, or they saw this one,
+    answers its client                     and either way it checks m with the store: m is gone
+
+The wait is for the first delete of an outage only, or for none: a node that serves from the store because the cache is
+out of reach makes its mark known first (`is_known`), and answers empty until then, or B would hand out the same.
+
 One mark a node, shard and outage: it covers the addresses of the next COVER_MS at once, and all old ones when an old
 one is concerned, so an outage costs a write or two and not one a message. It stands until nothing is dirty and no
 message that this node handed out from the store is hidden any more: other takers find such messages ready in the cache.
@@ -18,6 +30,7 @@ message that this node handed out from the store is hidden any more: other taker
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 
 import structlog
@@ -26,11 +39,17 @@ from cqs import ids
 from cqs.cache.interface import Shard
 from cqs.errors import CqsError
 from cqs.service.engine import Engine, shard_of
+from cqs.service.retry import Pause, pause_ms
 from cqs.store.coordination import DirtyMark
 
 COVER_MS = 600_000
-FRESH_S = 2.0
-"""FIFO messages are handed out by nodes that looked at the marks within this time."""
+FRESH_S = 1.0
+"""What the cache says is believed by nodes that looked at the marks within this time."""
+LOOK_S = 0.25
+LOOK_SHARE = 0.1
+"""Of a node's time at most, when marks are many and a look takes long."""
+LINGER_S = 3.0
+"""A mark that is served under stays so long after the last such receive, though nothing else needs it."""
 _log = structlog.get_logger("cqs.marks")
 
 
@@ -46,20 +65,72 @@ async def unconfirmed(engine: Engine, shard: Shard, addresses: Sequence[int]) ->
         _log.warning("mark_postponed", reason=str(error))
 
 
-async def step(engine: Engine) -> None:
-    """One look at all marks, and what follows from it. Raises StoreUnavailable, OutcomeUnknown."""
-    await _write_missing(engine)
-    await _remove_done(engine)
+def is_doubted(engine: Engine, shard: Shard) -> bool:
+    """Whether what the cache says of the shard has to be checked with the store: it is marked, or may be."""
+    if engine.cluster.is_alone:
+        return False
+    marks = engine.marks
+    return marks.is_on(shard) or engine.cluster.leadership.now_s - marks.read_s >= FRESH_S
+
+
+async def is_known(engine: Engine, shard: Shard) -> bool:
+    """Whether every node doubts what the cache says of the shard, so that this one may serve it from the store. If not,
+    it is marked, and some time later they do. Raises StoreUnavailable, OutcomeUnknown."""
+    if engine.cluster.is_alone:
+        return True
+    if shard not in engine.marks.own:
+        await _cover(engine, shard, (0, 0))
+    now_s = engine.marks.used_s[shard] = engine.cluster.leadership.now_s
+    return engine.marks.known_s.get(shard, now_s) <= now_s
+
+
+async def make_known(engine: Engine, shard: Shard) -> None:
+    """Returns when every node doubts what the cache says of the shard. Raises StoreUnavailable, OutcomeUnknown."""
+    if not await is_known(engine, shard):
+        await settle(engine, shard)
+
+
+async def settle(engine: Engine, shard: Shard) -> None:
+    """Returns when every node knows of the mark that this one has made, if there is one."""
+    known_s = engine.marks.known_s.get(shard)
+    if known_s is not None:
+        left_s = known_s - engine.cluster.leadership.now_s
+        if left_s > 0:
+            await pause_ms(round(left_s * 1_000))
+
+
+async def run(engine: Engine, pause: Pause = pause_ms) -> None:
+    """Looks at the marks for ever, or not at all on a node that is alone. A store that is out of reach is told of by
+    the heartbeat; then all that is taken has to be checked with it, and nothing is handed out."""
+    while not engine.cluster.is_alone:
+        began_s = engine.cluster.leadership.now_s
+        with contextlib.suppress(CqsError):
+            await look(engine)
+        took_s = engine.cluster.leadership.now_s - began_s
+        await pause(round(max(LOOK_S, took_s / LOOK_SHARE) * 1_000))
+
+
+async def look(engine: Engine) -> None:
+    """One look at all marks. Raises StoreUnavailable, OutcomeUnknown."""
     marks, me = engine.marks, engine.cluster.membership.me
     began_s = engine.cluster.leadership.now_s
     found = await engine.cluster.coordination.dirty_marks()
+    if began_s < marks.read_s:
+        return
     marks.read_s = began_s
     marks.foreign = {}
     for mark in found:
         if mark.node != me.name or mark.since_ms < me.started_ms:
             marks.foreign.setdefault((mark.storage_id, mark.shard), []).append(mark)
+
+
+async def step(engine: Engine) -> None:
+    """One look at all marks, and what follows from it. Raises StoreUnavailable, OutcomeUnknown."""
+    await _write_missing(engine)
+    await _remove_done(engine)
+    await look(engine)
     if engine.cluster.tending.is_held:
-        await _take_over(engine, [mark for those in marks.foreign.values() for mark in those])
+        await _take_over(engine, [mark for those in engine.marks.foreign.values() for mark in those])
 
 
 async def _cover(engine: Engine, shard: Shard, addresses: Iterable[int]) -> None:
@@ -90,11 +161,13 @@ async def _write_missing(engine: Engine) -> None:
 
 
 async def _remove_done(engine: Engine) -> None:
-    now_ms = engine.clock.now_ms()
-    for shard, mark in list(engine.marks.own.items()):
-        if not engine.dirt.is_on(shard) and not engine.fallback.living(shard, now_ms):
-            del engine.marks.own[shard]
-            engine.marks.known_s.pop(shard, None)
+    now_ms, marks = engine.clock.now_ms(), engine.marks
+    idle_s = engine.cluster.leadership.now_s - LINGER_S
+    for shard, mark in list(marks.own.items()):
+        is_used = engine.dirt.is_on(shard) or engine.fallback.living(shard, now_ms)
+        if not is_used and marks.used_s.get(shard, idle_s) <= idle_s:
+            for known in (marks.own, marks.known_s, marks.used_s):
+                known.pop(shard, None)
             await engine.cluster.coordination.repaired(mark)
 
 

@@ -20,7 +20,9 @@ class Marks:
     read_s: float = float("-inf")
     """When the last look at all marks began, by this node's monotonic clock."""
     known_s: dict[Shard, float] = field(default_factory=dict)
-    """From when on every node knows of this node's mark, or stops handing out FIFO messages."""
+    """From when on every node knows of this node's mark, or believes no cache at all."""
+    used_s: dict[Shard, float] = field(default_factory=dict)
+    """When this node last served from the store because the cache was out of reach."""
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def is_on(self, shard: Shard) -> bool:

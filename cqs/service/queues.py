@@ -221,6 +221,7 @@ async def _make_ready(engine: Engine, shard: Shard) -> None:
     with contextlib.suppress(CacheUnavailable):
         epoch = await engine.cache.begin_fill(shard)
         if epoch is not None:
+            engine.epochs.note(shard, epoch)
             await engine.cache.fill(shard, epoch, [], is_last=True)
 
 

@@ -4,7 +4,8 @@
       ▲                                                                                                 │
       └──────────── give back: the client is gone, or the store failed; not counted ◄──────────────────┘
 
-Where the cache is absent, being filled, dirty or out of reach, the store answers (`cqs.service.fallback`). Waiting for
+Where the cache is absent or being filled, the store answers (`cqs.service.fallback`); where it is dirty or out of reach
+for this node, it does once the others know, and nothing is given until then (`cqs.service.marking`). Waiting for
 messages is `cqs.service.long_poll`'s: register, look, sleep.
 """
 
@@ -19,7 +20,7 @@ from cqs import limits
 from cqs.cache.interface import Residency, Shard, Taken, TakeRequest
 from cqs.errors import CacheUnavailable, InvalidParameterValue, OverLimit, QueueDoesNotExist
 from cqs.queue import Queue
-from cqs.service import checking, deliver, draft_rules, fallback, fifo_order, redrive, residency
+from cqs.service import checking, deliver, draft_rules, fallback, fifo_order, marking, redrive, residency
 from cqs.service.deliver import Delivery
 from cqs.service.engine import Engine, shard_of
 
@@ -133,7 +134,12 @@ async def _look(engine: Engine, queue: Queue, request: ReceiveRequest) -> _Look:
     shard = shard_of(queue)
     take = _take_request(engine, queue, request)
     for _ in range(_LOOKS_MAX):
-        taken = await _take(engine, queue, shard, take)
+        try:
+            taken = await _take(engine, queue, shard, take)
+        except CacheUnavailable:
+            if not await marking.is_known(engine, shard):
+                return _Look([], is_from_store=True)
+            taken = None
         if taken is None:
             return await _look_in_store(engine, queue, take, request.receiver_id)
         await _dispose(engine, queue, taken)
@@ -148,13 +154,13 @@ async def _look(engine: Engine, queue: Queue, request: ReceiveRequest) -> _Look:
 
 
 async def _take(engine: Engine, queue: Queue, shard: Shard, request: TakeRequest) -> Taken | None:
-    """What the cache gives; None when it can't be asked, or not be believed."""
-    if engine.dirt.is_on(shard) or (queue.settings.is_fifo and not fifo_order.may_hand_out(engine, shard)):
+    """What the cache gives; None when it is absent, or being filled. Raises CacheUnavailable when it can't be asked, or
+    not be believed."""
+    if engine.dirt.is_on(shard):
+        raise CacheUnavailable(f"What the cache has of {queue.name} is not true.")
+    if queue.settings.is_fifo and not fifo_order.may_hand_out(engine, shard):
         return None
-    try:
-        taken = await engine.cache.take(shard, request)
-    except CacheUnavailable:
-        return None
+    taken = await engine.cache.take(shard, request)
     if taken.residency is Residency.READY:
         return taken
     if taken.residency is Residency.ABSENT:

@@ -47,7 +47,7 @@ async def step(engine: Engine) -> None:
     for shard in engine.dirt.shards():
         queue = engine.registry.of_storage(shard.storage_id)
         if queue is None:
-            engine.dirt.forget(shard)
+            engine.dirt.forget(shard, engine.dirt.stand)
             continue
         try:
             await _repair(engine, queue, shard)
@@ -56,32 +56,36 @@ async def step(engine: Engine) -> None:
 
 
 async def _repair(engine: Engine, queue: Queue, shard: Shard) -> None:
+    stand = engine.dirt.stand
     state = (await engine.cache.state(shard)).residency
     if state is Residency.ABSENT:
-        engine.dirt.forget(shard)
+        engine.dirt.forget(shard, stand)
         return
     if state is Residency.INITIALIZING:
         return
     if engine.dirt.is_whole(shard):
         await engine.cache.drop(shard)
-        engine.dirt.forget(shard)
+        engine.dirt.forget(shard, stand)
         _log.warning("shard_dropped_to_be_filled", queue=queue.name)
         return
     count = 0
     while addresses := engine.dirt.some(shard, BATCH):
+        stand = engine.dirt.stand
         await make_true(engine, queue, addresses)
-        engine.dirt.clean(shard, addresses)
+        engine.dirt.clean(shard, addresses, stand)
         count += len(addresses)
     engine.waiters.wake(queue.uid, engine.waiters.count(queue.uid))
     _log.info("shard_repaired", queue=queue.name, addresses=count)
 
 
 async def make_true(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
-    """The cache knows of these what the store knows. Raises CacheUnavailable, StoreUnavailable; idempotent."""
+    """The cache knows of these what the store knows. A shard that is filled anew meanwhile reads the store itself.
+    Raises CacheUnavailable, StoreUnavailable; idempotent."""
     shard = shard_of(queue)
+    epoch = (await engine.cache.state(shard)).epoch
     stored = {message.address: message for message in await engine.store.read(queue, addresses)}
     gone = [address for address in addresses if address not in stored]
-    if stored and not await _put(engine, queue, shard, list(stored.values())):
+    if stored and not await _put(engine, queue, shard, list(stored.values()), epoch):
         await engine.cache.drop(shard)
         _log.warning("shard_dropped_to_be_filled", queue=queue.name, reason="messages were served past it")
         return
@@ -89,7 +93,7 @@ async def make_true(engine: Engine, queue: Queue, addresses: Sequence[int]) -> N
         await engine.cache.remove(shard, gone)
 
 
-async def _put(engine: Engine, queue: Queue, shard: Shard, messages: Sequence[Message]) -> bool:
+async def _put(engine: Engine, queue: Queue, shard: Shard, messages: Sequence[Message], epoch: int) -> bool:
     """Puts them as the store knows them, with their living leases. False: one was handed out from the store while the
     cache kept it as ready, or under an older lease; only a fill tells it."""
     now_ms = engine.clock.now_ms()
@@ -98,6 +102,6 @@ async def _put(engine: Engine, queue: Queue, shard: Shard, messages: Sequence[Me
     held = {lease.address: lease for lease in known if lease is not None and lease.hidden_until_ms > now_ms}
     entries = [entry_of(message) for message in messages]
     residency.hide_handed(held, entries)
-    await engine.cache.put(shard, entries)
+    await engine.cache.put(shard, entries, epoch)
     cached = await engine.cache.lookup(shard, list(held)) if held else []
     return all(entry is None or entry.receive_number >= held[entry.address].receive_number for entry in cached)

@@ -13,8 +13,9 @@ import msgspec
 from cqs import ids
 from cqs.message import Attribute
 from cqs.queue import Queue
+from cqs.service.delete import erase
 from cqs.service.draft_rules import Draft
-from cqs.service.engine import Engine, shard_of
+from cqs.service.engine import Engine
 from cqs.service.peek import Peeked, find
 from cqs.service.send import Sent, send
 
@@ -63,9 +64,7 @@ async def resend(
 async def discard(engine: Engine, queue: Queue, address: int) -> None:
     """Deletes the message whatever its state, without a receipt handle. Idempotent. Raises StoreUnavailable,
     OutcomeUnknown."""
-    await engine.store.delete(queue, [address])
-    await engine.cache.remove(shard_of(queue), [address])
-    engine.witness.deleted(queue, [address])
+    await erase(engine, queue, [address])
     if queue.settings.is_fifo:
         engine.waiters.wake(queue.uid, 1)
 

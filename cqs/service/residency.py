@@ -122,7 +122,10 @@ async def fill(engine: Engine, queue: Queue) -> None:
     next touch begins anew."""
     shard = shard_of(queue)
     epoch = await engine.cache.begin_fill(shard)
-    if epoch is None or not await _is_current(engine, queue):
+    if epoch is None:
+        return
+    engine.epochs.note(shard, epoch)
+    if not await _is_current(engine, queue):
         return
     started_ns = perf_counter_ns()
     now_ms = engine.clock.now_ms()

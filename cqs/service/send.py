@@ -42,7 +42,7 @@ from cqs.errors import (
 from cqs.ids import text_of
 from cqs.message import Attribute, Message
 from cqs.queue import DedupScope, Queue
-from cqs.service import abroad, confirm, draft_rules, fifo_order, news
+from cqs.service import abroad, confirm, draft_rules, fifo_order, marking, news
 from cqs.service.draft_rules import Draft
 from cqs.service.engine import Engine, shard_of
 from cqs.service.entries import entry_of
@@ -98,12 +98,13 @@ async def _send_checked(engine: Engine, queue: Queue, drafts: Sequence[Draft], s
     messages = [_message(engine, queue, draft, sender_id, now_ms) for draft in drafts]
     if queue.settings.is_fifo:
         return await _send_fifo(engine, queue, messages)
+    epoch = engine.epochs.of(shard_of(queue))
     try:
         await engine.store.append(queue, messages)
     except OutcomeUnknown:
         engine.dirt.note(shard_of(queue), [message.address for message in messages])
         raise
-    await _publish(engine, queue, messages)
+    await _publish(engine, queue, messages, epoch)
     return [_answer(message, message.address, 0) for message in messages]
 
 
@@ -119,9 +120,10 @@ async def _send_fifo(engine: Engine, queue: Queue, messages: Sequence[Message]) 
         if claim.is_new
     ]
     if fresh:
+        epoch = engine.epochs.of(shard_of(queue))
         await _append_claimed(engine, queue, fresh)
-        await _publish(engine, queue, fresh)
-        await fifo_order.settle(engine, queue)
+        await _publish(engine, queue, fresh, epoch)
+        await marking.settle(engine, shard_of(queue))
     repeats = [claim.address for claim in claims if not claim.is_new]
     if repeats:
         await fifo_order.make_sure(engine, queue, repeats)
@@ -145,10 +147,10 @@ async def _append_claimed(engine: Engine, queue: Queue, messages: Sequence[Messa
             raise
 
 
-async def _publish(engine: Engine, queue: Queue, messages: Sequence[Message]) -> None:
+async def _publish(engine: Engine, queue: Queue, messages: Sequence[Message], epoch: int) -> None:
     engine.witness.sent(queue, messages)
     entries = [entry_of(message) for message in messages]
-    if not await confirm.put(engine, queue, entries) and not engine.cluster.is_alone:
+    if not await confirm.put(engine, queue, entries, epoch) and not engine.cluster.is_alone:
         await _check_current(engine, queue)
     engine.waiters.wake(queue.uid, len(entries))
 

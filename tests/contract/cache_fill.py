@@ -74,19 +74,6 @@ class FillRules:
         assert (await absent.take()).residency is Residency.READY
         assert (await absent.take()).residency is Residency.READY
 
-    async def test_page_of_another_epoch_is_refused(self, absent: CacheBench) -> None:
-        old = await absent.cache.begin_fill(absent.shard)
-        assert old is not None
-        await absent.cache.drop(absent.shard)
-        assert not await absent.cache.fill(absent.shard, old, [absent.entry(1)], is_last=True)
-        new = await absent.cache.begin_fill(absent.shard)
-        assert new is not None and new != old
-
-        assert not await absent.cache.fill(absent.shard, old, [absent.entry(1)], is_last=True)
-
-        assert (await absent.cache.state(absent.shard)).residency is Residency.INITIALIZING
-        assert await absent.numbers() == (0, 0, 0)
-
     async def test_repeated_page_changes_nothing(self, absent: CacheBench) -> None:
         epoch = await absent.cache.begin_fill(absent.shard)
         assert epoch is not None

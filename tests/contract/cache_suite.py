@@ -13,6 +13,7 @@ import pytest
 from cqs.cache.interface import QueueCache, Shard
 from cqs.testing.clock import ManualClock
 from tests.contract.cache_bench import CacheBench
+from tests.contract.cache_epochs import EpochRules
 from tests.contract.cache_fair import FairRules
 from tests.contract.cache_fifo import FifoRules
 from tests.contract.cache_fill import FillRules
@@ -25,7 +26,9 @@ from tests.contract.cache_vesting import VestingRules
 STANDARD, FIFO = Shard(1 << 60 | 5), Shard(1 << 60 | 6, is_fifo=True)
 
 
-class CacheContract(LeaseRules, StandardRules, FifoRules, FairRules, FillRules, TimeRules, VestingRules, LookRules):
+class CacheContract(
+    LeaseRules, StandardRules, FifoRules, FairRules, FillRules, EpochRules, TimeRules, VestingRules, LookRules
+):
     """The whole suite."""
 
     tolerance_ms = 0

@@ -49,9 +49,9 @@ class Dropping(MemoryCache):
 
     count = 0
 
-    async def put(self, shard: Shard, entries: Sequence[Entry]) -> Residency:
+    async def put(self, shard: Shard, entries: Sequence[Entry], epoch: int | None = None) -> Residency:
         self.count += 1
-        return await super().put(shard, [] if self.count % ONE_IN == 0 else entries)
+        return await super().put(shard, [] if self.count % ONE_IN == 0 else entries, epoch)
 
 
 class PushingFirst(MemoryCache):
@@ -71,11 +71,11 @@ class PushingFirst(MemoryCache):
 class Ungrouped(MemoryCache):
     """Forget the group."""
 
-    async def put(self, shard: Shard, entries: Sequence[Entry]) -> Residency:
+    async def put(self, shard: Shard, entries: Sequence[Entry], epoch: int | None = None) -> Residency:
         for entry in entries:
             if entry.group is not None:
                 entry.group += str(entry.address)
-        return await super().put(shard, entries)
+        return await super().put(shard, entries, epoch)
 
 
 class AcknowledgingEarly(MemoryStore):

@@ -25,7 +25,7 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     async def pause(ms: int) -> None:
         waits.append(ms)
 
-    monkeypatch.setattr("cqs.service.fifo_order.pause_ms", pause)
+    monkeypatch.setattr("cqs.service.marking.pause_ms", pause)
     return waits
 
 

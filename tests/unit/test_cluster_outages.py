@@ -140,6 +140,7 @@ async def test_what_one_node_handed_out_from_the_store_another_does_not_take_fro
     for name in ("a", "b"):
         town.lost[name].append(PLACE)
     await town.beat("a", "b", "a")
+    await town.make_known(queue, "a")
     (first,) = await a.receive(queue, 1)
     await town.beat()
 

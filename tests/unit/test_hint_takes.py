@@ -104,7 +104,7 @@ async def test_a_take_is_one_of_the_k_oldest() -> None:
     (bench,) = await nodes(town, 1)
     queue = await hinted(bench, "16")
     await bench.send(queue, *BODIES)
-    town.cache.cut()
+    await town.lose_cache(queue)
     left, places = list(BODIES), []
 
     for _ in range(100):
@@ -121,7 +121,7 @@ async def test_auto_alone_is_one() -> None:
     (bench,) = await nodes(town, 1)
     queue = await hinted(bench, "auto")
     await bench.send(queue, *BODIES)
-    town.cache.cut()
+    await town.lose_cache(queue)
 
     assert bodies(await bench.receive(queue), await bench.receive(queue)) == BODIES[:20]
 
@@ -139,7 +139,7 @@ async def test_receives_of_one_node_do_not_leave_each_other_empty() -> None:
     (bench,) = await nodes(town, 1)
     queue = await hinted(bench, "1")
     await bench.send(queue, *BODIES)
-    town.cache.cut()
+    await town.lose_cache(queue)
     town.store.slow("occupied", "head", "leases", "read", "lease")
 
     answers = await asyncio.gather(*[bench.receive(queue, 1) for _ in range(64)])
@@ -152,7 +152,7 @@ async def test_the_lower_number_lets_go_of_a_message_that_two_nodes_leased() -> 
     a, b = await nodes(town, 2)
     queue = await hinted(a, "1", b)
     await a.send(queue, "one")
-    town.cache.cut()
+    await town.lose_cache(queue)
     town.store.slow("leases", "lease")
 
     answers = await asyncio.gather(a.receive(queue), b.receive(queue))
@@ -165,7 +165,7 @@ async def test_a_message_that_another_node_received_and_deleted_meanwhile_is_not
     a, b = await nodes(town, 2)
     queue = await hinted(a, "1", b)
     await a.send(queue, "one", "two")
-    town.cache.cut()
+    await town.lose_cache(queue)
     write = town.store.lease
 
     async def lease(queue: Queue, leases: Sequence[Lease]) -> None:
@@ -182,7 +182,7 @@ async def test_collisions_widen_auto_and_quiet_narrows_it() -> None:
     a, b = await nodes(town, 2)
     queue = await hinted(a, "auto", b)
     await a.send(queue, *BODIES)
-    town.cache.cut()
+    await town.lose_cache(queue)
     town.store.slow("leases", "lease")
     hints, shard = (a.engine.hints, b.engine.hints), shard_of(queue)
 

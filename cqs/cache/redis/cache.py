@@ -109,10 +109,11 @@ class RedisCache:
                 return False
         return True
 
-    async def put(self, shard: Shard, entries: Sequence[Entry]) -> Residency:
+    async def put(self, shard: Shard, entries: Sequence[Entry], epoch: int | None = None) -> Residency:
         residency: Reply = b"a"
+        fence = b"" if epoch is None else b"%d" % epoch
         for page in _pages(entries):
-            residency = await self._run(_PUT, shard, *self._entry_words(shard, page))
+            residency = await self._run(_PUT, shard, fence, *self._entry_words(shard, page))
         return _RESIDENCY[cast(bytes, residency)]
 
     async def take(self, shard: Shard, request: TakeRequest) -> Taken:

@@ -1,14 +1,17 @@
 -- include: common entries moves
 -- Messages, ready, delayed or, with a living lease, in flight. Known and lately removed ones are left alone.
 -- Keys: state, meta, hidden, due, body, tomb (read), the line's, cqs:vesting.
--- ARGV: messages, see entries.lua. Returns the residency a|i|r.
+-- ARGV: epoch ('' = any), then messages, see entries.lua. Returns the residency a|i|r; a, too, when the shard's epoch is
+-- another.
+
+local epoch = ARGV[5]
 
 use(KEYS[1])
 local s = open()
-if not s then
+if not s or (epoch ~= '' and call('HGET', STATE, 'epoch') ~= epoch) then
   return 'a'
 end
-local fresh = read_entries(s, 5)
+local fresh = read_entries(s, 6)
 if #fresh > 0 then
   keep_entries(s, fresh)
   -- include: line

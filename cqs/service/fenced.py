@@ -1,0 +1,50 @@
+"""Putting messages into a shard, fenced by its epoch: what somebody learnt from the store before the shard was filled
+anew is no longer believed there.
+
+    node A                        cache                    node B                       without the fence
+    ──────                        ─────                    ──────
+    store.append(m) ══ done       absent
+                                                           receives m from the store
+                                                           deletes m: store.delete ══ done
+                                  absent: no tombstone ◄── cache.remove(m) … acknowledged
+                                  begin_fill, epoch 2
+    cache.put(m) ───────────────► m is ready, with its content                          m is handed out again
+       with epoch 1: refused
+    reads the store: m is gone
+
+A shard remembers what was removed from it, and nothing else does. So a put is right when the shard was there, in the
+same epoch, before the store was asked about the message or given it. A node that knows no epoch, or an old one, is
+refused, learns it, and asks the store once more: that is one put a fill, node and shard. A page of a fill needs no
+fence: it brings no content, and a receive reads that from the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cqs.cache.interface import Entry, Residency
+from cqs.errors import CacheUnavailable
+from cqs.queue import Queue
+from cqs.service.engine import Engine, shard_of
+
+_TRIES = 10
+
+
+async def put(engine: Engine, queue: Queue, entries: Sequence[Entry], epoch: int) -> Residency:
+    """Puts what the store had, or was given, after the shard had this epoch; if it has another, those that the store
+    still has. Raises CacheUnavailable, StoreUnavailable; idempotent."""
+    shard = shard_of(queue)
+    for _ in range(_TRIES):
+        found = await engine.cache.put(shard, entries, epoch)
+        if found is not Residency.ABSENT:
+            return found
+        present = await engine.cache.state(shard)
+        if present.residency is Residency.ABSENT:
+            return Residency.ABSENT
+        epoch = present.epoch
+        engine.epochs.note(shard, epoch)
+        stored = {message.address for message in await engine.store.read(queue, [one.address for one in entries])}
+        entries = [one for one in entries if one.address in stored]
+        if not entries:
+            return present.residency
+    raise CacheUnavailable(f"The shard of {queue.name} is dropped again and again.")

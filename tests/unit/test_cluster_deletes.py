@@ -1,0 +1,118 @@
+"""What was deleted through one node comes back through no other, though the cache never heard of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from cqs.errors import OutcomeUnknown, StoreUnavailable
+from cqs.queue import Queue
+from cqs.service.delete import delete
+from cqs.service.engine import shard_of
+from cqs.service.marking import FRESH_S
+from cqs.store.coordination import DirtyMark
+from tests.cluster import Cut, Town
+from tests.engine import Bench
+
+SECOND_MS = 1_000
+
+
+@pytest.fixture(autouse=True)
+def waited(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The waits for marks to be known, in ms; nobody waits for them."""
+    waits: list[int] = []
+
+    async def pause(ms: int) -> None:
+        waits.append(ms)
+
+    monkeypatch.setattr("cqs.service.marking.pause_ms", pause)
+    return waits
+
+
+async def two() -> tuple[Town, Bench, Bench, Queue]:
+    town = Town()
+    a, b = await town.node("a"), await town.node("b")
+    queue = await a.create("orders")
+    await town.beat()
+    return town, a, b, queue
+
+
+async def reveal(town: Town, queue: Queue) -> None:
+    await town.cache.reveal(shard_of(queue), queue.settings.retention_ms, 100)
+
+
+async def test_a_delete_is_acknowledged_when_no_other_node_hands_the_message_out(waited: list[int]) -> None:
+    town, a, b, queue = await two()
+    await a.send(queue, "one", "two")
+    (one,) = await a.receive(queue, 1, visibility_ms=SECOND_MS // 2)
+    Cut(town, "a").cut(is_known=False)
+
+    await delete(a.engine, queue, one.handle)
+    town.clock.advance_ms(sum(waited) + 1)
+    await reveal(town, queue)
+
+    assert await b.bodies(queue) == ["two"]
+    assert waited == [FRESH_S * 1_000]
+
+
+async def test_only_the_first_delete_of_an_outage_waits(waited: list[int]) -> None:
+    town, a, _, queue = await two()
+    await a.send(queue, "one", "two")
+    one, two_ = await a.receive(queue)
+    Cut(town, "a").cut(is_known=False)
+    await delete(a.engine, queue, one.handle)
+    town.clock.advance_ms(SECOND_MS)
+
+    await delete(a.engine, queue, two_.handle)
+
+    assert len(waited) == 1
+
+
+async def test_a_delete_that_the_others_can_not_be_told_of_is_not_acknowledged() -> None:
+    town, a, b, queue = await two()
+    await a.send(queue, "one")
+    (one,) = await a.receive(queue, visibility_ms=SECOND_MS)
+    Cut(town, "a").cut(is_known=False)
+    coordination = a.engine.cluster.coordination
+    mark_dirty = coordination.mark_dirty
+
+    async def fails(mark: DirtyMark, datacenter: str = "") -> None:
+        raise StoreUnavailable("away")
+
+    coordination.mark_dirty = fails  # type: ignore[method-assign]
+    with pytest.raises(OutcomeUnknown, match="could not be told"):
+        await delete(a.engine, queue, one.handle)
+
+    coordination.mark_dirty = mark_dirty  # type: ignore[method-assign]
+    await delete(a.engine, queue, one.handle)
+    town.clock.advance_ms(SECOND_MS + 1)
+    await reveal(town, queue)
+    assert await b.bodies(queue) == []
+
+
+async def test_a_node_out_of_reach_of_the_cache_serves_from_the_store_when_the_others_know() -> None:
+    town, a, b, queue = await two()
+    await a.send(queue, "one", "two")
+    Cut(town, "a").cut(is_known=False)
+
+    first = await a.bodies(queue)
+    taken = [one.message.body for one in await b.receive(queue, 1)]
+    town.clock.advance_ms(round(FRESH_S * 1_000))
+    given = [one.message.body for one in await a.receive(queue, 1)]
+
+    assert first == []
+    assert sorted(taken + given) == ["one", "two"]
+    assert await b.bodies(queue) == []
+
+
+async def test_a_mark_outlasts_a_beat_while_the_store_is_served_from_under_it() -> None:
+    town, a, _, queue = await two()
+    await a.send(queue, "one")
+    town.cache.cut()
+
+    answers = []
+    for _ in range(3):
+        answers.append(await a.bodies(queue))
+        town.clock.advance_ms(round(FRESH_S * 1_000))
+        await town.beat()
+
+    assert answers == [[], ["one"], []]

@@ -1,0 +1,166 @@
+"""What somebody learnt from the store, and tells the cache too late: the message was deleted meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from cqs.cache.interface import Entry, Residency, Shard
+from cqs.errors import CacheUnavailable
+from cqs.message import Message
+from cqs.queue import Queue
+from cqs.service import delete, repair
+from cqs.service.engine import shard_of
+from cqs.service.receive import ReceiveRequest, receive
+from tests.engine import Bench, make_bench
+
+SECOND_MS = 1_000
+
+
+async def fill_empty(bench: Bench, queue: Queue) -> None:
+    """A fill that begins and ends now, when the store has nothing."""
+    epoch = await bench.cache.begin_fill(shard_of(queue))
+    assert epoch is not None
+    await bench.cache.fill(shard_of(queue), epoch, [], is_last=True)
+
+
+async def end_all(bench: Bench, queue: Queue) -> None:
+    """Whatever is in flight is ready again."""
+    bench.clock.advance_ms(60 * SECOND_MS)
+    await bench.cache.reveal(shard_of(queue), queue.settings.retention_ms, 100)
+
+
+async def test_message_received_and_deleted_before_its_put_stays_away() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders")
+    await bench.cache.drop(shard_of(queue))
+    put = bench.cache.put
+    received: list[str] = []
+
+    async def late(shard: Shard, entries: Sequence[Entry], epoch: int | None = None) -> Residency:
+        bench.cache.put = put  # type: ignore[method-assign]
+        for one in await receive(bench.engine, queue, ReceiveRequest(10, wait_ms=0), lambda: True):
+            received.append(one.message.body)
+            await bench.cache.drop(shard)
+            await delete.delete(bench.engine, queue, one.handle)
+        await fill_empty(bench, queue)
+        return await put(shard, entries, epoch)
+
+    bench.cache.put = late  # type: ignore[method-assign]
+    await bench.send(queue, "one")
+    await bench.engine.background.drain()
+    await end_all(bench, queue)
+
+    assert received == ["one"]
+    assert await bench.bodies(queue) == []
+
+
+async def test_message_sent_while_its_shard_is_filled_anew_is_put_all_the_same() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders")
+    append = bench.store.append
+
+    async def refilled(queue: Queue, messages: Sequence[Message]) -> None:
+        await bench.cache.drop(shard_of(queue))
+        await fill_empty(bench, queue)
+        await append(queue, messages)
+
+    bench.store.append = refilled  # type: ignore[method-assign]
+    await bench.send(queue, "one")
+
+    assert await bench.bodies(queue) == ["one"]
+
+
+async def test_message_handed_out_from_the_store_and_deleted_by_an_older_handle_stays_away() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders", visibility_ms=SECOND_MS)
+    await bench.send(queue, "one")
+    (older,) = await bench.receive(queue)
+    bench.clock.advance_ms(SECOND_MS)
+    await bench.cache.drop(shard_of(queue))
+    lease = bench.store.lease
+
+    async def slow(queue: Queue, leases: Sequence[object]) -> None:
+        await lease(queue, leases)  # type: ignore[arg-type]
+        await bench.cache.drop(shard_of(queue))
+        await delete.delete(bench.engine, queue, older.handle)
+        await fill_empty(bench, queue)
+
+    bench.store.lease = slow  # type: ignore[method-assign]
+    given = await bench.bodies(queue)
+    await end_all(bench, queue)
+
+    assert (given, await bench.bodies(queue)) == ([], [])
+
+
+async def test_repair_that_read_a_message_before_its_delete_does_not_put_it_into_a_newer_shard() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders", visibility_ms=SECOND_MS)
+    bench.cache.fail("put", CacheUnavailable("lost"))
+    await bench.send(queue, "one")
+    (one,) = await bench.receive(queue)
+    await bench.cache.drop(shard_of(queue))
+    await fill_empty(bench, queue)
+    read = bench.store.read
+
+    async def slow(queue: Queue, addresses: Sequence[int]) -> list[Message]:
+        found = await read(queue, addresses)
+        await bench.cache.drop(shard_of(queue))
+        await delete.delete(bench.engine, queue, one.handle)
+        await fill_empty(bench, queue)
+        return found
+
+    bench.store.read = slow  # type: ignore[method-assign]
+    await repair.step(bench.engine)
+    bench.store.read = read  # type: ignore[method-assign]
+    await end_all(bench, queue)
+
+    assert await bench.bodies(queue) == []
+
+
+@pytest.mark.parametrize("call", ["put", "lookup"])
+async def test_message_that_becomes_dirty_again_while_it_is_repaired_is_repaired_again(call: str) -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders", visibility_ms=SECOND_MS)
+    bench.cache.fail("put", CacheUnavailable("lost"))
+    await bench.send(queue, "one")
+    (one,) = await bench.receive(queue)
+    done = getattr(bench.cache, call)
+
+    async def then_deleted(*arguments: object) -> object:
+        answer = await done(*arguments)
+        bench.cache.fail("remove", CacheUnavailable("lost"))
+        await delete.delete(bench.engine, queue, one.handle)
+        return answer
+
+    setattr(bench.cache, call, then_deleted)
+    await repair.step(bench.engine)
+    setattr(bench.cache, call, done)
+    await repair.step(bench.engine)
+    await end_all(bench, queue)
+
+    assert not len(bench.engine.dirt)
+    assert await bench.bodies(queue) == []
+
+
+async def test_what_becomes_dirty_while_an_absent_shard_is_looked_at_stays_dirty() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders")
+    shard = shard_of(queue)
+    bench.engine.dirt.note(shard, [1])
+    await bench.cache.drop(shard)
+    state = bench.cache.state
+
+    async def then_dirty(shard: Shard) -> object:
+        answer = await state(shard)
+        bench.engine.dirt.note(shard, [2])
+        return answer
+
+    bench.cache.state = then_dirty  # type: ignore[method-assign, assignment]
+    await repair.step(bench.engine)
+    assert bench.engine.dirt.is_on(shard)
+
+    bench.cache.state = state  # type: ignore[method-assign]
+    await repair.step(bench.engine)
+    assert not len(bench.engine.dirt)
