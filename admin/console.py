@@ -80,6 +80,8 @@ class Console:
     templates: Templates
 
 
+NUMBERS_EACH = 1_000_000
+"""Changes that each worker of a node can number before its numbers would be the next one's."""
 CONSOLE = web.AppKey("console", Console)
 
 
@@ -114,7 +116,7 @@ def make_console(
         actions=ActionLog(folder),
         lately=lately or Lately(engine.clock),
         jobs=Jobs(engine.clock),
-        grace=grace or Grace(engine.clock),
+        grace=grace or Grace(engine.clock, first=NUMBERS_EACH * int(engine.fellows.name or 0)),
         health=Health(engine),
         thrift=Thrift(),
         assets=skin.assets,

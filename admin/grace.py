@@ -45,14 +45,19 @@ class Grace:
     """Belongs to one event loop. `wait_ms` 0 = everything is done at once; `pause` waits that many seconds."""
 
     def __init__(
-        self, clock: Clock, wait_ms: int = GRACE_MS, pause: Callable[[float], Awaitable[object]] = asyncio.sleep
+        self,
+        clock: Clock,
+        wait_ms: int = GRACE_MS,
+        pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        first: int = 0,
     ) -> None:
+        """Numbers count from above `first`, so that those of several workers differ."""
         self._clock = clock
         self._wait_ms = wait_ms
         self._pause = pause
         self._pending: dict[int, Pending] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._last = 0
+        self._last = first
 
     @property
     def is_on(self) -> bool:

@@ -159,6 +159,11 @@ class Visit:
         return self.console.grace.of(self.account) if self.is_logged_in else []
 
     @property
+    def worker(self) -> str:
+        """Which of the node's workers answers; "" = it is one process."""
+        return self.console.engine.fellows.name
+
+    @property
     def csrf(self) -> str:
         return self.console.sessions.token(self.session)
 

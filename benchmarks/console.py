@@ -96,7 +96,9 @@ async def _measure(engine: Engine, arguments: argparse.Namespace) -> None:
         took.append((time.perf_counter() - begun) * 1_000)
         return response
 
-    application = make_application(make_console(engine, _accounts(engine), b"s" * 32, About()))
+    console = make_console(engine, _accounts(engine), b"s" * 32, About())
+    console.templates.warm()
+    application = make_application(console)
     application.middlewares.insert(0, stopwatch)
     for path, mount in metrics_mounts(engine, Origins()).items():
         application.router.add_get("/ADMIN" + path, next(iter(mount.router.routes())).handler)

@@ -46,6 +46,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         ("Cache", metrics.build.cache, _layer(metrics.cache)),
         ("Store", metrics.build.store, _layer(metrics.store)),
     ]
+    servers_ms, servers = await _servers(visit)
     watched = sorted((metric.help, value) for metric, value in metrics.watched().items())
     return visit.page(
         "nodes.html",
@@ -62,7 +63,8 @@ async def show(visit: Visit) -> web.StreamResponse:
         layers=layers,
         watched=watched,
         problem=await visit.console.health.problem(),
-        servers=await _servers(visit),
+        servers=servers,
+        servers_ms=servers_ms,
         shares=await _shares(visit),
         is_draining=visit.console.engine.waiters.is_draining,
         nodes=await _nodes(visit),
@@ -82,10 +84,17 @@ async def _shares(visit: Visit) -> Mapping[str, int]:
     return await visit.console.thrift.ask("shares", count, is_fresh=not visit.is_refresh)
 
 
-async def _servers(visit: Visit) -> Mapping[str, ServerReport]:
-    """Asked seldom: each answer is a round trip to a server that may be silent."""
+async def _servers(visit: Visit) -> tuple[int, Mapping[str, ServerReport]]:
+    """With the time when they were asked. Asked seldom: each answer is a round trip to a server that may be silent."""
     ask = visit.console.about.servers
-    return await visit.console.thrift.ask("servers", ask, is_fresh=not visit.is_refresh) if ask is not None else {}
+    if ask is None:
+        return visit.now_ms, {}
+
+    async def find_out() -> tuple[int, Mapping[str, ServerReport]]:
+        reports = await ask()
+        return visit.now_ms, reports
+
+    return await visit.console.thrift.ask("servers", find_out, is_fresh=not visit.is_refresh)
 
 
 async def _nodes(visit: Visit) -> Sequence[Node] | None:

@@ -46,6 +46,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         ranges=RANGE_NAMES,
         accounts=accounts_of(visit),
         problem=problem,
+        sampled_ms=visit.console.engine.metrics.depths.sampled_ms,
     )
 
 

@@ -71,6 +71,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         accounts=accounts_of(visit),
         is_dense=visit.query("rows") == "compact",
         find=choice.text,
+        sampled_ms=visit.console.engine.metrics.depths.sampled_ms,
     )
 
 
@@ -84,9 +85,9 @@ async def row_of(visit: Visit, queue: Queue) -> Row:
     engine = visit.console.engine
     counts: Counts | None = None
     try:
-        counts = await queues.counts(engine, queue)
-        engine.metrics.depths.put(depth_of(engine, queue, counts))
-        residency = (await engine.cache.state(shard_of(queue))).residency
+        now, state = await asyncio.gather(queues.counts(engine, queue), engine.cache.state(shard_of(queue)))
+        engine.metrics.depths.put(depth_of(engine, queue, now))
+        counts, residency = now, state.residency
     except CacheUnavailable:
         residency = Residency.ABSENT
     ring = ring_of(engine, queue)

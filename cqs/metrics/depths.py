@@ -33,6 +33,8 @@ class Depths:
         self._by_uid: dict[int, Depth] = {}
         self._held: dict[int, Depth] = {}
         """Those that hold messages."""
+        self.sampled_ms = 0
+        """When the last pass over them ended; 0 = none did yet."""
 
     def __len__(self) -> int:
         return len(self._by_uid)

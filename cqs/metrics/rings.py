@@ -80,6 +80,11 @@ class Ring:
         }
 
 
+def _without_gaps(column: array[float]) -> list[float]:
+    """Those that are numbers. (A sum is none as soon as one of its parts is none.)"""
+    return [value for value in column if value == value]
+
+
 class _Level:
     """One resolution: `size` slots of `width` cells; a slot is the time divided by the period."""
 
@@ -108,14 +113,15 @@ class _Level:
         start = slot % self.size * self.width
         return [None if isnan(value) else value for value in self.cells[start : start + self.width]]
 
-    def columns(self, last: int) -> list[list[float]]:
+    def columns(self, last: int) -> Sequence[Sequence[float]]:
         """What was sampled in the `size` slots up to `last`, by field."""
         if self.slot <= last < self.slot + self.size:
             found = [self.cells[place :: self.width] for place in range(self.width)]
-            for slot in range(self.slot - self.size + 1, last - self.size + 1):
+            stale = sorted({slot % self.size for slot in range(self.slot - self.size + 1, last - self.size + 1)})
+            for place in reversed(stale):
                 for column in found:
-                    column[slot % self.size] = nan
-            return [[value for value in column if value == value] for column in found]
+                    del column[place]
+            return [column if (whole := sum(column)) == whole else _without_gaps(column) for column in found]
         rows = [self.row(slot) for slot in range(last - self.size + 1, last + 1)]
         return [[value for row in rows if (value := row[place]) is not None] for place in range(self.width)]
 

@@ -62,6 +62,7 @@ class Sampler:
         engine, metrics = self._engine, self._engine.metrics
         queues = list(engine.registry)
         await count(engine, self._turn(queues))
+        metrics.depths.sampled_ms = engine.clock.now_ms()
         if len(metrics.depths) > len(queues) or self._samples % SAMPLES_A_HOUSEKEEPING == 0:
             metrics.depths.keep_only({queue.uid for queue in queues})
             metrics.queues.forget_gone(queues, engine.clock.now_ms())
