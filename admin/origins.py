@@ -42,5 +42,14 @@ def hosts_of(request: web.BaseRequest, proxies: Sequence[Network], public_url: s
     return hosts - {""}
 
 
+def is_secure(request: web.BaseRequest, proxies: Sequence[Network]) -> bool:
+    """Whether the browser came over TLS: as the connection has it, or as a listed proxy says."""
+    peer = parsed(request.remote or "")
+    told = request.headers.get("X-Forwarded-Proto")
+    if told is None or peer is None or not _is_listed(peer, proxies):
+        return request.secure
+    return told.partition(",")[0].strip().lower() == "https"
+
+
 def _is_listed(address: IPv4Address | IPv6Address, proxies: Sequence[Network]) -> bool:
     return any(address in network for network in proxies)

@@ -12,7 +12,7 @@ from aiohttp import web
 from admin.console import Console
 from admin.grace import Pending
 from admin.links import PREFIX, Links, base_of
-from admin.origins import client_of
+from admin.origins import client_of, is_secure
 from admin.session import Flash, Session
 from admin.viewer import Viewer
 from cqs.errors import AccessDenied, QueueDoesNotExist
@@ -70,7 +70,7 @@ class Visit:
 
     @property
     def is_secure(self) -> bool:
-        """Whether the browser came over TLS, as far as can be told."""
+        """Whether the browser seems to have come over TLS: for links and cookies, which are only its own."""
         trusted = self.console.about.is_forwarded_trusted
         told = self.request.headers.get("X-Forwarded-Proto", "") if trusted else ""
         return self.request.secure or told.strip().lower() == "https"
@@ -92,7 +92,7 @@ class Visit:
         return Circumstances(
             now_ms=self.now_ms,
             source_ip=self.address or None,
-            is_secure=self.is_secure,
+            is_secure=is_secure(self.request, self.console.about.proxies),
             user_agent=self.request.headers.get("User-Agent"),
         )
 

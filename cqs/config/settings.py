@@ -32,7 +32,10 @@ class Listening:
         "", values.base_url(), "What queue URLs start with. Empty: the host that the client itself used."
     )
     is_forwarded_trusted: bool = setting(
-        True, values.switch(), "Believe X-Forwarded-Proto, -Host and -Port when writing queue URLs."
+        True,
+        values.switch(),
+        "Believe X-Forwarded-Proto, -Host and -Port, whoever sends them, when writing queue URLs and links. "
+        "Decides no rights: for those there is trusted_proxies.",
     )
     origins: tuple[str, ...] = setting(
         _LOCAL_ORIGINS,

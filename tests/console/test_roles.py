@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from ipaddress import ip_network
 
 import pytest
 
@@ -179,3 +180,20 @@ async def test_a_policy_sees_where_the_browser_is(enforced: Desk, network: str, 
     await enforced.log_in("operator")
 
     assert (await enforced.get(f"/q/{ACCOUNT}/guarded/messages")).status == status
+
+
+@pytest.mark.parametrize(("proxy", "status"), [("127.0.0.0/8", 200), ("192.0.2.0/24", 403)])
+async def test_only_a_listed_proxy_says_that_a_browser_came_over_tls(proxy: str, status: int) -> None:
+    about = About(mode="enforced", proxies=(ip_network(proxy),))
+    desk = await make_desk(about=about)
+    condition = '"Condition": {"Bool": {"aws:SecureTransport": "false"}}'
+    await desk.bench.create("guarded", policy=POLICY.replace('"Resource": "*"', f'"Resource": "*", {condition}'))
+    await desk.add_user("operator", Role.OPERATOR)
+    desk.headers["X-Forwarded-For"] = "198.51.100.7"
+    await desk.log_in("operator")
+    desk.headers["X-Forwarded-Proto"] = "https"
+
+    seen = await desk.get(f"/q/{ACCOUNT}/guarded/messages", Cookie=f"cqs_console={desk.cookie()}")
+    await desk.client.close()
+
+    assert seen.status == status
