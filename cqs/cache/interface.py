@@ -194,9 +194,9 @@ class QueueCache(Protocol):
 
     async def put(self, shard: Shard, entries: Sequence[Entry], epoch: int | None = None) -> Residency:
         """Adds messages, ready or (visible_ms in the future) delayed or, with a lease, in flight; returns residency.
-        A known or removed address is left alone: of two that bring leases of one message the first has it. Works while
-        Initializing. Nothing happens on an absent shard (the fill finds the message), nor, with ABSENT for an answer,
-        on one of another `epoch` (None = any)."""
+        A known or removed address is left alone: of two leases of a message the first has it, later takes have higher
+        numbers than both. Works while Initializing. Nothing happens on an absent shard (the fill finds the message),
+        nor, with ABSENT for an answer, on one of another `epoch` (None = any)."""
 
     async def take(self, shard: Shard, request: TakeRequest) -> Taken:
         """ready → in flight, at most `count_max`; counts the receive and numbers it. With `visibility_ms` 0 they are

@@ -84,6 +84,7 @@ class MemoryCache:
             return Residency.ABSENT
         now_ms = self._clock.now_ms()
         for entry in entries:
+            held.see(entry)
             if self._is_new(held, entry.address, now_ms):
                 held.put(entry, now_ms)
         return held.residency

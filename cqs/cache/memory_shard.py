@@ -56,13 +56,17 @@ class MemoryShard:
     def knows(self, address: int) -> bool:
         return address in self._ledger.entries
 
+    def see(self, entry: Entry) -> None:
+        """Later takes have higher numbers than a lease that is brought, whether or not it has the message."""
+        if entry.state is State.IN_FLIGHT:
+            self._ledger.number = max(self._ledger.number, entry.receive_number)
+
     def put(self, entry: Entry, now_ms: int) -> None:
         """A message that is not known yet."""
         ledger = self._ledger
         if entry.visible_ms <= now_ms:
             ledger.add_ready(entry, now_ms)
         elif entry.state is State.IN_FLIGHT:
-            ledger.number = max(ledger.number, entry.receive_number)
             ledger.add_in_flight(entry, now_ms)
         else:
             ledger.add_delayed(entry)

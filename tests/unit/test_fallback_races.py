@@ -12,7 +12,7 @@ import pytest
 from cqs.cache.interface import Entry, Shard
 from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.queue import Queue
-from cqs.service import delete, repair, revisibility
+from cqs.service import delete, repair, residency, revisibility
 from cqs.service.engine import shard_of
 from cqs.service.handed import Handed
 from cqs.service.receive import ReceiveRequest, receive
@@ -96,6 +96,26 @@ async def test_message_left_to_takers_is_not_hidden_by_the_store_when_the_shard_
 
     assert filled.lease is not None and filled.lease.hidden_until_ms <= bench.clock.now_ms()
     assert await bench.bodies(queue) == ["one"]
+
+
+async def test_whoever_takes_a_message_that_was_left_to_takers_has_a_newer_lease_than_who_left_it() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders")
+    await bench.send(queue, "one")
+    (stored,) = [stored async for page in bench.store.scan(queue) for stored in page]
+    shard = shard_of(queue)
+    await bench.cache.drop(shard)
+    epoch = await bench.cache.begin_fill(shard)
+    assert epoch is not None
+    await bench.cache.fill(shard, epoch, [Entry(address=stored.address, sent_ms=stored.sent_ms)], is_last=False)
+    assert await bench.bodies(queue) == []
+    await bench.cache.fill(shard, epoch, [], is_last=True)
+    assert await bench.bodies(queue) == ["one"]
+
+    await bench.cache.drop(shard)
+    await residency.fill(bench.engine, queue)
+
+    assert await bench.bodies(queue) == []
 
 
 async def test_message_handed_out_from_the_store_is_hidden_from_a_page_read_before() -> None:

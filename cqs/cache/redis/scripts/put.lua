@@ -1,5 +1,6 @@
 -- include: common entries moves
--- Messages, ready, delayed or, with a living lease, in flight. Known and lately removed ones are left alone.
+-- Messages, ready, delayed or, with a living lease, in flight. Known and lately removed ones are left alone; later takes
+-- have higher numbers than all leases that were brought.
 -- Keys: state, meta, hidden, due, body, tomb (read), the line's, cqs:vesting.
 -- ARGV: epoch ('' = any), then messages, see entries.lua. Returns the residency a|i|r; a, too, when the shard's epoch is
 -- another.
@@ -11,24 +12,29 @@ local s = open()
 if not s or (epoch ~= '' and call('HGET', STATE, 'epoch') ~= epoch) then
   return 'a'
 end
+local number = 0
+for i = 7, #ARGV, 4 do
+  if ARGV[i] ~= '0' then
+    number = math.max(number, tonumber(string.match(ARGV[i], '^%d+ 1 (%d+)') or 0))
+  end
+end
 local fresh = read_entries(s, 6)
+if number > 0 and number > tonumber(call('HGET', STATE, 'number')) then
+  call('HSET', STATE, 'number', text(number))
+end
 if #fresh > 0 then
   keep_entries(s, fresh)
   -- include: line
-  local ready, delayed, number = {}, {}, 0
+  local ready, delayed = {}, {}
   for _, m in ipairs(fresh) do
     if m.visible <= now then
       ready[#ready + 1] = m
     elseif m.is_flight then
       line.start(m)
       hide(s, m, m.visible)
-      number = math.max(number, tonumber(m.number))
     else
       delayed[#delayed + 1] = m
     end
-  end
-  if number > 0 and number > tonumber(call('HGET', STATE, 'number')) then
-    call('HSET', STATE, 'number', text(number))
   end
   add_delayed(s, delayed)
   add_ready(s, ready, line.join)
