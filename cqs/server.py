@@ -212,7 +212,7 @@ async def _accept(built: _Built, stop: Stop) -> None:
         engine.waiters.end_all()
         await app.stop()
         with contextlib.suppress(CqsError):
-            await engine.cluster.leave()
+            await heartbeat.leave(engine)
 
 
 def _why_not_ready(built: _Built, stop: Stop) -> str:

@@ -12,7 +12,7 @@ import asyncio
 import structlog
 
 from cqs.errors import CqsError
-from cqs.service import abroad, marking, move_news, news, telling
+from cqs.service import abroad, marking, move_news, news, repair, telling
 from cqs.service.engine import Engine
 from cqs.service.membership import BEAT_MS
 
@@ -48,6 +48,18 @@ async def step(engine: Engine) -> None:
         _log.info("leads", node=cluster.name)
         await move_news.read_all(engine)
         engine.moves.stir()
+
+
+async def leave(engine: Engine) -> None:
+    """This node ends, with all calls answered. What its caches did not confirm is made true, as far as they answer, so
+    that no mark of it stands for the others to drop a shard by: what is filled anew knows no lease of the last moment.
+    Raises StoreUnavailable, OutcomeUnknown."""
+    try:
+        if not engine.cluster.is_alone:
+            await repair.step(engine)
+            await marking.remove_done(engine, is_end=True)
+    finally:
+        await engine.cluster.leave()
 
 
 async def _hear(engine: Engine) -> None:

@@ -127,10 +127,23 @@ async def look(engine: Engine) -> None:
 async def step(engine: Engine) -> None:
     """One look at all marks, and what follows from it. Raises StoreUnavailable, OutcomeUnknown."""
     await _write_missing(engine)
-    await _remove_done(engine)
+    await remove_done(engine)
     await look(engine)
     if engine.cluster.tending.is_held:
         await _take_over(engine, [mark for those in engine.marks.foreign.values() for mark in those])
+
+
+async def remove_done(engine: Engine, *, is_end: bool = False) -> None:
+    """Removes this node's marks that are not needed any more. `is_end`: it serves no more. Raises StoreUnavailable,
+    OutcomeUnknown."""
+    now_ms, marks = engine.clock.now_ms(), engine.marks
+    idle_s = engine.cluster.leadership.now_s - (0 if is_end else LINGER_S)
+    for shard, mark in list(marks.own.items()):
+        is_used = engine.dirt.is_on(shard) or engine.fallback.living(shard, now_ms)
+        if not is_used and marks.used_s.get(shard, idle_s) <= idle_s:
+            for known in (marks.own, marks.known_s, marks.used_s):
+                known.pop(shard, None)
+            await engine.cluster.coordination.repaired(mark)
 
 
 async def _cover(engine: Engine, shard: Shard, addresses: Iterable[int]) -> None:
@@ -158,17 +171,6 @@ async def _write_missing(engine: Engine) -> None:
     for shard in engine.dirt.shards():
         if shard not in engine.marks.own and engine.registry.of_storage(shard.storage_id) is not None:
             await _cover(engine, shard, (0, 0))
-
-
-async def _remove_done(engine: Engine) -> None:
-    now_ms, marks = engine.clock.now_ms(), engine.marks
-    idle_s = engine.cluster.leadership.now_s - LINGER_S
-    for shard, mark in list(marks.own.items()):
-        is_used = engine.dirt.is_on(shard) or engine.fallback.living(shard, now_ms)
-        if not is_used and marks.used_s.get(shard, idle_s) <= idle_s:
-            for known in (marks.own, marks.known_s, marks.used_s):
-                known.pop(shard, None)
-            await engine.cluster.coordination.repaired(mark)
 
 
 async def _take_over(engine: Engine, marks: Iterable[DirtyMark]) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from cqs.cache.interface import Residency
+from cqs.errors import CacheUnavailable
 from cqs.queue import Queue
-from cqs.service import repair
+from cqs.service import heartbeat, repair
 from cqs.service.delete import delete
 from cqs.service.engine import shard_of
 from cqs.service.fallback import _own_first
+from cqs.service.membership import LIFE_MS
 from cqs.service.visibility import change
 from tests.cluster import PLACE, Cut, Town
 from tests.engine import Bench
@@ -103,6 +105,24 @@ async def test_a_mark_goes_when_all_is_repaired() -> None:
 
     assert not a.engine.marks.is_on(shard_of(queue))
     assert not b.engine.marks.is_on(shard_of(queue))
+    assert await b.bodies(queue) == ["one"]
+
+
+async def test_a_node_that_ends_repairs_what_it_can_and_leaves_no_mark() -> None:
+    town, a, b, queue = await two()
+    town.cache.fail("put", CacheUnavailable("lost"))
+    await a.send(queue, "one")
+    await town.beat()
+    epoch = (await town.cache.state(shard_of(queue))).epoch
+
+    await heartbeat.leave(a.engine)
+    del town.nodes["a"]
+    town.clock.advance_ms(LIFE_MS)
+    await town.beat()
+    await town.beat()
+
+    assert town.shared.marks == {}
+    assert (await town.cache.state(shard_of(queue))).epoch == epoch
     assert await b.bodies(queue) == ["one"]
 
 
