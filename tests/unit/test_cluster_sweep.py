@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+
+import pytest
 
 from cqs.queue import Queue
 from cqs.service.engine import shard_of
-from cqs.service.sweep import SIGHT_MS, Sweep
+from cqs.service.membership import LIFE_MS
+from cqs.service.sweep import LOOK_MS, SIGHT_MS, SOON_MS, Sweep, run
 from cqs.store.interface import Stored
 from tests.cluster import Town
 from tests.engine import Bench
@@ -50,6 +54,71 @@ async def test_what_only_the_store_has_is_put_back_at_the_second_sighting() -> N
     assert sorted(await a.bodies(queue)) == ["lost", "there"]
     await sweep.sweep(a.engine, no_pause)
     assert sweep.found == 1
+
+
+async def test_what_a_node_that_died_never_put_is_put_back_within_seconds() -> None:
+    town, a, queue = await one_that_was_never_put()
+    await town.node("b")
+    await town.beat()
+    sweep = Sweep()
+    sweep.look_around(a.engine)
+    await town.kill("b")
+
+    sweep.look_around(a.engine)
+    await sweep.sweep(a.engine, no_pause)
+    town.clock.advance_ms(SOON_MS)
+    await town.beat()
+    await sweep.sweep(a.engine, no_pause)
+
+    assert sorted(await a.bodies(queue)) == ["lost", "there"]
+    assert sweep.hurried == 0
+
+
+async def test_a_node_that_is_back_before_its_life_ran_out_has_died_all_the_same() -> None:
+    town, a, _ = await one_that_was_never_put()
+    await town.node("b")
+    await town.beat()
+    sweep = Sweep()
+    sweep.look_around(a.engine)
+    assert not sweep.hurried
+
+    town.clock.advance_ms(1)
+    await town.node("b")
+    await town.beat()
+    sweep.look_around(a.engine)
+
+    assert sweep.hurried
+
+
+async def test_a_loop_of_sweeps_looks_around_and_sweeps_once_a_minute_or_at_once_when_a_node_is_gone() -> None:
+    town, a, _ = await one_that_was_never_put()
+    await town.node("b")
+    await town.beat()
+    swept: list[int] = []
+    began_ms = town.clock.now_ms()
+    scan = a.engine.cluster.deep_scan
+
+    def noted(queue: Queue) -> AsyncIterator[list[Stored]]:
+        swept.append((town.clock.now_ms() - began_ms) // SOON_MS)
+        return scan(queue)
+
+    async def pause(ms: int) -> None:
+        if ms < LOOK_MS:
+            return
+        town.clock.advance_ms(ms)
+        if town.clock.now_ms() - began_ms > SIGHT_MS + 5 * SOON_MS:
+            raise asyncio.CancelledError
+        if "b" in town.nodes and town.clock.now_ms() - began_ms > SIGHT_MS // 2:
+            del town.nodes["b"]
+        await town.beat()
+
+    object.__setattr__(a.engine.cluster, "deep_scan", noted)
+    with pytest.raises(asyncio.CancelledError):
+        await run(a.engine, pause)
+
+    assert len(swept) == 3
+    assert (swept[0], swept[2] - swept[1]) == (0, 1)
+    assert SIGHT_MS // 2 < swept[1] * SOON_MS <= SIGHT_MS // 2 + LIFE_MS + 2 * SOON_MS
 
 
 async def test_what_is_deleted_while_its_page_is_looked_at_does_not_come_back() -> None:
