@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -16,14 +17,18 @@ from cqs.service.registry import Registry
 
 KEYS_SHOWN_MAX = 6
 _REASON_NAMES = ("error", "errormessage", "error_message", "exception", "reason", "failure", "cause")
-_REASON_MAX = 160
+_REASON_MAX, _ERROR_MAX = 160, 80
+_NUMBER = re.compile(r"\b(?=[0-9a-fA-F-]*[0-9])[0-9a-fA-F-]+\b")
+"""Also parts of ids."""
 
 
 class Kind(msgspec.Struct, frozen=True, order=True):
-    """What makes letters alike: where they came from, and the shape of their bodies."""
+    """What makes letters alike: where they came from, the shape of their bodies, and the error that they tell of, with
+    "#" for its numbers; "" = none."""
 
     source: str
     shape: str
+    error: str = ""
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -35,7 +40,12 @@ class Group(msgspec.Struct, frozen=True):
 
 def kind_of(message: Message) -> Kind:
     name = name_of_arn(message.source_arn) if message.source_arn else None
-    return Kind(name.name if name is not None else "", shape_of(message.body))
+    return Kind(name.name if name is not None else "", shape_of(message.body), error_of(message))
+
+
+def error_of(message: Message) -> str:
+    """What the message itself says of its failure, without what differs from one to the next."""
+    return _NUMBER.sub("#", cut(visible(_said(message)), _ERROR_MAX))
 
 
 def shape_of(body: str) -> str:

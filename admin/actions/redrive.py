@@ -46,7 +46,7 @@ async def act(visit: Visit, form: Form) -> Done:
             raise BadInput(f"Choose 1 to {CHOSEN_MAX:,} letters.")
     else:
         job.wanted = asked_filter(form.text("text"))
-        job.source, job.shape = form.text("from"), form.text("shape")
+        job.source, job.shape, job.error = (form.text(name) for name in ("from", "shape", "error"))
     title = f"Dead letters of {queue.name} to {name or 'their sources'}"
     started = visit.console.jobs.start(title, visit.viewer.name, queue.account, job.run)
     return Done(
@@ -78,7 +78,7 @@ class _Redrive:
         self._sender_id = visit.viewer.caller(queue.account).sender_id
         self.chosen: list[str] = []
         self.wanted = Filter()
-        self.source = self.shape = ""
+        self.source = self.shape = self.error = ""
 
     async def run(self, job: Job) -> None:
         if self.chosen:
@@ -99,7 +99,7 @@ class _Redrive:
                 scan_max=SCAN_MAX // 10,
                 wanted=self.wanted,
             )
-            fitting = [one for one in page.found if is_alike(one.message, self.source, self.shape)]
+            fitting = [one for one in page.found if is_alike(one.message, self.source, self.shape, self.error)]
             for start in range(0, len(fitting), AT_A_TIME):
                 await self._step(job, list(fitting[start : start + AT_A_TIME]))
             job.seen += page.scanned

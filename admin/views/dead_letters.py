@@ -70,6 +70,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         "workshop.html",
         queue=queue,
         tab="dead",
+        is_asking=any(visit.query(name) for name in ("text", "from", "shape", "error")),
         sources=sources,
         groups=_groups(visit, looked_at),
         letters=[_letter(visit, one) for one in chosen[:SHOWN_MAX]],
@@ -77,7 +78,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         looked_at=len(looked_at),
         is_more=is_more,
         shown_max=SHOWN_MAX,
-        asked={name: visit.query(name) for name in ("text", "from", "shape")},
+        asked={name: visit.query(name) for name in ("text", "from", "shape", "error")},
         names=[one.name for one in engine.registry.page(queue.account, "", "", NAMES_MAX)],
         tasks=await _tasks(visit, queue),
         rate_max=MOVE_RATE_MAX,
@@ -91,15 +92,16 @@ def asked_filter(text: str) -> Filter:
     return Filter(text=text or None)
 
 
-def is_alike(message: Message, source: str, shape: str) -> bool:
+def is_alike(message: Message, source: str, shape: str, error: str) -> bool:
     """Whether the letter belongs to the group that was chosen; "" = any."""
     kind = kind_of(message)
-    return (not source or kind.source == source) and (not shape or kind.shape == shape)
+    pairs = ((source, kind.source), (shape, kind.shape), (error, kind.error))
+    return all(not wanted or wanted == own for wanted, own in pairs)
 
 
 def _is_asked_for(visit: Visit, message: Message) -> bool:
     is_fitting = asked_filter(visit.query("text")).matches(message)
-    return is_fitting and is_alike(message, visit.query("from"), visit.query("shape"))
+    return is_fitting and is_alike(message, *(visit.query(name) for name in ("from", "shape", "error")))
 
 
 async def _look(visit: Visit, queue: Queue) -> tuple[list[Peeked], bool]:
@@ -112,7 +114,10 @@ async def _look(visit: Visit, queue: Queue) -> tuple[list[Peeked], bool]:
 def _groups(visit: Visit, looked_at: list[Peeked]) -> list[tuple[Group, str]]:
     """Each group with the address that shows it alone."""
     groups = grouped([one.message for one in looked_at])[:12]
-    return [(one, visit.here(**{"from": one.kind.source, "shape": one.kind.shape})) for one in groups]
+    return [
+        (one, visit.here(**{"from": one.kind.source, "shape": one.kind.shape, "error": one.kind.error}))
+        for one in groups
+    ]
 
 
 def _letter(visit: Visit, found: Peeked) -> Letter:

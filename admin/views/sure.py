@@ -5,13 +5,14 @@ from __future__ import annotations
 from aiohttp import web
 
 from admin.queue_list import choice_of, find
+from admin.snippets import snippets, url_of
 from admin.visit import Visit
 from cqs.cache.interface import Counts
 from cqs.errors import CacheUnavailable
 from cqs.queue import Queue, QueueName
 from cqs.service import queues
 
-QUEUES_MAX = 500
+QUEUES_MAX, SNIPPETS_MAX = 500, 20
 VERBS = {"purge": "PurgeQueue", "delete": "DeleteQueue"}
 
 
@@ -29,6 +30,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         shown=shown,
         total=sum(one.ready + one.in_flight + one.delayed for one in known),
         typed=phrase(verb, [queue.name for queue, _ in shown]),
+        snippets=snippets(visit, *((VERBS[verb], {"QueueUrl": url_of(visit, one)}) for one, _ in shown[:SNIPPETS_MAX])),
         left_out=max(0, len(chosen) - QUEUES_MAX),
         back=visit.links.queue(chosen[0]) if len(chosen) == 1 else visit.links.to("/queues"),
     )

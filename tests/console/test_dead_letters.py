@@ -76,7 +76,7 @@ async def test_letters_that_are_alike_are_counted_together_and_shown_alone(desk:
     page = await desk.get(f"{DEAD}/dead-letters")
     alone = await desk.get(f"{DEAD}/dead-letters?from=orders&shape=%7Border%7D")
 
-    assert "orders {order} 2" in page.words
+    assert "orders {order} no such customer 1 orders {order} – 1" in page.words
     assert alone.text.count("data-row") == 2
     assert "not json" not in alone.words
 
@@ -227,3 +227,21 @@ async def test_a_message_that_was_sent_to_the_dead_letter_queue_says_so(desk: De
 
     message = (await there(desk, dead))[-1].message
     assert reason_of(message, desk.bench.engine.registry) == "It was sent here."
+
+
+async def test_letters_are_told_apart_by_the_error_that_they_tell_of(desk: Desk, dead: Queue) -> None:
+    for body in (
+        '{"error": "timeout after 31 s"}',
+        '{"error": "timeout after 7 s"}',
+        '{"error": "no such user 5f-3a"}',
+    ):
+        await desk.bench.send(dead, body)
+
+    page = await desk.get(f"{DEAD}/dead-letters")
+    alone = await desk.get(f"{DEAD}/dead-letters?error=timeout+after+%23+s")
+
+    assert "sent here {error} timeout after # s 2" in page.words
+    assert "sent here {error} no such user # 1" in page.words
+    assert ("after 31 s" in alone.words, "after 7 s" in alone.words, "no such user 5f" in alone.words) == (
+        True, True, False,
+    )  # fmt: skip
