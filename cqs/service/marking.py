@@ -46,8 +46,7 @@ COVER_MS = 600_000
 FRESH_S = 1.0
 """What the cache says is believed by nodes that looked at the marks within this time."""
 LOOK_S = 0.25
-LOOK_SHARE = 0.1
-"""Of a node's time at most, when marks are many and a look takes long."""
+"""Between two looks; or as long as the last one took, when marks are many."""
 LINGER_S = 3.0
 """A mark that is served under stays so long after the last such receive, though nothing else needs it."""
 _log = structlog.get_logger("cqs.marks")
@@ -107,7 +106,7 @@ async def run(engine: Engine, pause: Pause = pause_ms) -> None:
         with contextlib.suppress(CqsError):
             await look(engine)
         took_s = engine.cluster.leadership.now_s - began_s
-        await pause(round(max(LOOK_S, took_s / LOOK_SHARE) * 1_000))
+        await pause(round(max(LOOK_S, took_s) * 1_000))
 
 
 async def look(engine: Engine) -> None:

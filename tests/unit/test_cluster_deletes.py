@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.queue import Queue
 from cqs.service.delete import delete
 from cqs.service.engine import shard_of
-from cqs.service.marking import FRESH_S
+from cqs.service.marking import FRESH_S, is_doubted, run
 from cqs.store.coordination import DirtyMark
 from tests.cluster import Cut, Town
 from tests.engine import Bench
@@ -102,6 +104,29 @@ async def test_a_node_out_of_reach_of_the_cache_serves_from_the_store_when_the_o
     assert first == []
     assert sorted(taken + given) == ["one", "two"]
     assert await b.bodies(queue) == []
+
+
+async def test_marks_are_looked_at_often_enough_to_believe_the_cache_and_a_store_that_is_away_is_asked_again() -> None:
+    town, a, _, queue = await two()
+    town.clock.advance_ms(SECOND_MS)
+    doubted: list[bool] = []
+    coordination = a.engine.cluster.coordination
+    dirty_marks = coordination.dirty_marks
+
+    async def away() -> list[DirtyMark]:
+        raise StoreUnavailable("away")
+
+    async def pause(ms: int) -> None:
+        doubted.append(is_doubted(a.engine, shard_of(queue)))
+        coordination.dirty_marks = away if len(doubted) in range(3, 8) else dirty_marks  # type: ignore[method-assign]
+        town.clock.advance_ms(ms)
+        if len(doubted) == 10:
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await run(a.engine, pause)
+
+    assert doubted == [False] * 6 + [True] * 2 + [False] * 2
 
 
 async def test_a_mark_outlasts_a_beat_while_the_store_is_served_from_under_it() -> None:
