@@ -24,6 +24,7 @@ from cqs.api.request import Head
 from cqs.api.sigv4_canonical import Headers, by_name, canonical_path, canonical_query, query_pairs
 from cqs.api.sigv4_claim import ALGORITHM, CLAIM_BYTES_MAX, Claim, Said, Stamp
 from cqs.api.sigv4_key import SigningKey
+from cqs.api.sigv4_repeat import SIGNATURE_LENGTH, Accepted, Repeats
 from cqs.clock import Clock
 from cqs.errors import IncompleteSignature, InvalidClientTokenId, RequestExpired, SignatureDoesNotMatch
 from cqs.identity import Caller, Credential
@@ -36,7 +37,6 @@ SIGNING_KEYS_MAX = 4_096
 _UNSIGNED = b"UNSIGNED-PAYLOAD"
 _PAYLOAD = b"x-amz-content-sha256"
 _TERMINATOR = b"aws4_request"
-_SIGNATURE_LENGTH = 64
 _EXPIRES = re.compile(rb"[0-9]{1,6}")
 _NO_SESSIONS = "Session tokens are not known to this server: sign with a long-term access key."
 _NOBODY = Credential(key_id="", secret=b"a secret that no client has", caller=Caller(account=""))
@@ -69,6 +69,7 @@ class Verifier:
         self._service = service.encode()
         self._is_unsigned_payload_allowed = is_unsigned_payload_allowed
         self._is_verbose = is_verbose
+        self._repeats = Repeats()
         self._keys: dict[tuple[str, bytes], tuple[bytes, SigningKey]] = {}
 
     def verify(
@@ -86,6 +87,10 @@ class Verifier:
 
         Raises MissingAuthenticationToken (unsigned), IncompleteSignature (malformed, or Version 2), RequestExpired,
         InvalidClientTokenId (unknown or disabled key, wrong session token), SignatureDoesNotMatch (all else)."""
+        if head is not None and host is None and target == b"/":
+            known = self._repeats.find(head)
+            if known is not None and self._is_repeat(known, method, head, body):
+                return known.credential
         values = by_name(headers) if head is None else head
         if host is not None:
             values = {**values, b"host": host}
@@ -98,7 +103,7 @@ class Verifier:
         if query and b"X-Amz-Signature=" in query:
             raise IncompleteSignature("The request is signed twice, by a header and by the query.")
         claim_text, _, signature = authorization.rpartition(b"Signature=")
-        if len(signature) != _SIGNATURE_LENGTH or len(claim_text) > CLAIM_BYTES_MAX:
+        if len(signature) != SIGNATURE_LENGTH or len(claim_text) > CLAIM_BYTES_MAX:
             raise claims.malformed(authorization)
         said = claims.said_in_headers(claim_text, values)
         now_ms = self._clock.now_ms()
@@ -107,7 +112,18 @@ class Verifier:
         token = values.get(b"x-amz-security-token")
         query_line = canonical_query(query_pairs(query)) if query else b""
         target_lines = (method, path if path == b"/" else canonical_path(path), query_line)
-        return self._decide(said, signature, token, target_lines, values, body)
+        credential, key = self._decide(said, signature, token, target_lines, values, body)
+        if head is not None and host is None:
+            self._repeats.keep(head, said, credential, key)
+        return credential
+
+    def _is_repeat(self, known: Accepted, method: bytes, head: Head, body: bytes) -> bool:
+        """Whether a request like an accepted one is good as well; else it goes the whole way."""
+        return (
+            -SKEW_MS_MAX <= self._clock.now_ms() - known.at_ms <= SKEW_MS_MAX
+            and self._credentials.find(known.credential.key_id) is known.credential
+            and known.is_signed(method, head, body, head[b"authorization"][-SIGNATURE_LENGTH:])
+        )
 
     def _verify_presigned(self, method: bytes, path: bytes, query: bytes, values: Head, body: bytes) -> Credential:
         pairs = query_pairs(query)
@@ -115,7 +131,7 @@ class Verifier:
         if members[b"X-Amz-Algorithm"] != ALGORITHM:
             raise IncompleteSignature("X-Amz-Algorithm must be AWS4-HMAC-SHA256.")
         signature, expires = members[b"X-Amz-Signature"], members[b"X-Amz-Expires"]
-        if len(signature) != _SIGNATURE_LENGTH:
+        if len(signature) != SIGNATURE_LENGTH:
             raise IncompleteSignature("X-Amz-Signature must be 64 lower-case hexadecimal digits.")
         if not _EXPIRES.fullmatch(expires) or not 1 <= int(expires) <= EXPIRES_S_MAX:
             raise IncompleteSignature(f"X-Amz-Expires must be a number of seconds between 1 and {EXPIRES_S_MAX}.")
@@ -131,7 +147,7 @@ class Verifier:
         token = members.get(b"X-Amz-Security-Token", values.get(b"x-amz-security-token"))
         unsigned_query = canonical_query(pair for pair in pairs if pair[0] != b"X-Amz-Signature")
         target_lines = (method, canonical_path(path), unsigned_query)
-        return self._decide(claims.said_of(claim, stamp), signature, token, target_lines, values, body)
+        return self._decide(claims.said_of(claim, stamp), signature, token, target_lines, values, body)[0]
 
     def _decide(
         self,
@@ -141,7 +157,7 @@ class Verifier:
         target_lines: tuple[bytes, bytes, bytes],
         values: Head,
         body: bytes,
-    ) -> Credential:
+    ) -> tuple[Credential, SigningKey]:
         claim = said.claim
         payload = self._payload(values, body) if _PAYLOAD in values else hashlib.sha256(body).hexdigest().encode()
         canonical = claim.signed.canonical(target_lines, values, payload)
@@ -157,7 +173,7 @@ class Verifier:
             raise self._mismatch(canonical, to_sign)
         if token is not None or credential.session_token:
             _check_session(credential, token)
-        return credential
+        return credential, key
 
     def _wrong_scope(self, claim: Claim, stamp: Stamp) -> SignatureDoesNotMatch:
         if claim.day != stamp.text[:8]:
