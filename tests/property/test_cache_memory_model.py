@@ -216,7 +216,7 @@ class CacheMachine(RuleBasedStateMachine):
     @invariant()
     def same_pages(self) -> None:
         for state in State:
-            page = self.run(self.cache.peek(self.shard, state, None, 1_000))
+            page = self.run(self.cache.peek(self.shard, state, None, 10_000))
             assert [entry.address for entry in page.entries] == self.model.in_state(state)
 
 
