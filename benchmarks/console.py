@@ -83,6 +83,7 @@ async def measure(arguments: argparse.Namespace, settings: Mapping[str, object])
     """Prints the table."""
     async with engine_on(settings) as engine:
         await fill(engine, arguments.queues, arguments.messages)
+        await asyncio.sleep(arguments.settle)
         await _measure(engine, arguments)
 
 
@@ -163,6 +164,7 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--calls", type=int, default=1_000)
+    parser.add_argument("--settle", type=float, default=0.0, help="seconds between loading and measuring")
     parser.add_argument("--on", choices=sorted(ON), default="memory")
     arguments = parser.parse_args()
     with contextlib.ExitStack() as stack, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
