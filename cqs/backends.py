@@ -36,7 +36,7 @@ from cqs.spawn import PrivateRedis
 from cqs.store.coordination import Node
 from cqs.store.interface import Store
 from cqs.store.memory import MemoryStore
-from cqs.store.sqlite import SqliteStore
+from cqs.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from cqs.cache.redis.bells import RedisBells
@@ -123,7 +123,8 @@ def store_of(config: Config, clock: Clock) -> Store:
         return MemoryStore(clock)
     if config.backends.cassandra:
         return _cassandra_of(config.backends, clock)
-    return SqliteStore(folder_of(config.storage), clock)
+    has_writer_process = config.backends.sqlite_writer == "process"
+    return SqliteStore(folder_of(config.storage), clock, has_writer_process=has_writer_process)
 
 
 def cluster_of(config: Config, store: Store, cache: CacheServers, clock: Clock, rng: random.Random) -> Cluster:

@@ -24,7 +24,17 @@ from __future__ import annotations
 
 
 class CqsError(Exception):
-    """Root of the tree. `str(error)` is fit to be shown to whoever caused it."""
+    """Root of the tree. `str(error)` is fit to be shown to whoever caused it. Can be pickled whatever its class takes:
+    the store's writer may be another process."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[CqsError], args: tuple[object, ...], members: dict[str, object]) -> CqsError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(members)
+    return error
 
 
 class SqsError(CqsError):

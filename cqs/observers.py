@@ -17,8 +17,8 @@ from cqs.journal import Journal, JournalRules
 from cqs.metrics.declarations import STORE_SIZE
 from cqs.metrics.node import Build, NodeMetrics
 from cqs.store.interface import Store
-from cqs.store.sqlite import SqliteStore
 from cqs.store.sqlite.schema import FILE_NAME as DATABASE
+from cqs.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from cqs.tracing import Tracing
@@ -64,7 +64,7 @@ def metrics_of(config: Config, clock: Clock, store: Store) -> NodeMetrics:
         started_ms=clock.now_ms(),
     )
     if isinstance(store, SqliteStore):
-        store.threads.commits.observers.append(metrics.commit_done)
+        store.hands.commits.observers.append(metrics.commit_done)
         folder = folder_of(config.storage)
         metrics.watch(STORE_SIZE, lambda: _size_of(folder))
     return metrics

@@ -29,8 +29,8 @@ from cqs.service.seal import KEY_BYTES, Sealer, master_key_of, read_or_make_mast
 from cqs.store.identity import IdentityStore, MemoryIdentities
 from cqs.store.interface import Store
 from cqs.store.memory import MemoryStore
-from cqs.store.sqlite import SqliteStore
 from cqs.store.sqlite.identity import IdentityFile, SqliteIdentities
+from cqs.store.sqlite.store import SqliteStore
 
 MASTER_KEY_FILE = "master.key"
 _log = structlog.get_logger("cqs.people")

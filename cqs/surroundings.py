@@ -20,9 +20,9 @@ from cqs.config import Config
 from cqs.errors import CqsError
 from cqs.service.membership import LIFE_MS, Membership
 from cqs.store.interface import Store
-from cqs.store.sqlite import SqliteStore
 from cqs.store.sqlite.health import trouble
 from cqs.store.sqlite.schema import FILE_NAME
+from cqs.store.sqlite.store import SqliteStore
 
 LOOK_S = 2.0
 CLOCKS_APART_MS = 2_000
@@ -56,7 +56,7 @@ class Surroundings:
         self.fatal = ""
         if isinstance(self._store, SqliteStore):
             try:
-                text, is_fatal = trouble(self._file, self._store.threads.writer)
+                text, is_fatal = trouble(self._file, self._store.hands.writer)
             except (OSError, CqsError) as error:
                 text, is_fatal = str(error), True
             if is_fatal:

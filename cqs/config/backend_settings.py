@@ -1,4 +1,4 @@
-"""Settings of the backends that are servers of their own."""
+"""Settings of the backends, and of this node among others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KEYSPACE = values.text("keyspace", pattern=r"[a-z][a-z0-9_]{0,47}", expects="a 
 
 @dataclass(frozen=True, slots=True)
 class Backends:
-    """Redis and Cassandra"""
+    """Redis, Cassandra and SQLite"""
 
     redis: tuple[str, ...] = setting(
         (), _REDIS, 'Redis servers that keep the hot state; "spawn" starts a private one. Empty: this process keeps it.'
@@ -43,6 +43,11 @@ class Backends:
     )
     cassandra_user: str = setting("", values.text("name"), "User at Cassandra.")
     cassandra_password: str = setting("", values.text(is_secret=True), "That user's password.")
+    sqlite_writer: str = setting(
+        "process",
+        values.choice("process", "thread"),
+        "What writes SQLite: a process beside the one that serves, or (for a single core) a thread of it.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

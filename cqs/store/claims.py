@@ -17,36 +17,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import NamedTuple
-
-import msgspec
 
 from cqs.clock import Clock
 from cqs.queue import GENERATION_BITS, Queue
 from cqs.store.interface import Claim, Wanted
 from cqs.store.settling import Settling
-
-Key = tuple[int, str, str]
-"""Storage id (a purge ends all windows, as on SQS), scope, deduplication id."""
+from cqs.store.windows import Expired, Held, Key
 
 SEQUENCE_MS_SHIFT = 20
 EXPIRED_BATCH_MAX = 256
-
-
-class Held(msgspec.Struct, frozen=True, gc=False):
-    """A window: the first send's message, and when repeats stop being repeats."""
-
-    address: int
-    sequence: int
-    expires_ms: int
-
-
-class Expired(NamedTuple):
-    """Windows that ended, by their first message, and the last sequence of each of their queues: what is left to be
-    remembered of them."""
-
-    addresses: list[int]
-    sequences: dict[int, int]
 
 
 class _Pending(Settling):

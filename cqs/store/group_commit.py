@@ -1,30 +1,29 @@
-"""Group commit: one thread does the jobs of many callers together.
+"""Group commit: what many callers want written is done together, by a hand beside the event loop.
 
-    loop thread   submit(a) submit(b) submit(c)  submit(d)            ──► resolve(a)  resolve(b, c, d) ──►
-                     │         └────┬────┴──────────┘                     ▲                ▲
-    its thread       └─► run([a]) ──┴───────────────► run([b, c, d]) ─────┘────────────────┘
+    loop    submit(a) submit(b) │ submit(c)  submit(d)            ┌► results of a, b        ┌► results of c, d
+                        end of the turn: give([a, b])             │  give([c, d])           │
+    hand                └──────────── run ────────────────────────┘  └───────── run ────────┘
 
 A commit costs about the same for one row as for a hundred (the disk's fsync), so whatever arrives while one runs goes
-into the next. There is no timer: a lone job starts at once. Under the GIL a hand-over between threads costs more than
-the work itself, hence per commit one wake-up of the thread, one `call_soon_threadsafe` back, and one future a caller.
+into the next. There is no timer: a lone job starts at the end of the loop's turn in which it came, and what came in the
+same turn goes with it. One hand-over there and one back a commit, one future a caller.
 
-The store's reader thread uses the same class: reads that arrive while one query runs share the next.
+The hand is a thread (`cqs.store.hand_thread`) or a process (`cqs.store.sqlite.writer_process`). The store's reader uses
+the same class: reads that arrive while one query runs share the next.
 """
 
 from __future__ import annotations
 
 import asyncio
-import queue
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import structlog
 
-from cqs.errors import CqsError, StoreUnavailable
+from cqs.errors import StoreUnavailable
 
 JOBS_MAX = 256
 """Jobs in one commit."""
@@ -39,6 +38,22 @@ _log = structlog.get_logger("cqs.store")
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
+Wanted = TypeVar("Wanted", contravariant=True)
+Done = TypeVar("Done", covariant=True)
+
+
+class Hand(Protocol[Wanted, Done]):
+    """Does batches of jobs beside the event loop, one batch at a time."""
+
+    async def open(self) -> None:
+        """Raises StoreUnavailable when it can't be had."""
+
+    def give(self, jobs: Sequence[Wanted], done: Callable[[Sequence[Done | Exception]], None]) -> None:
+        """Starts on a batch. `done` is called once, in the loop and after this returned, with each job's result or an
+        exception for that job alone. Not to be called again before."""
+
+    async def close(self) -> None:
+        """Only when it is idle. Idempotent, also when it was never opened."""
 
 
 @dataclass(slots=True)
@@ -73,40 +88,39 @@ _Entry = tuple[Job, "asyncio.Future[Result] | None", int, int]
 
 
 class GroupCommit(Generic[Job, Result]):
-    """Runs `run(jobs)` in its own thread. `run` returns, for each job, its result or an exception for that job alone;
-    what it raises is every job's error. All methods belong to one event loop."""
+    """All methods belong to one event loop."""
 
     def __init__(
         self,
-        run: Callable[[list[Job]], Sequence[Result | Exception]],
+        hand: Hand[Job, Result],
         *,
-        name: str,
         jobs_max: int = JOBS_MAX,
         commit_weight_max: int = COMMIT_WEIGHT_MAX,
         pending_weight_max: int = PENDING_WEIGHT_MAX,
     ) -> None:
         self.tally = Tally()
         self.observers: list[Callable[[int, int, int], None]] = []
-        """Called in the loop after each commit with its number of jobs, how long the first one waited, and how long it
-        took (ns)."""
-        self._run = run
+        """Called after each commit with its number of jobs, how long the first one waited, and how long it took from
+        the hand-over to its results (ns)."""
+        self._hand = hand
         self._jobs_max = jobs_max
         self._commit_weight_max = commit_weight_max
         self._pending_weight_max = pending_weight_max
         self._queue: deque[_Entry[Job, Result]] = deque()
-        self._wake: queue.SimpleQueue[None] = queue.SimpleQueue()
-        self._is_idle = False
+        self._batch: list[_Entry[Job, Result]] = []
+        self._given_ns = 0
+        self._is_called = False
         self._is_closing = False
         self._pending_weight = 0
         self._line: deque[tuple[asyncio.Future[None], int]] = deque()
-        self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
+        self._idle = asyncio.Event()
+        self._idle.set()
         self._loop: asyncio.AbstractEventLoop
-        self._ended: asyncio.Future[None]
 
-    def start(self) -> None:
+    async def open(self) -> None:
+        """Raises StoreUnavailable when there is nobody to do the jobs."""
         self._loop = asyncio.get_running_loop()
-        self._ended = self._loop.create_future()
-        self._thread.start()
+        await self._hand.open()
 
     async def submit(self, job: Job, weight: int = 1) -> Result:
         """The job's result, or its error. Waits when too much is pending. Once accepted a job is done, also when the
@@ -128,26 +142,24 @@ class GroupCommit(Generic[Job, Result]):
             self._accept(job, None, weight)
 
     async def close(self) -> None:
-        """Does what was accepted, then ends the thread. Idempotent."""
-        if not self._is_closing:
-            self._is_closing = True
-            while self._line:
-                turn, _ = self._line.popleft()
-                if not turn.done():
-                    turn.set_exception(StoreUnavailable(CLOSED))
-            self._wake.put(None)
-        if self._thread.ident is not None:
-            await asyncio.shield(self._ended)
-            self._thread.join()
+        """Does what was accepted, then lets the hand go. Idempotent."""
+        self._is_closing = True
+        while self._line:
+            turn, _ = self._line.popleft()
+            if not turn.done():
+                turn.set_exception(StoreUnavailable(CLOSED))
+        await self._idle.wait()
+        await self._hand.close()
 
     def _has_room(self, weight: int) -> bool:
         return not self._pending_weight or self._pending_weight + weight <= self._pending_weight_max
 
     def _accept(self, job: Job, future: asyncio.Future[Result] | None, weight: int) -> None:
         self._queue.append((job, future, weight, time.perf_counter_ns()))
-        if self._is_idle:
-            self._is_idle = False
-            self._wake.put(None)
+        if not self._batch and not self._is_called:
+            self._is_called = True
+            self._idle.clear()
+            self._loop.call_soon(self._begin)
 
     async def _turn(self, weight: int) -> None:
         turn: asyncio.Future[None] = self._loop.create_future()
@@ -173,13 +185,34 @@ class GroupCommit(Generic[Job, Result]):
                 self._pending_weight += weight
                 turn.set_result(None)
 
-    def _resolve(
-        self,
-        batch: list[_Entry[Job, Result]],
-        results: Sequence[Result | Exception],
-        waited_ns: int,
-        took_ns: int,
-    ) -> None:
+    def _begin(self) -> None:
+        self._is_called = False
+        self._batch = self._collect()
+        self._given_ns = time.perf_counter_ns()
+        try:
+            self._hand.give([entry[0] for entry in self._batch], self._done)
+        except Exception as error:
+            _log.exception("store_hand_failed")
+            failure = StoreUnavailable(f"The store failed unexpectedly: {error}")
+            self._loop.call_soon(self._done, [failure] * len(self._batch))
+
+    def _done(self, results: Sequence[Result | Exception]) -> None:
+        batch, self._batch = self._batch, []
+        took_ns = time.perf_counter_ns() - self._given_ns
+        waited_ns = self._given_ns - batch[0][3]
+        failures = self._resolve(batch, results)
+        self.tally.count(len(batch), failures, waited_ns, took_ns)
+        if self._line:
+            self._admit()
+        if self._queue and not self._is_called:
+            self._begin()
+        elif not self._queue:
+            self._idle.set()
+        for observe in self.observers:
+            observe(len(batch), waited_ns, took_ns)
+
+    def _resolve(self, batch: list[_Entry[Job, Result]], results: Sequence[Result | Exception]) -> int:
+        """How many failed."""
         failures = 0
         for (job, future, weight, _), result in zip(batch, results, strict=True):
             self._pending_weight -= weight
@@ -191,41 +224,9 @@ class GroupCommit(Generic[Job, Result]):
                     future.set_exception(result)
             elif future is not None and not future.done():
                 future.set_result(result)
-        self.tally.count(len(batch), failures, waited_ns, took_ns)
-        if self._line:
-            self._admit()
-        for observe in self.observers:
-            observe(len(batch), waited_ns, took_ns)
-
-    def _serve(self) -> None:
-        while batch := self._collect():
-            started_ns = time.perf_counter_ns()
-            results = self._results([entry[0] for entry in batch])
-            took_ns = time.perf_counter_ns() - started_ns
-            self._loop.call_soon_threadsafe(self._resolve, batch, results, started_ns - batch[0][3], took_ns)
-        self._loop.call_soon_threadsafe(self._ended.set_result, None)
-
-    def _results(self, jobs: list[Job]) -> Sequence[Result | Exception]:
-        try:
-            return self._run(jobs)
-        except CqsError as error:
-            return [error] * len(jobs)
-        except Exception as error:
-            _log.exception("store_thread_failed", thread=self._thread.name)
-            failure = StoreUnavailable(f"The store failed unexpectedly: {error}")
-            failure.__cause__ = error
-            return [failure] * len(jobs)
+        return failures
 
     def _collect(self) -> list[_Entry[Job, Result]]:
-        """The next batch; empty when closed and done. Says that it is idle BEFORE it looks a last time, while `_accept`
-        adds BEFORE it asks whether the thread is idle: so one of the two always sees the other."""
-        while not self._queue:
-            if self._is_closing:
-                return []
-            self._is_idle = True
-            if not self._queue and not self._is_closing:
-                self._wake.get()
-            self._is_idle = False
         batch = [self._queue.popleft()]
         weight = batch[0][2]
         while self._queue and len(batch) < self._jobs_max:

@@ -12,8 +12,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import cast
 
-from cqs.store.sqlite import SqliteStore
 from cqs.store.sqlite.schema import FILE_NAME
+from cqs.store.sqlite.store import SqliteStore
+from cqs.store.sqlite.writer import Writer
 from cqs.testing.clock import ManualClock
 from tests import needs
 from tests.contract.store_home import Store
@@ -22,8 +23,9 @@ from tests.contract.store_home import Store
 class SqliteHome:
     """A crash is a copy of the files, taken while the store is open and busy."""
 
-    def __init__(self, folder: Path, clock: ManualClock) -> None:
+    def __init__(self, folder: Path, clock: ManualClock, *, has_writer_process: bool = False) -> None:
         self.folder = folder
+        self._has_writer_process = has_writer_process
         self._clock = clock
         self._opened: list[Store] = []
 
@@ -32,7 +34,7 @@ class SqliteHome:
         return self.folder / FILE_NAME
 
     async def open(self) -> SqliteStore:
-        store = SqliteStore(self.folder, self._clock)
+        store = SqliteStore(self.folder, self._clock, has_writer_process=self._has_writer_process)
         await store.open()
         self._opened.append(store)
         return store
@@ -69,7 +71,7 @@ def next_commit(store: SqliteStore) -> asyncio.Future[int]:
         if not future.done():
             future.set_result(jobs)
 
-    store.threads.commits.observers.append(observe)
+    store.hands.commits.observers.append(observe)
     return future
 
 
@@ -79,7 +81,9 @@ class BrokenConnection:
     def __init__(
         self, store: SqliteStore, prefix: str, code: int, times: int = 1, *, is_done_first: bool = False
     ) -> None:
-        self._writer = store.threads.writer
+        writer = store.hands.writer
+        assert isinstance(writer, Writer), "the writer is a thread here"
+        self._writer = writer
         self._real = self._writer._db
         self._prefix = prefix
         self._code = code

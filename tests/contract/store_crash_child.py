@@ -21,7 +21,7 @@ from cqs.ids import Addresses
 from cqs.message import Message
 from cqs.queue import Queue, Settings
 from cqs.store.interface import Lease, Wanted
-from cqs.store.sqlite import SqliteStore
+from cqs.store.sqlite.store import SqliteStore
 
 WRITERS = 8
 WINDOW_MS = 3_600_000
@@ -96,8 +96,8 @@ class Child:
         say(f"F {message.address} {message.dedup_id}")
 
 
-async def main(folder: Path, seed: int) -> None:
-    store = SqliteStore(folder, SystemClock())
+async def main(folder: Path, seed: int, has_writer_process: bool) -> None:
+    store = SqliteStore(folder, SystemClock(), has_writer_process=has_writer_process)
     await store.open()
     child = Child(store, seed)
     child.addresses.raise_above(await store.highest_address())
@@ -108,4 +108,4 @@ async def main(folder: Path, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2])))
+    asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "process"))

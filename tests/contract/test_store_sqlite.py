@@ -18,3 +18,10 @@ class TestSqliteStore(StoreContract, LeaseContract, MoveContract, ClaimContract,
     @pytest.fixture
     def home(self, tmp_path: Path, clock: ManualClock) -> SqliteHome:
         return SqliteHome(tmp_path / "data", clock)
+
+
+@pytest.mark.slow
+class TestSqliteStoreWithWriterProcess(StoreContract, LeaseContract, MoveContract, ClaimContract, CatalogContract):
+    @pytest.fixture
+    def home(self, tmp_path: Path, clock: ManualClock) -> SqliteHome:
+        return SqliteHome(tmp_path / "data", clock, has_writer_process=True)

@@ -13,11 +13,13 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from cqs.clock import SystemClock
 from cqs.ids import key_of
 from cqs.store.interface import Wanted
-from cqs.store.sqlite import SqliteStore
 from cqs.store.sqlite.schema import FILE_NAME
+from cqs.store.sqlite.store import SqliteStore
 from tests.contract import store_crash_child as child
 from tests.contract.store_home import scanned
 
@@ -41,10 +43,10 @@ class Ledger:
             self.dedup_ids[int(address)] = dedup_id[0]
 
 
-def run_and_kill(folder: Path, seed: int, ledger: Ledger) -> int:
+def run_and_kill(folder: Path, seed: int, ledger: Ledger, writer: str) -> int:
     """Lets a child write for a while, kills it, and returns how much it had acknowledged."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.contract.store_crash_child", str(folder), str(seed)],
+        [sys.executable, "-m", "tests.contract.store_crash_child", str(folder), str(seed), writer],
         stdout=subprocess.PIPE,
         text=True,
         cwd=ROOT,
@@ -93,12 +95,13 @@ async def account(folder: Path, ledger: Ledger) -> dict[str, int]:
     }
 
 
-def test_a_killed_store_loses_and_resurrects_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("writer", ["thread", "process"])
+def test_a_killed_store_loses_and_resurrects_nothing(tmp_path: Path, writer: str) -> None:
     first_seed = random.SystemRandom().getrandbits(32)
     folder, ledger = tmp_path / "data", Ledger()
 
     for seed in range(first_seed, first_seed + ROUNDS):
-        acknowledged = run_and_kill(folder, seed, ledger)
+        acknowledged = run_and_kill(folder, seed, ledger, writer)
         wrong = asyncio.run(account(folder, ledger))
         print(f"seed {seed}: {acknowledged} acknowledged, {wrong}")
 
@@ -110,7 +113,7 @@ def test_a_killed_store_loses_and_resurrects_nothing(tmp_path: Path) -> None:
 
 def test_the_accounting_notices_what_is_lost_and_what_came_back(tmp_path: Path) -> None:
     folder, ledger = tmp_path / "data", Ledger()
-    run_and_kill(folder, 1, ledger)
+    run_and_kill(folder, 1, ledger, "thread")
     alive = sorted(ledger.answered["A"] - ledger.asked["d"])
     ledger.answered["D"].add(alive[0])
     with closing(sqlite3.connect(folder / FILE_NAME, isolation_level=None)) as connection:

@@ -25,7 +25,7 @@ from pathlib import Path
 from cqs.clock import SystemClock
 from cqs.store.cassandra import CassandraStore, Options, schema
 from cqs.store.interface import Store
-from cqs.store.sqlite import SqliteStore
+from cqs.store.sqlite.store import SqliteStore
 from deploy.cluster.api_node import ApiNode
 from deploy.cluster.ports import free_ports
 from tests.cassandra_server import Ring

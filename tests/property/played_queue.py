@@ -27,7 +27,7 @@ from cqs.service.long_poll import Waiters
 from cqs.service.registry import Registry
 from cqs.store.interface import Store
 from cqs.store.memory import MemoryStore
-from cqs.store.sqlite import SqliteStore
+from cqs.store.sqlite.store import SqliteStore
 from cqs.testing.clock import ManualClock
 from cqs.testing.witness import RecordingWitness
 

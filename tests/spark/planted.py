@@ -19,7 +19,7 @@ from cqs.queue import Queue
 from cqs.store.cassandra import CassandraStore, Options
 from cqs.store.cassandra.addresses import place_of, stamp_of
 from cqs.store.interface import Store
-from cqs.store.sqlite import SqliteStore
+from cqs.store.sqlite.store import SqliteStore
 from cqs.testing.clock import ManualClock
 from tests.contract.cassandra_home import ask
 from tests.spark.golden import Golden

@@ -12,8 +12,8 @@ import pytest
 from cqs.errors import StoreUnavailable
 from cqs.identity import AccessKey, Account, EndedSession, Identities, Role, User
 from cqs.store.identity import IdentityStore, MemoryIdentities
-from cqs.store.sqlite import SqliteStore
 from cqs.store.sqlite.identity import SqliteIdentities
+from cqs.store.sqlite.store import SqliteStore
 from cqs.testing.clock import ManualClock
 
 ACCOUNT = Account(account_id="111122223333", name="orders", created_ms=1)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 
 import pytest
 
 from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.store.group_commit import GroupCommit
+from cqs.store.hand_thread import HandThread
 
 
 class Gate:
@@ -22,8 +23,8 @@ class Gate:
         self.opened.set()
         self.answer: Callable[[int], int | Exception] = lambda job: job * 10
 
-    def run(self, jobs: list[int]) -> list[int | Exception]:
-        self.batches.append(jobs)
+    def run(self, jobs: Sequence[int]) -> list[int | Exception]:
+        self.batches.append(list(jobs))
         self.entered.release()
         assert self.opened.wait(20)
         return [self.answer(job) for job in jobs]
@@ -39,8 +40,8 @@ def gate() -> Gate:
 
 @pytest.fixture
 async def commit(gate: Gate) -> AsyncIterator[GroupCommit[int, int]]:
-    group = GroupCommit(gate.run, name="test", jobs_max=4, commit_weight_max=100, pending_weight_max=200)
-    group.start()
+    group = GroupCommit(HandThread(gate.run, name="test"), jobs_max=4, commit_weight_max=100, pending_weight_max=200)
+    await group.open()
     yield group
     gate.opened.set()
     await group.close()
@@ -166,8 +167,8 @@ async def test_an_accepted_job_is_done_though_its_caller_is_cancelled(
 
 
 async def test_close_finishes_what_was_accepted_and_refuses_what_was_not(gate: Gate) -> None:
-    commit = GroupCommit(gate.run, name="test", pending_weight_max=100)
-    commit.start()
+    commit = GroupCommit(HandThread(gate.run, name="test"), pending_weight_max=100)
+    await commit.open()
     first = await held(gate, commit, 1, weight=60)
     (accepted,) = await queued(commit, [2], weight=30)
     (in_line,) = await queued(commit, [3], weight=60)

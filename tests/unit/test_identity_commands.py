@@ -18,7 +18,7 @@ from cqs.commands import identity_command
 from cqs.config import load
 from cqs.errors import CannotStart, ConfigError, IdentityError
 from cqs.people import accounts_for_command, open_people
-from cqs.store.sqlite import SqliteStore
+from cqs.store.sqlite.store import SqliteStore
 
 PASSWORD = "correct horse battery"
 Run = Callable[..., Result]

@@ -7,8 +7,9 @@ from collections.abc import Collection, Sequence
 
 from cqs import ids
 from cqs.queue import GENERATION_BITS
-from cqs.store.claims import Claims, Expired, Held
+from cqs.store.claims import Claims
 from cqs.store.sqlite import sql
+from cqs.store.windows import Expired, Held
 
 
 def load(connection: sqlite3.Connection, living: Collection[int], claims: Claims) -> list[int]:

@@ -1,7 +1,8 @@
 """The data directory: who may read it, and that only one process uses it.
 
 SQLite's own locks would let two servers take turns in one file, each with its own picture in memory. So an exclusive
-`flock` on a file beside it is held for as long as the store is open; the kernel frees it when the process dies.
+`flock` on a file beside it is held for as long as the store is open; the kernel frees it when the process dies, and
+its writer process (which got the lock with it) has finished the commit it was in. A start waits for that.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,6 +21,9 @@ from cqs.store.sqlite.schema import FILE_NAME, make_file
 LOCK_NAME = "lock"
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
+LOOKS_MAX = 500
+"""How often a start looks whether a dead server's writer has ended, every _LOOK_S."""
+_LOOK_S = 0.02
 
 
 class Folder:
@@ -66,20 +71,47 @@ class Folder:
             )
 
     def _hold(self, lock: int) -> None:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            owner = os.read(lock, 32).decode(errors="replace").strip() or "unknown"
-            raise DataInUse(str(self.path), owner) from error
+        looks = 0
+        while not _is_locked(lock):
+            looks += 1
+            owner = os.pread(lock, 32, 0).decode(errors="replace").strip()
+            if not owner.isdigit() or _is_alive(int(owner)) or looks > LOOKS_MAX:
+                raise DataInUse(str(self.path), owner or "unknown")
+            time.sleep(_LOOK_S)
         with suppress(OSError):
             os.ftruncate(lock, 0)
             os.pwrite(lock, str(os.getpid()).encode(), 0)
+
+    @property
+    def lock(self) -> int:
+        """The descriptor of the lock, while it is held."""
+        assert self._lock is not None, "the folder is not taken"
+        return self._lock
 
     def give_up(self) -> None:
         """Idempotent."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def _is_locked(lock: int) -> bool:
+    """Now, and by this process."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def identity_of(file: Path) -> tuple[int, int] | None:

@@ -21,8 +21,8 @@ from cqs.store.group_commit import CLOSED
 from cqs.store.identity import may_replace
 from cqs.store.sqlite.failures import told
 from cqs.store.sqlite.folder import Folder
+from cqs.store.sqlite.hands import Hands
 from cqs.store.sqlite.schema import create_or_check
-from cqs.store.sqlite.threads import Threads
 
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS identities"
@@ -38,14 +38,14 @@ _key = msgspec.json.Decoder(AccessKey)
 
 
 class HasThreads(Protocol):
-    """Who owns the file and its threads."""
+    """Who owns the file and its hands."""
 
     @property
-    def threads(self) -> Threads: ...
+    def hands(self) -> Hands: ...
 
 
 class SqliteIdentities:
-    """An `IdentityStore` in the file and the threads of a `SqliteStore` or an `IdentityFile`, which is opened first and
+    """An `IdentityStore` in the file and the hands of a `SqliteStore` or an `IdentityFile`, which is opened first and
     closed last."""
 
     def __init__(self, store: HasThreads) -> None:
@@ -53,28 +53,28 @@ class SqliteIdentities:
 
     async def open(self) -> None:
         """Makes the table where it is missing; to be awaited once before anything else."""
-        await self._store.threads.write(lambda db: db.execute(_TABLES).close())
+        await self._store.hands.write(_make_tables)
 
     async def identities_version(self) -> int:
-        return await self._store.threads.read(_version)
+        return await self._store.hands.read(_version)
 
     async def identities(self) -> Identities:
-        return await self._store.threads.read(_identities)
+        return await self._store.hands.read(_identities)
 
     async def save_account(self, account: Account) -> bool:
-        return await self._store.threads.write(partial(_save, kind="account", name=account.account_id, record=account))
+        return await self._store.hands.write(partial(_save, kind="account", name=account.account_id, record=account))
 
     async def save_user(self, user: User) -> bool:
-        return await self._store.threads.write(partial(_save, kind="user", name=user.name, record=user))
+        return await self._store.hands.write(partial(_save, kind="user", name=user.name, record=user))
 
     async def save_key(self, key: AccessKey) -> bool:
-        return await self._store.threads.write(partial(_save, kind="key", name=key.key_id, record=key))
+        return await self._store.hands.write(partial(_save, kind="key", name=key.key_id, record=key))
 
     async def drop_user(self, name: str) -> bool:
-        return await self._store.threads.write(partial(_drop, kind="user", name=name))
+        return await self._store.hands.write(partial(_drop, kind="user", name=name))
 
     async def drop_key(self, key_id: str) -> bool:
-        return await self._store.threads.write(partial(_drop, kind="key", name=key_id))
+        return await self._store.hands.write(partial(_drop, kind="key", name=key_id))
 
 
 class IdentityFile:
@@ -83,33 +83,33 @@ class IdentityFile:
 
     def __init__(self, path: Path) -> None:
         self._folder = Folder(path)
-        self._threads: Threads | None = None
+        self._hands: Hands | None = None
 
     @property
-    def threads(self) -> Threads:
+    def hands(self) -> Hands:
         """Raises StoreUnavailable when it is not open."""
-        if self._threads is None:
+        if self._hands is None:
             raise StoreUnavailable(CLOSED)
-        return self._threads
+        return self._hands
 
     async def open(self) -> None:
         """Makes the folder and the tables where they are missing. Raises DataInUse, StoreUnavailable."""
         self._folder.take()
         file = self._folder.file
         try:
-            self._threads = await asyncio.to_thread(Threads, file, lambda db: create_or_check(db, file))
+            self._hands = await asyncio.to_thread(Hands, file, lambda db: create_or_check(db, file))
         except BaseException as error:
             self._folder.give_up()
             if isinstance(error, sqlite3.Error):
                 raise told(error, file) from error
             raise
-        self._threads.start()
+        await self._hands.open()
 
     async def close(self) -> None:
         """Idempotent."""
-        if self._threads is not None:
-            await self._threads.close()
-            self._threads = None
+        if self._hands is not None:
+            await self._hands.close()
+            self._hands = None
         self._folder.give_up()
 
 
@@ -140,6 +140,10 @@ def _find(db: sqlite3.Connection, kind: str, name: str) -> Account | User | Acce
     if kind == "account":
         return _account.decode(row[0])
     return _user.decode(row[0]) if kind == "user" else _key.decode(row[0])
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    connection.execute(_TABLES).close()
 
 
 def _save(db: sqlite3.Connection, *, kind: str, name: str, record: Account | User | AccessKey) -> bool:

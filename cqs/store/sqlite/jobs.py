@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cqs.message import Message
-from cqs.store.claims import Held, Key
-from cqs.store.interface import Lease
+from cqs.store.interface import Lease, Move
+from cqs.store.windows import Held, Key
 
 WORK_PAGES = 4
 
@@ -36,11 +36,26 @@ class Leases:
 
 @dataclass(slots=True, frozen=True)
 class Work:
-    """Anything else: `run` inside the commit, taken back alone when it raises a CqsError."""
+    """Anything else: `run` inside the commit, taken back alone when it raises a CqsError. A function of a module, or a
+    `partial` of one: it may run in another process."""
 
     run: Callable[[sqlite3.Connection], object]
     wal_pages: int = WORK_PAGES
     """About how many pages it writes."""
+
+
+@dataclass(slots=True, frozen=True)
+class Relocate:
+    """Moves the messages that are still in the one queue to the other. Result: those that are in the target. Fails with
+    OutcomeUnknown when a new address is in use by another message."""
+
+    source_id: int
+    target_id: int
+    moves: Sequence[Move]
+
+    @property
+    def wal_pages(self) -> int:
+        return WORK_PAGES
 
 
 @dataclass(slots=True, frozen=True)
@@ -56,4 +71,4 @@ class Trim:
     pages: int
 
 
-Job = Append | Delete | Leases | Work | Checkpoint | Trim
+Job = Append | Delete | Leases | Work | Relocate | Checkpoint | Trim

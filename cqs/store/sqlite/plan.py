@@ -10,7 +10,7 @@ from cqs.errors import StoreUnavailable
 from cqs.store import rows
 from cqs.store.interface import Lease
 from cqs.store.sqlite import sql
-from cqs.store.sqlite.jobs import Append, Delete, Job, Leases, Work
+from cqs.store.sqlite.jobs import Append, Delete, Job, Leases, Relocate, Work
 from cqs.store.sqlite.schema import PAGE_BYTES
 from cqs.store.tombstones import Tombstones
 
@@ -27,7 +27,7 @@ class Plan:
         self.claims: list[tuple[int, int, int, int, int, str, str]] = []
         self.deleted: list[int] = []
         self.leases: list[Lease] = []
-        self.works: list[tuple[int, Work]] = []
+        self.works: list[tuple[int, Work | Relocate]] = []
         self._bytes = 0
         for place, job in enumerate(jobs):
             if isinstance(job, Append):
@@ -36,7 +36,7 @@ class Plan:
                 self.deleted += job.addresses
             elif isinstance(job, Leases):
                 self.leases += job.leases
-            elif isinstance(job, Work):
+            elif isinstance(job, Work | Relocate):
                 self.works.append((place, job))
 
     def _append(self, place: int, job: Append, tombstones: Tombstones) -> None:

@@ -1,7 +1,6 @@
 """The store as the service sees it: composes the parts, and keeps what lives on the event loop.
 
-On the loop: claims (waiting is the loop's business), leases nobody waits for, and the parts of the opening pass.
-Everything that touches the file is a job for the writer's or the reader's thread.
+On the loop: claims, leases nobody waits for, and the parts of the opening pass. The file is for writer and reader.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from cqs.store.sqlite import catalog, inventory, reader, schema
 from cqs.store.sqlite import claims as claim_rows
 from cqs.store.sqlite.failures import told
 from cqs.store.sqlite.folder import Folder
+from cqs.store.sqlite.hands import Hands
 from cqs.store.sqlite.jobs import Append, Delete, Leases, Work
-from cqs.store.sqlite.threads import Threads
 from cqs.store.sqlite.upkeep import Upkeep
 from cqs.store.sqlite.writer import existing
 
@@ -35,15 +34,17 @@ _ROW_WEIGHT = 512
 class SqliteStore:
     """A `Store` in a data directory. Belongs to one event loop; can be opened once."""
 
-    def __init__(self, path: Path, clock: Clock) -> None:
+    def __init__(self, path: Path, clock: Clock, *, has_writer_process: bool = False) -> None:
+        """`has_writer_process`: the writer is a process of its own, and else a thread."""
         self._clock = clock
+        self._has_writer_process = has_writer_process
         self._folder = Folder(path)
         self._claims = Claims(clock, self._find_stored)
         self._leases_soon = LeaseBuffer(self._post_leases)
         self._parts: dict[int, inventory.Part] = {}
         self._secret = b""
         self._is_open = False
-        self._threads: Threads | None = None
+        self._hands: Hands | None = None
         self._upkeep: Upkeep | None = None
 
     @property
@@ -53,26 +54,27 @@ class SqliteStore:
     @property
     def commits(self) -> Tally:
         """What the group commit has done so far."""
-        return self.threads.commits.tally
+        return self.hands.commits.tally
 
     @property
-    def threads(self) -> Threads:
+    def hands(self) -> Hands:
         """Raises StoreUnavailable when the store is closed."""
-        if not self._is_open or self._threads is None:
+        if not self._is_open or self._hands is None:
             raise StoreUnavailable(CLOSED)
-        return self._threads
+        return self._hands
 
     async def open(self) -> None:
-        assert self._threads is None, "a store is opened once"
+        assert self._hands is None, "a store is opened once"
         self._folder.take()
         try:
-            self._threads = await asyncio.to_thread(Threads, self._folder.file, self._prepare)
-            self._threads.start()
-            await self._load(self._threads)
+            writer_lock = self._folder.lock if self._has_writer_process else None
+            self._hands = await asyncio.to_thread(Hands, self._folder.file, self._prepare, writer_lock)
+            await self._hands.open()
+            await self._load(self._hands)
         except BaseException as error:
-            if self._threads is not None:
-                await self._threads.close()
-                self._threads = None
+            if self._hands is not None:
+                await self._hands.close()
+                self._hands = None
             self._folder.give_up()
             if isinstance(error, sqlite3.Error):
                 raise told(error, self._folder.file) from error
@@ -83,32 +85,32 @@ class SqliteStore:
         schema.create_or_check(connection, self._folder.file)
         self._secret = schema.secret_of(connection)
 
-    async def _load(self, threads: Threads) -> None:
-        living = {queue.storage_id for queue in await threads.read(catalog.queues)}
-        found = await threads.read(lambda db: inventory.take(db, living))
-        gone = await threads.read(lambda db: claim_rows.load(db, living, self._claims))
+    async def _load(self, hands: Hands) -> None:
+        living = {queue.storage_id for queue in await hands.read(catalog.queues)}
+        found = await hands.read(lambda db: inventory.take(db, living))
+        gone = await hands.read(lambda db: claim_rows.load(db, living, self._claims))
         for queue_uid, sequence in found.last_sequences.items():
             self._claims.raise_sequence(queue_uid, sequence)
         self._parts = found.parts
-        self._upkeep = Upkeep(threads)
+        self._upkeep = Upkeep(hands)
         self._upkeep.start(found.garbage, gone)
-        threads.commits.observers.append(self._upkeep.commit_done)
+        hands.commits.observers.append(self._upkeep.commit_done)
 
     async def close(self) -> None:
-        if not self._is_open or self._threads is None or self._upkeep is None:
+        if not self._is_open or self._hands is None or self._upkeep is None:
             return
         self._leases_soon.flush()
         self._is_open = False
         await self._upkeep.stop()
-        await self._threads.close()
+        await self._hands.close()
         self._claims.release_all()
         self._folder.give_up()
 
     async def highest_address(self) -> int:
-        return await self.threads.read(reader.highest_address)
+        return await self.hands.read(reader.highest_address)
 
     async def append(self, queue: Queue, messages: Sequence[Message]) -> None:
-        commits = self.threads.commits
+        commits = self.hands.commits
         storage_id = queue.storage_id
         if self._parts:
             self._parts.pop(storage_id, None)
@@ -127,7 +129,7 @@ class SqliteStore:
         self._claims.confirm(addresses)
 
     async def claim(self, queue: Queue, wanted: Sequence[Wanted], window_ms: int) -> list[Claim]:
-        commits = self.threads.commits
+        commits = self.hands.commits
         expired = self._claims.pop_expired()
         if expired.addresses:
             commits.post(Work(partial(claim_rows.forget, expired)))
@@ -140,31 +142,31 @@ class SqliteStore:
         self._claims.release(addresses)
 
     async def _find_stored(self, storage_id: int, addresses: Sequence[int]) -> set[int]:
-        return await self.threads.read(lambda db: existing(db, storage_id, addresses))
+        return await self.hands.read(lambda db: existing(db, storage_id, addresses))
 
     async def delete(self, queue: Queue, addresses: Sequence[int]) -> None:
-        commits = self.threads.commits
+        commits = self.hands.commits
         self._leases_soon.discard(addresses)
         if self._parts:
             self._parts.pop(queue.storage_id, None)
         await commits.submit(Delete(addresses), _ROW_WEIGHT * len(addresses))
 
     async def move(self, source: Queue, target: Queue, moves: Sequence[Move]) -> list[Message]:
-        threads = self.threads
+        hands = self.hands
         self._leases_soon.discard([move.old_address for move in moves])
         for queue in (source, target):
             self._parts.pop(queue.storage_id, None)
-        return await threads.write(lambda _: threads.writer.move(source.storage_id, target.storage_id, moves))
+        return await hands.move(source.storage_id, target.storage_id, moves)
 
     async def read(self, queue: Queue, addresses: Sequence[int]) -> list[Message]:
-        return await self.threads.read_messages(queue.storage_id, addresses)
+        return await self.hands.read_messages(queue.storage_id, addresses)
 
     async def head(self, queue: Queue, row: int, limit: int) -> list[Message]:
         found: list[int] = []
         after: int | None = -1 if row == 0 else None
         while after is not None and len(found) < limit:
             step = partial(reader.head_step, queue.storage_id, after, limit - len(found))
-            addresses, after = await self.threads.read(step)
+            addresses, after = await self.hands.read(step)
             found += addresses
         return await self.read(queue, found) if found else []
 
@@ -172,7 +174,7 @@ class SqliteStore:
         return [0] if 0 in rows else []
 
     async def scan(self, queue: Queue) -> AsyncIterator[list[Stored]]:
-        threads = self.threads
+        hands = self.hands
         part = self._parts.pop(queue.storage_id, None)
         if part is not None:
             for page in part.pages():
@@ -181,15 +183,15 @@ class SqliteStore:
             return
         after: int | None = -1
         while after is not None:
-            stored, after = await threads.read(partial(reader.scan_step, queue.storage_id, after))
+            stored, after = await hands.read(partial(reader.scan_step, queue.storage_id, after))
             if stored:
                 yield stored
 
     async def leases(self, queue: Queue, addresses: Sequence[int]) -> list[Lease | None]:
-        return await self.threads.read(partial(reader.leases_of, addresses))
+        return await self.hands.read(partial(reader.leases_of, addresses))
 
     async def lease(self, queue: Queue, leases: Sequence[Lease]) -> None:
-        commits = self.threads.commits
+        commits = self.hands.commits
         self._leases_soon.overtake(leases)
         self._parts.pop(queue.storage_id, None)
         await commits.submit(Leases(leases), _ROW_WEIGHT * len(leases))
@@ -201,28 +203,28 @@ class SqliteStore:
             self._leases_soon.add(leases)
 
     def _post_leases(self, leases: list[Lease]) -> None:
-        self.threads.commits.post(Leases(leases), _ROW_WEIGHT * len(leases))
+        self.hands.commits.post(Leases(leases), _ROW_WEIGHT * len(leases))
 
     async def secret(self) -> bytes:
         return self._secret
 
     async def queues(self) -> list[Queue]:
-        return await self.threads.read(catalog.queues)
+        return await self.hands.read(catalog.queues)
 
     async def find(self, key: QueueName) -> Queue | None:
-        return await self.threads.read(lambda db: catalog.find(db, key))
+        return await self.hands.read(lambda db: catalog.find(db, key))
 
     async def create(self, queue: Queue) -> Queue:
-        return await self.threads.write(lambda db: catalog.create(db, queue))
+        return await self.hands.write(partial(catalog.create, queue=queue))
 
     async def save(self, queue: Queue) -> bool:
-        replaced = await self.threads.write(lambda db: catalog.save(db, queue))
+        replaced = await self.hands.write(partial(catalog.save, queue=queue))
         if replaced is not None and replaced != queue.storage_id:
             self._sweep(replaced)
         return replaced is not None
 
     async def drop(self, queue: Queue, now_ms: int) -> bool:
-        garbage = await self.threads.write(lambda db: catalog.drop(db, queue, now_ms))
+        garbage = await self.hands.write(partial(catalog.drop, queue=queue, now_ms=now_ms))
         if garbage is not None:
             self._sweep(garbage)
         return garbage is not None
@@ -234,13 +236,13 @@ class SqliteStore:
 
     async def dropped_ms(self, key: QueueName) -> int:
         now_ms = self._clock.now_ms()
-        return await self.threads.read(lambda db: catalog.dropped_ms(db, key, now_ms))
+        return await self.hands.read(lambda db: catalog.dropped_ms(db, key, now_ms))
 
     async def move_tasks(self) -> list[MoveTask]:
-        return await self.threads.read(catalog.move_tasks)
+        return await self.hands.read(catalog.move_tasks)
 
     async def save_move_task(self, task: MoveTask) -> None:
-        await self.threads.write(lambda db: catalog.save_move_task(db, task))
+        await self.hands.write(partial(catalog.save_move_task, task=task))
 
     async def swept(self) -> None:
         """Returns when nothing is left to do in the background."""

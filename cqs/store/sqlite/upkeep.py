@@ -25,9 +25,9 @@ import structlog
 from cqs.errors import CqsError
 from cqs.store.sqlite import sql
 from cqs.store.sqlite.claims import delete_claims
+from cqs.store.sqlite.hands import Hands
 from cqs.store.sqlite.jobs import Checkpoint, Trim
 from cqs.store.sqlite.reader import end_of_step
-from cqs.store.sqlite.threads import Threads
 
 WAL_PAGES_MAX = 4_000
 GARBAGE_BATCH = 256
@@ -43,9 +43,9 @@ _log = structlog.get_logger("cqs.store")
 class Upkeep:
     """One task of the event loop between `start` and `stop`; woken by `commit_done` and `sweep`."""
 
-    def __init__(self, threads: Threads) -> None:
-        self._threads = threads
-        self._writer = threads.writer
+    def __init__(self, hands: Hands) -> None:
+        self._hands = hands
+        self._writer = hands.writer
         self._thread = ThreadPoolExecutor(1, "cqs-checkpoint")
         self._garbage: set[int] = set()
         self._gone_claims: Sequence[int] = ()
@@ -110,43 +110,43 @@ class Upkeep:
         while self._garbage:
             await self._collect(sorted(self._garbage)[:GARBAGE_QUEUES_MAX])
         while self._free_to_leave is not None:
-            before = await self._threads.read(_free_pages)
-            await self._threads.commits.submit(Trim(VACUUM_PAGES))
+            before = await self._hands.read(_free_pages)
+            await self._hands.commits.submit(Trim(VACUUM_PAGES))
             if self._writer.wal_pages >= WAL_PAGES_MAX:
                 await self._checkpoint()
-            free = await self._threads.read(_free_pages)
+            free = await self._hands.read(_free_pages)
             if free <= self._free_to_leave or free >= before:
                 self._free_to_leave = None
 
     async def _write(self, work: Callable[[sqlite3.Connection], object]) -> None:
-        await self._threads.write(work, GARBAGE_BATCH // 4)
+        await self._hands.write(work, GARBAGE_BATCH // 4)
         if self._writer.wal_pages >= WAL_PAGES_MAX:
             await self._checkpoint()
 
     async def _checkpoint(self) -> None:
         free, pages = await asyncio.get_running_loop().run_in_executor(self._thread, self._copy_wal)
-        await self._threads.commits.submit(Checkpoint())
+        await self._hands.commits.submit(Checkpoint())
         limit = max(FREE_PAGES_MIN, pages // FREE_PART)
         if free >= limit and self._free_to_leave is None:
             self._free_to_leave = limit // 2
 
     def _copy_wal(self) -> tuple[int, int]:
         """In the checkpoint thread. Returns how many pages are free, and how many there are."""
-        connection = self._threads.copying
+        connection = self._hands.copying
         connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         return _free_pages(connection), connection.execute("PRAGMA page_count").fetchone()[0]
 
     async def _collect(self, storage_ids: Sequence[int]) -> None:
         after: int | None = -1
         while after is not None:
-            keys, after = await self._threads.read(partial(_find_garbage, storage_ids, after))
+            keys, after = await self._hands.read(partial(_find_garbage, storage_ids, after))
             for start in range(0, len(keys), GARBAGE_BATCH):
                 await self._write(partial(_delete, storage_ids, keys[start : start + GARBAGE_BATCH]))
         self._garbage.difference_update(storage_ids)
 
     async def _delete_leftovers(self) -> None:
         """What a crash or a deleted queue left in the side tables."""
-        leases = await self._threads.read(_orphaned_leases)
+        leases = await self._hands.read(_orphaned_leases)
         for start in range(0, len(leases), GARBAGE_BATCH):
             await self._write(partial(_delete_leases, leases[start : start + GARBAGE_BATCH]))
         for start in range(0, len(self._gone_claims), GARBAGE_BATCH):

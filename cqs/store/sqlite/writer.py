@@ -1,4 +1,4 @@
-"""The one that writes. Runs in the group commit's thread, with a connection of its own.
+"""The one that writes: in a process of its own or in a thread, with a connection of its own.
 
     jobs ──► plan (encode rows; a job that can't be encoded fails alone) ──► BEGIN ─ rows ─ COMMIT ──► results
                                                                               │
@@ -22,12 +22,12 @@ from cqs import ids
 from cqs.errors import CqsError, OutcomeUnknown, StoreUnavailable
 from cqs.message import Message
 from cqs.store import rows
-from cqs.store.interface import Lease, Move
+from cqs.store.interface import Lease
 from cqs.store.sqlite import sql
 from cqs.store.sqlite.ballast import Ballast
 from cqs.store.sqlite.failures import full_text, gone_text, is_full, told
 from cqs.store.sqlite.folder import identity_of
-from cqs.store.sqlite.jobs import Append, Checkpoint, Job, Trim
+from cqs.store.sqlite.jobs import Append, Checkpoint, Job, Relocate, Trim
 from cqs.store.sqlite.leased import LeasedIds
 from cqs.store.sqlite.plan import Plan, Result
 from cqs.store.tombstones import Tombstones
@@ -45,7 +45,7 @@ _INSERT_CLAIMS = "INSERT OR REPLACE INTO claims (id, queue, tail, sequence, expi
 
 
 class Writer:
-    """Belongs to one thread, except `wal_pages` and `ballast.is_spent`, which anybody may read."""
+    """Belongs to one thread, except `wal_pages` and `is_ballast_spent`, which anybody may read."""
 
     def __init__(self, connection: sqlite3.Connection, file: Path) -> None:
         self._db = connection
@@ -77,6 +77,11 @@ class Writer:
             elif isinstance(job, Trim):
                 results[place] = self._trim(job.pages)
         return results
+
+    @property
+    def is_ballast_spent(self) -> bool:
+        """The disk was full and is not known to have space again."""
+        return self.ballast.is_spent
 
     def is_gone(self) -> bool:
         """Whether another file, or none, stands where the opened one was. Anybody may ask."""
@@ -175,27 +180,25 @@ class Writer:
             self._db.execute("SAVEPOINT work")
             gone = len(self._gone)
             try:
-                plan.results[place] = work.run(self._db)
+                plan.results[place] = self._move(work) if isinstance(work, Relocate) else work.run(self._db)
             except CqsError as error:
                 plan.results[place] = error
                 self._db.execute("ROLLBACK TO work")
                 del self._gone[gone:]
             self._db.execute("RELEASE work")
 
-    def move(self, source_id: int, target_id: int, moves: Sequence[Move]) -> list[Message]:
-        """For a `Work`: moves the messages that are still there, and returns those that are in the target. Raises
-        OutcomeUnknown when a new address is in use by another message."""
-        there = self._existing(source_id, [move.old_address for move in moves])
-        leaving = [move for move in moves if move.old_address in there]
+    def _move(self, job: Relocate) -> list[Message]:
+        there = self._existing(job.source_id, [move.old_address for move in job.moves])
+        leaving = [move for move in job.moves if move.old_address in there]
         self._delete([move.old_address for move in leaving])
-        new_rows = [rows.encode(target_id, move.message) for move in leaving]
+        new_rows = [rows.encode(job.target_id, move.message) for move in leaving]
         for _ in sql.insert(self._db, _INSERT_MESSAGES, new_rows):
             pass
-        arrived = self._existing(target_id, [move.message.address for move in moves])
+        arrived = self._existing(job.target_id, [move.message.address for move in job.moves])
         for move in leaving:
             if move.message.address not in arrived:
                 raise OutcomeUnknown(_taken(move.message.address))
-        return [move.message for move in moves if move.message.address in arrived]
+        return [move.message for move in job.moves if move.message.address in arrived]
 
     def _existing(self, storage_id: int, addresses: Sequence[int]) -> set[int]:
         return existing(self._db, storage_id, addresses)

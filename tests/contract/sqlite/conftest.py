@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cqs.queue import Queue
-from cqs.store.sqlite import SqliteStore
+from cqs.store.sqlite.store import SqliteStore
 from cqs.testing.clock import ManualClock
 from tests.contract.sqlite_home import SqliteHome
 from tests.contract.store_home import Maker

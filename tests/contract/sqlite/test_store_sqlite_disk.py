@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from cqs.errors import StoreUnavailable
-from cqs.store.sqlite import SqliteStore, ballast, health
+from cqs.store.sqlite import ballast, health
+from cqs.store.sqlite.store import SqliteStore
 from cqs.testing.clock import ManualClock
 from tests.contract.sqlite_home import SqliteHome, fill, small_disk
 from tests.contract.store_home import Maker, addresses_of, held
@@ -24,7 +25,7 @@ def disk() -> Iterator[Path]:
 
 
 def trouble_of(store: SqliteStore, folder: Path) -> tuple[str, bool]:
-    return health.trouble(folder / "messages.db", store.threads.writer)
+    return health.trouble(folder / "messages.db", store.hands.writer)
 
 
 async def test_every_message_can_be_deleted_on_a_full_disk_and_sends_come_back_by_themselves(

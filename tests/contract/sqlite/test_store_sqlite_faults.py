@@ -13,8 +13,8 @@ from structlog.testing import capture_logs
 from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.queue import Queue
 from cqs.store.interface import Wanted
-from cqs.store.sqlite import SqliteStore
 from cqs.store.sqlite.jobs import Checkpoint
+from cqs.store.sqlite.store import SqliteStore
 from cqs.testing.clock import ManualClock
 from tests.contract.sqlite_home import BrokenConnection, SqliteHome, fill, next_commit, small_disk
 from tests.contract.store_home import WINDOW_MS, Maker, addresses_of, held, lease_of, scanned
@@ -23,8 +23,8 @@ from tests.contract.store_home import WINDOW_MS, Maker, addresses_of, held, leas
 async def test_a_full_disk_refuses_sends_with_the_reason_and_works_again_when_space_returns(
     home: SqliteHome, store: SqliteStore, queue: Queue, make: Maker
 ) -> None:
-    (pages,) = await store.threads.write(lambda db: db.execute("PRAGMA page_count").fetchone())
-    await store.threads.write(lambda db: db.execute(f"PRAGMA max_page_count={pages + 20}").fetchone())
+    (pages,) = await store.hands.write(lambda db: db.execute("PRAGMA page_count").fetchone())
+    await store.hands.write(lambda db: db.execute(f"PRAGMA max_page_count={pages + 20}").fetchone())
     messages = [make.message("x" * 8_000) for _ in range(60)]
 
     acknowledged = []
@@ -34,7 +34,7 @@ async def test_a_full_disk_refuses_sends_with_the_reason_and_works_again_when_sp
             acknowledged.append(message)
         except StoreUnavailable as error:
             refusal = str(error)
-    await store.threads.write(lambda db: db.execute("PRAGMA max_page_count=100000").fetchone())
+    await store.hands.write(lambda db: db.execute("PRAGMA max_page_count=100000").fetchone())
     await store.append(queue, messages[-1:])
 
     assert 0 < len(acknowledged) < 60
@@ -47,8 +47,8 @@ async def test_on_a_full_disk_deletes_go_on_beside_failing_sends(
 ) -> None:
     there = make.messages(5)
     await store.append(queue, there)
-    (pages,) = await store.threads.write(lambda db: db.execute("PRAGMA page_count").fetchone())
-    await store.threads.write(lambda db: db.execute(f"PRAGMA max_page_count={pages}").fetchone())
+    (pages,) = await store.hands.write(lambda db: db.execute("PRAGMA page_count").fetchone())
+    await store.hands.write(lambda db: db.execute(f"PRAGMA max_page_count={pages}").fetchone())
 
     results = await asyncio.gather(
         store.append(queue, [make.message("x" * 100_000)]),
@@ -75,7 +75,7 @@ async def test_a_really_full_disk_loses_nothing_and_deletes_go_on_and_space_heal
     queue = await store.create(make.queue())
     acknowledged = make.messages(1_000)
     await store.append(queue, acknowledged)
-    await store.threads.commits.submit(Checkpoint())
+    await store.hands.commits.submit(Checkpoint())
     filler = disk / "filler"
     fill(filler)
 

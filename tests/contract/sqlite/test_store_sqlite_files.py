@@ -10,9 +10,9 @@ from structlog.testing import capture_logs
 
 from cqs.errors import StoreUnavailable
 from cqs.queue import Queue
-from cqs.store.sqlite import SqliteStore
 from cqs.store.sqlite.jobs import Checkpoint
 from cqs.store.sqlite.schema import PAGE_BYTES
+from cqs.store.sqlite.store import SqliteStore
 from cqs.testing.clock import ManualClock
 from tests.contract.sqlite_home import SqliteHome
 from tests.contract.store_home import Maker, addresses_of, held
@@ -58,7 +58,7 @@ async def test_only_the_owner_may_read_what_is_stored(home: SqliteHome, store: S
 async def test_every_commit_is_synced_to_the_disk_before_it_is_answered(store: SqliteStore) -> None:
     pragmas = ("synchronous", "journal_mode", "page_size", "secure_delete", "wal_autocheckpoint")
 
-    found = await store.threads.write(lambda db: [db.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas])
+    found = await store.hands.write(lambda db: [db.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas])
 
     assert found == [2, "wal", 8_192, 0, 0]
 
@@ -118,7 +118,7 @@ async def test_a_damaged_page_costs_only_the_messages_on_it(
 ) -> None:
     messages = [make.message(f"{number:04}" * 700) for number in range(40)]
     await store.append(queue, messages)
-    await store.threads.commits.submit(Checkpoint())
+    await store.hands.commits.submit(Checkpoint())
     wreck_page_of(home, messages[20].body)
 
     with capture_logs() as logs:

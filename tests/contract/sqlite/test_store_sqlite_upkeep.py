@@ -6,7 +6,8 @@ import pytest
 
 from cqs.queue import Queue
 from cqs.store.interface import Move
-from cqs.store.sqlite import SqliteStore, upkeep
+from cqs.store.sqlite import upkeep
+from cqs.store.sqlite.store import SqliteStore
 from cqs.testing.clock import ManualClock
 from tests.contract.sqlite_home import BrokenConnection, SqliteHome, next_commit
 from tests.contract.store_claims_suite import send

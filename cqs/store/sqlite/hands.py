@@ -1,4 +1,4 @@
-"""The store's connections and the threads that own them: one that writes, one that reads."""
+"""Who works for the store beside the event loop, each with a connection of its own: one that writes, one that reads."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from cqs.message import Message
-from cqs.store.group_commit import GroupCommit
+from cqs.store.group_commit import GroupCommit, Hand
+from cqs.store.hand_thread import HandThread
+from cqs.store.interface import Move
 from cqs.store.sqlite.ballast import Ballast
 from cqs.store.sqlite.failures import code_of
-from cqs.store.sqlite.jobs import WORK_PAGES, Job, Work
+from cqs.store.sqlite.jobs import WORK_PAGES, Job, Relocate, Work
 from cqs.store.sqlite.reader import Query, ReadBodies, Reader, ReadJob
 from cqs.store.sqlite.schema import connect
 from cqs.store.sqlite.writer import Writer
+from cqs.store.sqlite.writer_process import WriterProcess
 
 READS_MAX = 32
 READ_WEIGHT = 256 << 10
@@ -26,11 +29,27 @@ READS_PENDING_WEIGHT_MAX = 1 << 30
 T = TypeVar("T")
 
 
-class Threads:
-    """Open from construction (which may raise sqlite3.Error) to `close`."""
+class WriterState(Protocol):
+    """How the writer stands, as of its last commit. Anybody may ask."""
 
-    def __init__(self, file: Path, prepare: Callable[[sqlite3.Connection], None]) -> None:
-        """`prepare` is called with the writing connection before anything else; what it raises is raised."""
+    @property
+    def wal_pages(self) -> int:
+        """About how many pages were written to the WAL since it last started over."""
+
+    @property
+    def is_ballast_spent(self) -> bool:
+        """The disk was full and is not known to have space again."""
+
+    def is_gone(self) -> bool:
+        """Whether another file, or none, stands where the opened one was."""
+
+
+class Hands:
+    """Connected from construction (which may raise sqlite3.Error) to `close`."""
+
+    def __init__(self, file: Path, prepare: Callable[[sqlite3.Connection], None], lock: int | None = None) -> None:
+        """`prepare` is called with the first connection before anything else; what it raises is raised. `lock`: the
+        data directory's, for a writer that is a process; None = a thread."""
         self._connections: list[sqlite3.Connection] = []
         try:
             self._connections.append(_connect_first(file))
@@ -39,19 +58,27 @@ class Threads:
         except BaseException:
             self._close_connections()
             raise
-        writing, reading, self.copying = self._connections
-        self.writer = Writer(writing, file)
-        self.commits: GroupCommit[Job, object] = GroupCommit(self.writer.run, name="cqs-writer")
+        first, reading, self.copying = self._connections
+        self.writer: WriterState
+        writing: Hand[Job, object]
+        if lock is None:
+            self.writer = writer = Writer(first, file)
+            writing = HandThread(writer.run, name="cqs-writer")
+        else:
+            self._connections.remove(first)
+            first.close()
+            self.writer = writing = WriterProcess(file, lock)
+        self.commits: GroupCommit[Job, object] = GroupCommit(writing)
         self.reads: GroupCommit[ReadJob, object] = GroupCommit(
-            Reader(reading, file).run,
-            name="cqs-reader",
+            HandThread(Reader(reading, file).run, name="cqs-reader"),
             jobs_max=READS_MAX,
             pending_weight_max=READS_PENDING_WEIGHT_MAX,
         )
 
-    def start(self) -> None:
-        self.commits.start()
-        self.reads.start()
+    async def open(self) -> None:
+        """Raises StoreUnavailable when the writer can't work."""
+        await self.commits.open()
+        await self.reads.open()
 
     async def close(self) -> None:
         """Finishes what was accepted. Idempotent."""
@@ -65,8 +92,12 @@ class Threads:
                 connection.close()
 
     async def write(self, run: Callable[[sqlite3.Connection], T], wal_pages: int = WORK_PAGES) -> T:
-        """`run` in a commit of the writer's thread; it writes about `wal_pages` pages."""
+        """`run` in a commit of the writer; it writes about `wal_pages` pages."""
         return cast(T, await self.commits.submit(Work(run, wal_pages)))
+
+    async def move(self, source_id: int, target_id: int, moves: Sequence[Move]) -> list[Message]:
+        """What of `moves` is in the target then. Raises OutcomeUnknown."""
+        return cast("list[Message]", await self.commits.submit(Relocate(source_id, target_id, moves)))
 
     async def read(self, run: Callable[[sqlite3.Connection], T]) -> T:
         """`run` in the reader's thread."""
