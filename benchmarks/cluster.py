@@ -32,6 +32,8 @@ from cqs.store.cassandra import Options, schema
 from deploy.cluster.ring import Ring
 
 QUEUES, CONNECTIONS, NODES = 10, 20, 2
+WARM_UP_S = 30.0
+"""Under full load, because Cassandra's JVM compiles what runs often."""
 _PAPER_HEAD = (
     "goal a queue", "sent/s (paper)", "empty receives % (paper)", "calls/s a node (paper)",
     "p50 ms of send, receive, delete (paper: all)", "p95 ms (paper: all)", "cores: API, Cassandra", "MB an API process",
@@ -99,7 +101,7 @@ def paper(ring: Ring, run: Run, save: Callable[[], None], seconds: float) -> lis
     title, flags = VARIANTS[f"{NODES}-nodes"]
     lines = [_line(_PAPER_HEAD), _line(["--:"] * len(_PAPER_HEAD))]
     with running(peer_of(ring, "paper", title, flags)) as server:
-        window(server, "warm-up", paper_flags(PAPER[0].goal, seconds), 0)
+        window(server, "warm-up", SCENARIOS["mixed-16x10"].shortened(0.0, WARM_UP_S).flags(), 0)
         for theirs in PAPER:
             sample = window(server, f"goal-{theirs.goal}", paper_flags(theirs.goal, seconds), 0)
             run.samples.append(sample)
@@ -153,7 +155,7 @@ def nodes(ring: Ring, run: Run, save: Callable[[], None], seconds: float, rounds
         peers = [peer_of(ring, name, title, flags) for name, (title, flags) in VARIANTS.items()]
         servers = [stack.enter_context(running(peer)) for peer in peers]
         for server in servers:
-            window(server, "warm-up", SCENARIOS["mixed-16x10"].shortened(0.0, 2.0).flags(), 0)
+            window(server, "warm-up", SCENARIOS["mixed-16x10"].shortened(0.0, WARM_UP_S / len(servers)).flags(), 0)
         for number in range(rounds):
             for scenario in scenarios:
                 for server in servers if number % 2 == 0 else reversed(servers):
