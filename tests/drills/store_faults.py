@@ -46,8 +46,8 @@ async def cassandra_killed(place: Place, run: Run, scale: Scale, rng: random.Ran
 
 
 async def cassandra_majority_killed(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """Two of three nodes are killed, so that nothing has a quorum, and come back. Sends whose outcome nobody knew may be
-    on the third alone, where no quorum sees them until it told the others; then the sweep finds them."""
+    """Two of three nodes are killed, so that nothing has a quorum, and come back. A send of unknown outcome may be on
+    the third alone, where no quorum sees it until it told the others; then the sweep finds it."""
     await _killed(place, run, scale, 2)
     await run.reached(1.0)
     await asyncio.sleep(SWEEP_S)
