@@ -25,8 +25,8 @@ _NAME = re.compile(
     r"\.jsonl(?P<end>\.open|\.gz)"
 )
 _COPY_BYTES = 1 << 20
-_LEVEL = 4
-"""gzip's: beyond it, twice the time saves a twentieth of the bytes."""
+_LEVEL = 1
+"""gzip's: 1.3 us a line on the server's own cores; level 4 takes 2.4 us and saves an eighth of the bytes."""
 
 
 @dataclass(frozen=True, slots=True)
