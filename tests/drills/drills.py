@@ -36,15 +36,17 @@ class Drill:
     """`make test` performs its short version, beside those of `make drills`."""
 
     def duplicates_max(self, messages: int, faults_count: int) -> int:
-        """How many duplicates are within the bounds, counted in whole messages. A share of 0.1 % and more is one answer
-        at least: less than that a single lease which was not written yet can't cost, and a short version has so few
-        messages that the share alone would be less. From 10,000 messages on the share rules."""
+        """How many duplicates are within the bounds, in whole messages. Below SHARE_MESSAGES_MIN a share of 0.1 % or
+        more is one answer a fault at least: the leases of one answer that were not written yet are the least that a
+        fault can cost, and so few messages make the share less than that."""
         share = int(messages * self.duplicates_share)
-        if self.duplicates_share >= LEASES_SHARE:
-            share = max(share, BATCH)
+        if messages < SHARE_MESSAGES_MIN and self.duplicates_share >= LEASES_SHARE:
+            share = max(share, BATCH * max(1, faults_count))
         return share + self.duplicates_each * faults_count
 
 
+SHARE_MESSAGES_MIN = 10_000
+"""From so many messages on the bounds are the issue's shares."""
 LEASES_SHARE = 0.001
 """What leases that were not written yet may cost."""
 _IN_FLIGHT = 8 * BATCH

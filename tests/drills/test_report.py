@@ -64,10 +64,11 @@ def test_page_says_which_drills_have_no_figures(tmp_path: Path) -> None:
     assert DRILLS[2].name in short
 
 
-def test_bound_on_duplicates_is_a_share_but_one_answer_at_least() -> None:
+def test_bound_on_duplicates_is_a_share_but_in_a_short_version_one_answer_a_fault() -> None:
     drill = Drill("leases lost", Kind.REDIS_SQLITE, nothing)
 
-    assert [drill.duplicates_max(messages, 1) for messages in (2_000, 10_000, 100_000)] == [10, 10, 100]
+    assert [drill.duplicates_max(2_000, faults) for faults in (0, 1, 2)] == [10, 10, 20]
+    assert [drill.duplicates_max(messages, 12) for messages in (10_000, 100_000)] == [10, 100]
 
 
 def test_bound_on_duplicates_below_a_thousandth_is_nothing_in_a_short_version() -> None:
