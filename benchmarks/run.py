@@ -37,6 +37,9 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--against", help="the server that ratios are against (default: elasticmq, if it takes part)")
     parser.add_argument("--repetitions", type=int, default=5, help="rounds (default: 5)")
     parser.add_argument("--jvm-warm", type=float, default=120.0, metavar="SECONDS", help="load on a JVM beforehand")
+    parser.add_argument(
+        "--window", type=float, metavar="SECONDS", help="measured in each window (default: as the set says)"
+    )
     parser.add_argument("--quick", action="store_true", help="one round, short windows: does it work?")
     parser.add_argument("--output", type=Path, help="file of raw results (default: benchmarks/results/<time>.json)")
     options = parser.parse_args(given)
@@ -52,7 +55,11 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
 
 def chosen(options: argparse.Namespace) -> list[Scenario]:
     members = [SCENARIOS[name] for name in options.only] if options.only else SETS[options.set]
-    return [scenario.shortened(*_QUICK_WINDOW_S) for scenario in members] if options.quick else members
+    if options.quick:
+        return [scenario.shortened(*_QUICK_WINDOW_S) for scenario in members]
+    if options.window:
+        return [scenario.shortened(min(scenario.warm_up_s, options.window / 2), options.window) for scenario in members]
+    return members
 
 
 def main(given: Sequence[str] | None = None) -> None:
