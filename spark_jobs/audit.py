@@ -1,7 +1,7 @@
 """The audit of a journal: every figure, per queue, tenant and run, and the verdict.
 
-    journal ─► events ─► steps ─► lives ─┬─► findings   one row a message with something wrong
-                                         └─► figures    one row a queue, tenant, run
+    journal ─► events ─► sums ─► (steps) ─► lives ─┬─► findings   one row a message with something wrong
+                                                   └─► figures    one row a queue, tenant, run
 
 Figures and findings go to the output folder as Parquet. Nothing about single messages is collected to the driver, but
 for the few that a report shows. `python -m spark_jobs FOLDER` is the command.
@@ -24,17 +24,19 @@ from spark_jobs.duplicates import duplicates, sent_again
 from spark_jobs.events import Journal, read_journal
 from spark_jobs.fifo import fifo_violations
 from spark_jobs.findings import Kind
-from spark_jobs.groups import GROUPS, group_figures, summary
+from spark_jobs.groups import COUNTS, GROUPS, group_figures
 from spark_jobs.hiding import hidden_too_short
 from spark_jobs.integrity import Integrity
 from spark_jobs.latency import HOUR_MS
+from spark_jobs.lives import eventful, lives_of, plain_lives_of, sums_of, with_fate
 from spark_jobs.loss import corrupted, not_received, unexpected
 from spark_jobs.order import order_of, places_of
 from spark_jobs.reconcile import Reconciled, counts_of, reconcile
 from spark_jobs.redelivery import redeliveries
 from spark_jobs.resurrected import resurrected
 from spark_jobs.spans import over_time
-from spark_jobs.tables import QUEUE, lives_of, steps_of
+from spark_jobs.staged import kept
+from spark_jobs.tables import QUEUE, moments_of, plain_steps_of, steps_of
 from spark_jobs.verdict import Totals, Verdict, judge
 
 ROWS_SHOWN = 1_000
@@ -81,26 +83,30 @@ def audit(
 
 
 def _audited(journal: Journal, output: str, rules: Rules, stored: DataFrame | None) -> Audit:
-    steps = steps_of(journal.events, rules.skew_ms).persist(StorageLevel.DISK_ONLY)
+    stage, moments = f"{output}/stage", moments_of(journal.events)
+    sums = kept(sums_of(moments), f"{stage}/sums")
+    steps = steps_of(eventful(moments, sums), rules.skew_ms).persist(StorageLevel.DISK_ONLY)
     try:
-        lives = _kept(lives_of(steps, journal.events), f"{output}/lives")
-        there = _kept(stored, f"{output}/stage/stored") if stored is not None else None
-        found = _kept(_findings(steps, lives, there, rules), f"{output}/findings")
+        lived = lives_of(steps).unionByName(plain_lives_of(sums, moments, stage))
+        lives = kept(with_fate(lived, journal.events), f"{output}/lives")
+        fifo = plain_steps_of(eventful(moments.where("is_fifo"), sums, "left_anti")).unionByName(steps)
+        there = kept(stored, f"{output}/stage/stored") if stored is not None else None
+        found = kept(_findings(steps, fifo, lives, there, rules), f"{output}/findings")
         places = _places(lives, f"{output}/stage/order")
         order = order_of(places, ["uid"], f"{output}/stage/order")
         tables = _tables(journal.events, steps, lives, found, order, output, rules)
-        spans = _kept(over_time(lives, steps, places, rules.bucket_ms), f"{output}/spans")
+        spans = kept(over_time(lives, steps, places, rules.bucket_ms), f"{output}/spans")
         tables["spans"] = _rows(spans.orderBy("from_ms").limit(ROWS_SHOWN))
     finally:
         steps.unpersist()
-    _kept(journal.bad, f"{output}/bad_lines")
-    totals = _totals(lives, found, steps.sparkSession.read.parquet(f"{output}/queues"))
+    kept(journal.bad, f"{output}/bad_lines")
+    totals = _totals(found, lives.sparkSession.read.parquet(f"{output}/queues"))
     store = counts_of(found, there) if there is not None else None
     verdict = judge(totals, journal.integrity, is_drained=rules.is_drained, store=store)
     return Audit(totals, verdict, journal.integrity, tables, store)
 
 
-def _findings(steps: DataFrame, lives: DataFrame, stored: DataFrame | None, rules: Rules) -> DataFrame:
+def _findings(steps: DataFrame, fifo: DataFrame, lives: DataFrame, stored: DataFrame | None, rules: Rules) -> DataFrame:
     parts = [
         duplicates(lives),
         sent_again(lives),
@@ -109,7 +115,7 @@ def _findings(steps: DataFrame, lives: DataFrame, stored: DataFrame | None, rule
         unexpected(lives),
         resurrected(steps, rules.skew_ms),
         hidden_too_short(steps, rules.skew_ms),
-        fifo_violations(steps, lives, rules.skew_ms),
+        fifo_violations(fifo, lives, rules.skew_ms),
     ]
     if stored is not None:
         parts.append(reconcile(lives, stored))
@@ -136,17 +142,18 @@ def _tables(
     tables: dict[str, list[dict[str, Any]]] = {}
     for name, by in GROUPS.items():
         figures = group_figures(lives, found, by, events=events, order=ranked if by == QUEUE else None)
-        kept = _kept(figures, f"{output}/{name}")
-        tables[name] = _rows(kept.orderBy(F.desc("acknowledged"), *by).limit(ROWS_SHOWN))
-    again = _kept(redeliveries(steps, ["queue", "uid"], rules.skew_ms), f"{output}/redeliveries")
+        figures = kept(figures, f"{output}/{name}")
+        tables[name] = _rows(figures.orderBy(F.desc("acknowledged"), *by).limit(ROWS_SHOWN))
+    again = kept(redeliveries(steps, ["queue", "uid"], rules.skew_ms), f"{output}/redeliveries")
     tables["redeliveries"] = _rows(again.groupBy("reason").agg(F.sum("count").alias("count")).orderBy("reason"))
     tables["findings"] = _rows(found.orderBy("kind", "at_ms", "address").limit(_FINDINGS_SHOWN))
     return tables
 
 
-def _totals(lives: DataFrame, found: DataFrame, queues: DataFrame) -> Totals:
+def _totals(found: DataFrame, queues: DataFrame) -> Totals:
     """Order is the mean over all queues, by their messages."""
-    summed = summary(lives, []).collect()[0].asDict()
+    counts = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in COUNTS]
+    summed = queues.agg(*counts).collect()[0].asDict()
     kinds = {row["kind"]: row["amount"] for row in found.groupBy("kind").agg(F.sum("amount").alias("amount")).collect()}
     kinds.pop(Kind.DUPLICATE.value, None)
     means = [
@@ -155,12 +162,6 @@ def _totals(lives: DataFrame, found: DataFrame, queues: DataFrame) -> Totals:
     ]
     order = queues.where("received > 0").agg(*means).collect()[0].asDict()
     return Totals(**summed, **order, found=kinds)
-
-
-def _kept(rows: DataFrame, path: str) -> DataFrame:
-    """Written once, read from there afterwards."""
-    rows.write.mode("overwrite").parquet(path)
-    return rows.sparkSession.read.schema(rows.schema).parquet(path)
 
 
 def _rows(rows: DataFrame) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from cqs.events import VERSION, EventName
 from spark_jobs.errors import NoJournal, UnknownVersion
 from spark_jobs.integrity import FileSummary, Integrity, judge
 from spark_jobs.schema import CORRUPT, DEFAULTS, EVENT_NAMES, REQUIRED, line_schema
+from spark_jobs.staged import kept
 
 _FILES = "*.jsonl.{gz,open}"
 FINISHED = "*.jsonl.gz"
@@ -41,8 +42,7 @@ class Journal:
 def read_journal(spark: SparkSession, folders: Sequence[str], stage: str) -> Journal:
     """Everything in the folders. `stage` is a folder for intermediate Parquet. Raises NoJournal, UnknownVersion."""
     paths = _listed(spark, folders)
-    _staged(spark, folders).write.mode("overwrite").parquet(stage)
-    lines = spark.read.parquet(stage)
+    lines = kept(_staged(spark, folders), stage)
     refuse_unknown_versions(lines)
     summaries = summaries_of(lines)
     silent = paths - {summary.path for summary in summaries}
@@ -57,7 +57,7 @@ def events_in(lines: DataFrame, integrity: Integrity) -> DataFrame:
         events = events.where(~F.col("path").isin(integrity.duplicates))
     if integrity.is_overlapping:
         events = events.dropDuplicates(["node", "incarnation", "number"])
-    return events.drop("text", "crc", "is_bad", "v", "file", "sampled", "checksum", "counts")
+    return events.fillna(DEFAULTS).drop("text", "crc", "is_bad", "v", "file", "sampled", "checksum")
 
 
 def _listed(spark: SparkSession, folders: Sequence[str]) -> set[str]:
@@ -88,8 +88,8 @@ def _staged(spark: SparkSession, folders: Sequence[str]) -> DataFrame:
 
 
 def parsed(raw: DataFrame) -> DataFrame:
-    """Text lines of files (a batch or a stream) as rows with the fields of `cqs.events.Line`, and path, text (of bad
-    ones), crc, is_bad."""
+    """Text lines of files (a batch or a stream) as rows with the fields of `cqs.events.Line` but `counts`, null where
+    the line has none; and path, text (of bad ones), crc, is_bad."""
     raw = raw.select("value", F.regexp_replace("_metadata.file_path", "^file:///", "file:/").alias("path"))
     parse = F.from_json("value", line_schema(), {"columnNameOfCorruptRecord": CORRUPT, "mode": "PERMISSIVE"})
     lines = raw.withColumn("line", parse)
@@ -97,17 +97,16 @@ def parsed(raw: DataFrame) -> DataFrame:
     for name in REQUIRED:
         is_bad |= F.col(f"line.{name}").isNull()
     is_bad |= (F.col("line.v") == VERSION) & ~F.col("line.event").isin(EVENT_NAMES)
-    flagged = lines.withColumn("is_bad", is_bad)
     return (
-        flagged.select(
+        lines.withColumn("is_bad", is_bad)
+        .select(
             "line.*",
             "path",
             F.when(F.col("is_bad"), F.col("value")).alias("text"),
             F.crc32(F.col("value").cast("binary")).alias("crc"),
             "is_bad",
         )
-        .drop(CORRUPT)
-        .fillna(DEFAULTS)
+        .drop(CORRUPT, "counts")
     )
 
 

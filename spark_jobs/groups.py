@@ -9,28 +9,31 @@ from pyspark.sql import functions as F
 
 from spark_jobs.empties import empties
 from spark_jobs.findings import Kind
-from spark_jobs.latency import latencies
+from spark_jobs.latency import is_received, latency_columns, named_cuts
 from spark_jobs.tables import QUEUE
 
 GROUPS = {"queues": QUEUE, "tenants": ["account", "tenant"], "runs": ["run"]}
+
+
+COUNTS = ("acknowledged", "received", "deleted", "ended_otherwise", "duplicates", "holes")
 
 
 def column_of(kind: Kind) -> str:
     return kind.value.replace(" ", "_")
 
 
-def summary(lives: DataFrame, by: Sequence[str]) -> DataFrame:
-    """What became of the messages of each group."""
+def _columns() -> list[Column]:
+    """To aggregate lives by: what became of the messages."""
     known = F.col("is_known")
     other = known & ~F.col("fate").isin("", "deleted")
-    return lives.groupBy(*by).agg(
+    return [
         F.count_if(known).alias("acknowledged"),
-        F.count_if(known & (F.col("deliveries") > 0)).alias("received"),
+        F.count_if(is_received()).alias("received"),
         F.count_if(F.col("fate") == "deleted").alias("deleted"),
         F.count_if(other).alias("ended_otherwise"),
         F.coalesce(F.sum(F.when(F.col("deliveries") > 1, F.col("deliveries") - 1)), F.lit(0)).alias("duplicates"),
         F.count_if(~known | (F.col("fate") == "")).alias("holes"),
-    )
+    ]
 
 
 def counted(findings: DataFrame, by: Sequence[str]) -> DataFrame:
@@ -47,8 +50,8 @@ def group_figures(
     lives: DataFrame, found: DataFrame, by: Sequence[str], *, events: DataFrame, order: DataFrame | None
 ) -> DataFrame:
     """Everything that is known of each group; order and empty receives only by queue."""
-    figures = summary(lives, by).join(counted(found, by), list(by), "left")
-    figures = figures.join(latencies(lives, by).drop("messages"), list(by), "left")
+    summed = named_cuts(lives.groupBy(*by).agg(*_columns(), *latency_columns()))
+    figures = summed.join(counted(found, by), list(by), "left")
     if order is not None:
         figures = figures.join(order, "uid", "left").join(empties(events, ["uid"]), "uid", "left")
     rate = F.col("duplicates") / F.col("acknowledged")

@@ -3,9 +3,7 @@ was taken. On one node exact to a millisecond; between nodes as exact as their c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 HOUR_MS = 3_600_000
@@ -14,19 +12,26 @@ ACCURACY = 10_000
 """Ranks are right to 1 in 10,000."""
 
 
-def latencies(lives: DataFrame, by: Sequence[str], bucket_ms: int = 0) -> DataFrame:
-    """For each group, and for each span of `bucket_ms` of first deliveries unless that is 0 (`from_ms`): `messages`,
-    `mean`, the percentiles, `max`."""
-    received = lives.where("is_known AND deliveries > 0").withColumn(
-        "latency", F.greatest(F.lit(0), F.col("first_received_ms") - F.greatest("sent_ms", "visible_ms"))
-    )
-    keys = [*by]
-    if bucket_ms:
-        received = received.withColumn("from_ms", F.floor(F.col("first_received_ms") / bucket_ms) * bucket_ms)
-        keys.append("from_ms")
-    cut = F.percentile_approx("latency", list(PERCENTILES.values()), ACCURACY).alias("cut")
-    summed = received.groupBy(*keys).agg(
-        F.count("*").alias("messages"), F.avg("latency").alias("mean"), cut, F.max("latency").alias("max")
-    )
-    named = [F.col("cut")[place].alias(name) for place, name in enumerate(PERCENTILES)]
-    return summed.select(*keys, "messages", "mean", *named, "max")
+def latency_columns() -> list[Column]:
+    """To aggregate lives by: `mean`, `cut` (percentiles), `max`; null without any."""
+    waited_ms = F.greatest(F.lit(0), F.col("first_received_ms") - F.greatest("sent_ms", "visible_ms"))
+    latency = F.when(is_received(), waited_ms)
+    cut = F.percentile_approx(latency, list(PERCENTILES.values()), ACCURACY)
+    return [F.avg(latency).alias("mean"), cut.alias("cut"), F.max(latency).alias("max")]
+
+
+def is_received() -> Column:
+    """Lives that have a latency."""
+    return F.col("is_known") & (F.col("deliveries") > 0)
+
+
+def named_cuts(summed: DataFrame) -> DataFrame:
+    """With a column a percentile instead of `cut`."""
+    return summed.withColumns({name: F.col("cut")[place] for place, name in enumerate(PERCENTILES)}).drop("cut")
+
+
+def latencies_over_time(lives: DataFrame, span_ms: int) -> DataFrame:
+    """For each span of first deliveries (`from_ms`): `messages`, `mean`, the percentiles, `max`."""
+    from_ms = (F.floor(F.col("first_received_ms") / span_ms) * span_ms).alias("from_ms")
+    summed = lives.where(is_received()).groupBy(from_ms).agg(F.count("*").alias("messages"), *latency_columns())
+    return named_cuts(summed)

@@ -17,6 +17,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.findings import Kind, findings
+from spark_jobs.lives import BODY, hashes
+
+_STORED = ["stored_1", "stored_2"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +35,17 @@ class Reconciled:
 
 def reconcile(lives: DataFrame, stored: DataFrame) -> DataFrame:
     """Findings LOST, ORPHAN, STILL_STORED, STORED_CORRUPTED. `stored`: see `spark_jobs.stored`."""
-    there = stored.select("address", F.col("md5").alias("stored_md5"), F.col("uid").alias("stored_uid"))
+    bodies = hashes(_STORED, F.col("md5"))
+    there = stored.select("address", *bodies, F.col("uid").alias("stored_uid"))
     both = lives.join(there, "address", "full_outer")
-    is_stored, ended = F.col("stored_md5").isNotNull(), F.coalesce(F.col("fate") != "", F.lit(False))
+    is_stored, ended = F.col("stored_uid").isNotNull(), F.coalesce(F.col("fate") != "", F.lit(False))
     is_known = F.coalesce(F.col("is_known"), F.lit(False))
+    differs = (F.col(_STORED[0]) != F.col(BODY[0])) | (F.col(_STORED[1]) != F.col(BODY[1]))
     rows = [
         (Kind.LOST, is_known & ~ended & ~is_stored),
         (Kind.ORPHAN, is_stored & F.col("is_known").isNull()),
         (Kind.STILL_STORED, is_stored & ended),
-        (Kind.STORED_CORRUPTED, is_stored & (F.col("stored_md5") != F.col("md5"))),
+        (Kind.STORED_CORRUPTED, is_stored & differs),
     ]
     named = both.withColumn("uid", F.coalesce("uid", "stored_uid"))
     detail = F.coalesce("fate", F.lit(""))

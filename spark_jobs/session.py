@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 DRIVER_MEMORY = "1g"
 """Two tasks at a time share it. The whole JVM takes about twice as much."""
 SMALL = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:TieredStopAtLevel=1",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -25,14 +25,20 @@ SMALL = {
 
 SMALL_BYTES_MAX = 4_000_000
 """Compressed journals below this have at most a few 100,000 lines, and are read before Spark's compilers are done."""
+PARTITION_BYTES = 4_000_000
+"""Compressed journal, a few 100,000 lines, for each part of a shuffle: some 50 MB in a task. Spark joins small parts
+again when it has seen them."""
 
 
 def settings_for(folders: Sequence[str]) -> dict[str, str]:
-    """SMALL when little lies in these folders of this machine; the usual ones otherwise, and on a cluster."""
+    """SMALL when little lies in these folders of this machine, and as many parts as there is work otherwise. Nothing on
+    a cluster."""
     if is_submitted() or any("://" in folder for folder in folders):
         return {}
     held = sum(_bytes_of(path) for folder in folders for path in Path(folder).glob("*.jsonl.*"))
-    return dict(SMALL) if held < SMALL_BYTES_MAX else {}
+    if held < SMALL_BYTES_MAX:
+        return dict(SMALL)
+    return {"spark.sql.shuffle.partitions": str(max(8, held // PARTITION_BYTES))}
 
 
 def _bytes_of(path: Path) -> int:
@@ -62,6 +68,7 @@ def session(
             .config("spark.driver.memory", memory)
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.driver.extraJavaOptions", "-XX:+UseParallelGC")
             .config("spark.ui.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.shuffle.partitions", "8")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.latency import latencies
+from spark_jobs.latency import latencies_over_time
 
 
 def over_time(lives: DataFrame, steps: DataFrame, places: DataFrame, span_ms: int) -> DataFrame:
-    """For each span (`from_ms`): what `latencies` tells of first deliveries, `again` (later deliveries), and the mean
-    `displacement` of what was first delivered then. Spans without any delivery are left out."""
+    """For each span (`from_ms`): what `latencies_over_time` tells of first deliveries, `again` (later deliveries), and
+    the mean `displacement` of what was first delivered then. Spans without any delivery are left out."""
 
     def span(time_ms: str) -> Column:
         return (F.floor(F.col(time_ms) / span_ms) * span_ms).alias("from_ms")
@@ -23,5 +23,9 @@ def over_time(lives: DataFrame, steps: DataFrame, places: DataFrame, span_ms: in
     displaced = places.groupBy(span("first_received_ms")).agg(
         F.avg(F.abs(F.col("received") - F.col("sent"))).alias("displacement")
     )
-    told = latencies(lives, [], span_ms).join(again, "from_ms", "full_outer").join(displaced, "from_ms", "full_outer")
+    told = (
+        latencies_over_time(lives, span_ms)
+        .join(again, "from_ms", "full_outer")
+        .join(displaced, "from_ms", "full_outer")
+    )
     return told.fillna(0)

@@ -18,7 +18,7 @@ def test_message_shown_by_a_node_whose_clock_is_ahead_was_hidden_long_enough(
 ) -> None:
     from spark_jobs.events import read_journal
     from spark_jobs.hiding import hidden_too_short
-    from spark_jobs.tables import steps_of
+    from spark_jobs.tables import moments_of, steps_of
 
     golden = Golden(tmp_path / "journal", seed=2)
     ahead = ManualClock(golden.clock.now_ms() + 40)
@@ -34,16 +34,18 @@ def test_message_shown_by_a_node_whose_clock_is_ahead_was_hidden_long_enough(
     golden.close()
 
     events = read_journal(spark, [str(tmp_path / "journal")], str(tmp_path / "stage")).events
+    moments = moments_of(events)
 
-    assert hidden_too_short(steps_of(events), 0).count() == 1
-    assert hidden_too_short(steps_of(events, 50), 50).count() == 0
+    assert hidden_too_short(steps_of(moments), 0).count() == 1
+    assert hidden_too_short(steps_of(moments, 50), 50).count() == 0
 
 
 def test_deletes_of_a_node_whose_clock_is_behind_are_no_faults(spark: SparkSession, tmp_path: Path) -> None:
     from spark_jobs.events import read_journal
     from spark_jobs.fifo import fifo_violations
+    from spark_jobs.lives import lives_of
     from spark_jobs.resurrected import resurrected
-    from spark_jobs.tables import lives_of, steps_of
+    from spark_jobs.tables import moments_of, steps_of
 
     golden = Golden(tmp_path / "journal", seed=2)
     golden.clock.advance_ms(1_000)
@@ -61,8 +63,8 @@ def test_deletes_of_a_node_whose_clock_is_behind_are_no_faults(spark: SparkSessi
     golden.close()
 
     events = read_journal(spark, [str(tmp_path / "journal")], str(tmp_path / "stage")).events
-    steps = steps_of(events, 50).cache()
-    lives = lives_of(steps, events).cache()
+    steps = steps_of(moments_of(events), 50).cache()
+    lives = lives_of(steps).cache()
 
     assert resurrected(steps, skew_ms=0).count() == 3
     assert resurrected(steps, skew_ms=50).count() == 0
