@@ -8,7 +8,7 @@ import pytest
 
 from spark_jobs import proof
 from spark_jobs.__main__ import _arguments
-from spark_jobs.session import SMALL, SMALL_BYTES_MAX, settings_for
+from spark_jobs.session import PARTITION_BYTES, SMALL, SMALL_BYTES_MAX, settings_for
 
 
 def test_unknown_workload_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,7 +50,13 @@ def test_little_is_audited_without_waiting_for_compilers(tmp_path: Path, monkeyp
     assert settings_for([str(tmp_path), "s3a://journals"]) == {}
     with (tmp_path / "b.jsonl.gz").open("wb") as large:
         large.truncate(SMALL_BYTES_MAX)
-    assert settings_for([str(tmp_path)]) == {}
-    (tmp_path / "b.jsonl.gz").unlink()
     monkeypatch.setenv("SPARK_ENV_LOADED", "1")
     assert settings_for([str(tmp_path)]) == {}
+
+
+def test_a_shuffle_has_as_many_parts_as_there_is_work(tmp_path: Path) -> None:
+    with (tmp_path / "a.jsonl.gz").open("wb") as large:
+        large.truncate(SMALL_BYTES_MAX)
+        assert settings_for([str(tmp_path)]) == {"spark.sql.shuffle.partitions": "8"}
+        large.truncate(100 * PARTITION_BYTES)
+    assert settings_for([str(tmp_path)]) == {"spark.sql.shuffle.partitions": "100"}
