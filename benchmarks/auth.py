@@ -23,19 +23,14 @@ from statistics import median
 from benchmarks import downloads
 from benchmarks.fleet import say
 from benchmarks.generator import drive
-from benchmarks.peers import Peer, Running, running, stop_on_signals
+from benchmarks.peers import ACCOUNT, KEY_FLAGS, KEY_ID, SECRET, Peer, checked_flags
 from benchmarks.results import Sample
+from benchmarks.running import Running, running, stop_on_signals
 from cqs import __version__
 from cqs.commands.client import CallFailed, Client
 from cqs.commands.signer import Keys
 
-ACCOUNT, KEY_ID, SECRET = "111122223333", "AKIABENCH", "a secret of the benchmark's"
 MODES = ("open", "signed", "enforced")
-_USERS = f"""[[user]]
-name = "bench"
-account = "{ACCOUNT}"
-keys = [{{ id = "{KEY_ID}", secret = "{SECRET}" }}]
-"""
 _POLICY_WITHIN_S = 30.0
 _TRY_AGAIN_S = 0.05
 
@@ -56,15 +51,11 @@ def peer_of(mode: str, store: str) -> Peer:
     """CQS in one mode, with a user who may do everything in the own account."""
 
     def command(port: int, folder: Path) -> list[str]:
-        users = folder / "users.toml"
-        users.write_text(_USERS)
-        users.chmod(0o600)
         place = ["--in-memory"] if store == "memory" else ["--data-dir", str(folder / "data")]
-        flags = ["--port", str(port), "--log-level", "warning", "--auth", mode, "--users-file", str(users)]
+        flags = ["--port", str(port), "--log-level", "warning", *checked_flags(mode, folder)]
         return [sys.executable, "-m", "cqs", "serve", *flags, *place]
 
-    keys = (f"-access-key={KEY_ID}", f"-secret-key={SECRET}")
-    return Peer(mode, f"CQS, {mode}", __version__, command, is_checked=mode != "open", load_flags=keys)
+    return Peer(mode, f"CQS, {mode}", __version__, command, is_checked=mode != "open", load_flags=KEY_FLAGS)
 
 
 def policy_of(arn: str) -> str:

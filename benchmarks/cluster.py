@@ -24,8 +24,9 @@ from statistics import median
 from benchmarks import downloads, proc, results
 from benchmarks.fleet import say
 from benchmarks.generator import LoadFailed, drive
-from benchmarks.peers import Peer, Running, running, stop_on_signals
+from benchmarks.peers import Peer
 from benchmarks.results import Run, Sample
+from benchmarks.running import Running, running, stop_on_signals
 from benchmarks.scenarios import SCENARIOS, Scenario
 from cqs import __version__
 from cqs.store.cassandra import Options, schema

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 
-from benchmarks.peers import stop_on_signals
+from benchmarks.running import stop_on_signals
 from cqs.store.cassandra import Options, schema
 from deploy.cluster.ring import Ring
 

@@ -13,7 +13,8 @@ from types import TracebackType
 
 from benchmarks import downloads
 from benchmarks.generator import LoadFailed, drive
-from benchmarks.peers import PEERS, Running, running
+from benchmarks.peers import PEERS
+from benchmarks.running import Running, running
 
 
 class Fleet:

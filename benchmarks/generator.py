@@ -13,8 +13,8 @@ import msgspec
 
 from benchmarks import proc
 from benchmarks.downloads import ROOT
-from benchmarks.peers import Running
 from benchmarks.results import Load, Sample
+from benchmarks.running import Running
 
 
 class LoadFailed(Exception):

@@ -21,9 +21,10 @@ from pathlib import Path
 
 from benchmarks import downloads, results
 from benchmarks.generator import drive
-from benchmarks.peers import PEERS, Peer, Running, running, stop_on_signals
+from benchmarks.peers import PEERS, Peer
 from benchmarks.report import print_memory
 from benchmarks.results import Memory, Run
+from benchmarks.running import Running, running, stop_on_signals
 
 _SETTLE_S = 10.0
 _RECEIVE_WITHIN_S = 120.0

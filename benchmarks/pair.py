@@ -18,8 +18,9 @@ from statistics import median
 from benchmarks import downloads
 from benchmarks.fleet import say
 from benchmarks.generator import drive
-from benchmarks.peers import Command, Peer, Running, running, stop_on_signals
+from benchmarks.peers import Command, Peer
 from benchmarks.results import Sample
+from benchmarks.running import Running, running, stop_on_signals
 
 TREES = ("before", "after")
 

@@ -1,31 +1,14 @@
-"""The servers that are measured, and their life as child processes.
-
-Each is started on a free port of the loopback interface with a folder of its own, is ready when it answers
-ListQueues, and is stopped by its process id. Nothing else on the machine is touched.
-"""
+"""The servers that are measured, as data: how each is started on a port with an empty folder."""
 
 from __future__ import annotations
 
-import contextlib
-import http.client
-import shutil
-import signal
-import socket
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
-from benchmarks import downloads, proc
+from benchmarks import downloads
 from cqs import __version__
-
-_READY_WITHIN_S = 90.0
-_STOP_WITHIN_S = 20.0
-_FOLDERS = downloads.CACHE / "data"
-_LOGS = downloads.CACHE / "logs"
 
 Command = Callable[[int, Path], list[str]]
 
@@ -68,6 +51,27 @@ def _cqs_unleased(port: int, folder: Path) -> list[str]:
 
 def _cqs_journal(port: int, folder: Path) -> list[str]:
     return [*_cqs()(port, folder), "--journal", "full"]
+
+
+ACCOUNT, KEY_ID, SECRET = "111122223333", "AKIABENCH", "a secret of the benchmark's"
+KEY_FLAGS = (f"-access-key={KEY_ID}", f"-secret-key={SECRET}")
+_USERS = f"""[[user]]
+name = "bench"
+account = "{ACCOUNT}"
+keys = [{{ id = "{KEY_ID}", secret = "{SECRET}" }}]
+"""
+
+
+def checked_flags(mode: str, folder: Path) -> list[str]:
+    """For a server in that mode, with a user who may do everything in the own account."""
+    users = folder / "users.toml"
+    users.write_text(_USERS)
+    users.chmod(0o600)
+    return ["--auth", mode, "--users-file", str(users)]
+
+
+def _cqs_signed(port: int, folder: Path) -> list[str]:
+    return [*_cqs()(port, folder), *checked_flags("signed", folder)]
 
 
 def _cqs_redis(*flags: str) -> Command:
@@ -123,6 +127,12 @@ PEERS = {
     peer.name: peer
     for peer in (
         Peer("cqs", "CQS, durable (SQLite, fsync)", __version__, _cqs(), is_durable=True),
+        Peer(
+            *("cqs-signed", "CQS, durable, signatures checked", __version__, _cqs_signed),
+            is_durable=True,
+            is_checked=True,
+            load_flags=KEY_FLAGS,
+        ),
         Peer("cqs-journal", "CQS, durable, with a full journal", __version__, _cqs_journal, is_durable=True),
         Peer("cqs-memory", "CQS, in memory", __version__, _cqs("--in-memory")),
         Peer("cqs-redis-sqlite", "CQS, Redis + SQLite", __version__, _cqs_redis(), is_durable=True),
@@ -150,101 +160,3 @@ PEERS = {
         Peer("moto", "moto server, in memory", downloads.MOTO_VERSION, _moto, is_slow=True, is_chatty=True),
     )
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """A server that answers."""
-
-    peer: Peer
-    port: int
-    process: subprocess.Popen[bytes]
-    command: Sequence[str]
-    started_in_s: float
-    """From the start of the process until the first answer."""
-
-    @property
-    def endpoint(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def is_alive(self) -> bool:
-        return self.process.poll() is None
-
-    def usage(self) -> proc.Usage:
-        """CPU and memory of the server's whole process tree."""
-        return proc.usage([self.process.pid])
-
-
-def free_port() -> int:
-    """A port of the loopback interface that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-@contextlib.contextmanager
-def running(peer: Peer, *, folder: Path | None = None) -> Iterator[Running]:
-    """Starts the server and stops it in the end, whatever happens. A given folder is kept, else one is made and
-    removed. Raises NotAvailable when it can't be had or does not get ready."""
-    own = folder is None
-    place = folder or _FOLDERS / f"{peer.name}-{time.time_ns()}"
-    place.mkdir(parents=True, exist_ok=True)
-    _LOGS.mkdir(parents=True, exist_ok=True)
-    port = free_port()
-    command = peer.command(port, place)
-    log = Path("/dev/null") if peer.is_chatty else _LOGS / f"{peer.name}.log"
-    try:
-        with log.open("ab") as output:
-            start = time.monotonic()
-            process = subprocess.Popen(command, cwd=downloads.ROOT, stdout=output, stderr=output)
-        try:
-            _wait_until_ready(peer, port, process, start + _READY_WITHIN_S)
-            yield Running(peer, port, process, command, time.monotonic() - start)
-        finally:
-            _stop(process)
-    finally:
-        if own:
-            shutil.rmtree(place, ignore_errors=True)
-
-
-def _wait_until_ready(peer: Peer, port: int, process: subprocess.Popen[bytes], deadline: float) -> None:
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            raise downloads.NotAvailable(f"{peer.name} ended with {process.returncode}: see {_LOGS}")
-        with contextlib.suppress(OSError, http.client.HTTPException):
-            if _status_of_list(peer, port) == (400 if peer.is_checked else 200):
-                return
-        time.sleep(0.02)
-    raise downloads.NotAvailable(f"{peer.name} did not answer within {_READY_WITHIN_S:.0f} s: see {_LOGS}")
-
-
-def _status_of_list(peer: Peer, port: int) -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        if peer.protocol == "json":
-            headers = {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "AmazonSQS.ListQueues"}
-            connection.request("POST", "/", b"{}", headers)
-        else:
-            headers = {"Content-Type": "application/x-www-form-urlencoded"}
-            connection.request("POST", "/", b"Action=ListQueues&Version=2012-11-05", headers)
-        return connection.getresponse().status
-    finally:
-        connection.close()
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(_STOP_WITHIN_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def stop_on_signals() -> None:
-    """SIGTERM ends this process the way Ctrl-C does, so that its servers are stopped."""
-
-    def end(number: int, _: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    signal.signal(signal.SIGTERM, end)

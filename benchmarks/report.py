@@ -150,14 +150,14 @@ def _provenance(run: Run) -> list[str]:
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """`python -m benchmarks.report [FILE …]`: all files of benchmarks/results unless some are named."""
+    """`python -m benchmarks.report [FILE …]`: all of the servers' files in benchmarks/results unless some are named."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.report", description=__doc__.partition("\n")[0])
     parser.add_argument("files", nargs="*", type=Path, help="raw results (default: all in benchmarks/results)")
     parser.add_argument("--against", default=DEFAULT_AGAINST, help="the server that ratios are against")
     parser.add_argument("--page", type=Path, default=_PAGE, help="where the page goes (default: docs/benchmarks.md)")
     parser.add_argument("--print", action="store_true", dest="is_printing", help="the table to the terminal, no page")
     options = parser.parse_args(given)
-    runs = results.load(options.files or sorted(results.FOLDER.glob("*.json")))
+    runs = results.load(options.files or results.of_servers())
     if options.is_printing:
         print_table(runs, options.against)
         return

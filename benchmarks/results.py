@@ -136,6 +136,11 @@ def save(run: Run, path: Path) -> None:
     partial.replace(path)
 
 
+def of_servers() -> list[Path]:
+    """The files of `python -m benchmarks` and `python -m benchmarks.memory`, oldest first."""
+    return [*sorted(FOLDER.glob("[0-9]*.json")), *sorted(FOLDER.glob("memory-*.json"))]
+
+
 def load(paths: Iterable[Path]) -> list[Run]:
     return [msgspec.json.decode(path.read_bytes(), type=Run) for path in paths]
 

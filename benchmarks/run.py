@@ -20,9 +20,10 @@ from pathlib import Path
 from benchmarks import downloads, results
 from benchmarks.fleet import Fleet, say
 from benchmarks.generator import LoadFailed, drive
-from benchmarks.peers import PEERS, Running, stop_on_signals
+from benchmarks.peers import PEERS
 from benchmarks.report import print_table
 from benchmarks.results import Run, Sample
+from benchmarks.running import Running, stop_on_signals
 from benchmarks.scenarios import SCENARIOS, SETS, Scenario
 
 _QUICK_WINDOW_S = (1.0, 3.0)
