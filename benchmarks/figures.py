@@ -68,6 +68,8 @@ class Cell:
     samples: Sequence[Sample]
     measure: Sequence[Sample]
     """The same scenario's samples of the server that ratios are against."""
+    run: str
+    """When its run began."""
 
     def figure(self, metric: Metric) -> Figure:
         values = [metric.of(sample) for sample in self.samples]
@@ -83,20 +85,21 @@ def leading_metric(cell: Cell) -> Metric:
 
 
 def cells(runs: Iterable[Run], against: str | None = None) -> list[Cell]:
-    """All scenarios in the order of the runs, each with its servers in theirs. Of a scenario that several runs have,
-    the last run's samples count: rounds of different runs are never mixed."""
-    latest: dict[str, Run] = {}
+    """All scenarios in the order of the runs, each with its servers in theirs. Of a scenario that several runs of the
+    same servers have, the last run's samples count: rounds of different runs are never mixed."""
+    latest: dict[tuple[str, frozenset[str]], Run] = {}
     for run in runs:
-        latest.update((sample.scenario, run) for sample in run.samples)
+        servers = frozenset(sample.server for sample in run.samples)
+        latest.update(((sample.scenario, servers), run) for sample in run.samples)
     found: list[Cell] = []
-    for scenario, run in latest.items():
+    for (scenario, _), run in latest.items():
         by_server: dict[str, list[Sample]] = defaultdict(list)
         for sample in run.samples:
             if sample.scenario == scenario:
                 by_server[sample.server].append(sample)
         measure = by_server.get(against or DEFAULT_AGAINST, [])
         title = run.scenarios.get(scenario, scenario)
-        found += [Cell(scenario, title, server, samples, measure) for server, samples in by_server.items()]
+        found += [Cell(scenario, title, server, samples, measure, run.started) for server, samples in by_server.items()]
     return found
 
 
@@ -109,7 +112,8 @@ def losses(all_cells: Sequence[Cell], ours: str = "cqs") -> list[str]:
         metric = leading_metric(cell)
         mine = cell.figure(metric).median
         for other in all_cells:
-            if other.scenario != cell.scenario or other.server.startswith(ours):
+            is_beside = other.scenario == cell.scenario and other.run == cell.run
+            if not is_beside or other.server.startswith(ours):
                 continue
             theirs = other.figure(metric).median
             if (theirs > mine) if metric.more_is_better else (theirs < mine):

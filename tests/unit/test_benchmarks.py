@@ -69,12 +69,17 @@ def test_without_the_measure_there_is_no_ratio() -> None:
     assert figures.cells([run(sample("cqs", 0, 300))])[0].figure(THROUGHPUT).ratio is None
 
 
-def test_the_last_run_of_a_scenario_counts_alone() -> None:
-    old, new = run(sample("cqs", 0, 100), sample("goaws", 0, 1)), run(sample("cqs", 0, 200))
+def test_the_last_run_of_a_scenario_with_the_same_servers_counts_alone() -> None:
+    old, new = run(sample("cqs", 0, 100)), run(sample("cqs", 0, 200))
+    others = run(sample("cqs", 0, 300), sample("goaws", 0, 1))
 
-    found = figures.cells([old, new])
+    found = figures.cells([old, others, new])
 
-    assert [(cell.server, cell.figure(THROUGHPUT).median) for cell in found] == [("cqs", 200)]
+    assert [(cell.server, cell.figure(THROUGHPUT).median) for cell in found] == [
+        ("cqs", 200),
+        ("cqs", 300),
+        ("goaws", 1),
+    ]
 
 
 def test_cpu_is_counted_per_thousand_calls_and_for_idle_loads_per_second() -> None:
