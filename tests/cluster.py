@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from cqs.cache.interface import Shard
 from cqs.queue import Queue
 from cqs.service import heartbeat, marking
@@ -123,3 +125,23 @@ class Cut:
     def mend(self) -> None:
         object.__setattr__(self.bench.engine, "cache", self._whole)
         self._town.lost[self._name].clear()
+
+
+async def two_nodes(queue: str = "orders") -> tuple[Town, Bench, Bench, Queue]:
+    """Nodes a and b of a town, and a queue that both know."""
+    town = Town()
+    a, b = await town.node("a"), await town.node("b")
+    made = await a.create(queue)
+    await town.beat()
+    return town, a, b, made
+
+
+def waits_for_marks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """From now on nobody waits for marks to be known: the waits are noted instead, in ms."""
+    waits: list[int] = []
+
+    async def pause(ms: int) -> None:
+        waits.append(ms)
+
+    monkeypatch.setattr("cqs.service.marking.pause_ms", pause)
+    return waits

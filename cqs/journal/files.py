@@ -11,7 +11,6 @@ by a full disk: it is finished as it is, without a closing line, which is how a 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import gzip
 import os
 import re
@@ -19,6 +18,8 @@ import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from cqs.file_lock import lock
 
 _NAME = re.compile(
     r"(?P<node>[A-Za-z0-9._-]{1,64})\.(?P<start>\d{8}T\d{9})\.(?P<incarnation>[0-9a-f]{13})\.(?P<file>\d{6,})"
@@ -93,15 +94,6 @@ def prune(folder: Path, bytes_max: int) -> tuple[int, int]:
         files += 1
         freed += file.size
     return files, freed
-
-
-def lock(fd: int) -> bool:
-    """Takes the file for this process; False when another holds it. Ends with the process or the descriptor."""
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def sync_folder(folder: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cqs.clock import Clock
 from cqs.events import EventName
+from cqs.file_lock import lock
 from cqs.journal import files
 from cqs.journal.lines import Encoded, Numberer
 
@@ -54,7 +55,7 @@ class Writer:
         self._file += 1
         self._opened_ms = self._clock.now_ms()
         try:
-            files.lock(self._fd)
+            lock(self._fd)
             sampled = numberer.sample_every
             self.write(numberer.one(EventName.OPENED, self._opened_ms, file=self._file, sampled=sampled))
         except OSError:

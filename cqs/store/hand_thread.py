@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 import structlog
 
-from cqs.errors import CqsError, StoreUnavailable
+from cqs.store.results import results_of
 
 _log = structlog.get_logger("cqs.store")
 
@@ -48,15 +48,7 @@ class HandThread(Generic[Job, Result]):
     def _serve(self) -> None:
         while (given := self._given.get()) is not None:
             jobs, done = given
-            self._loop.call_soon_threadsafe(done, self._results(jobs))
+            self._loop.call_soon_threadsafe(done, results_of(self._run, jobs, self._report))
 
-    def _results(self, jobs: Sequence[Job]) -> Sequence[Result | Exception]:
-        try:
-            return self._run(jobs)
-        except CqsError as error:
-            return [error] * len(jobs)
-        except Exception as error:
-            _log.exception("store_thread_failed", thread=self._thread.name)
-            failure = StoreUnavailable(f"The store failed unexpectedly: {error}")
-            failure.__cause__ = error
-            return [failure] * len(jobs)
+    def _report(self) -> None:
+        _log.exception("store_thread_failed", thread=self._thread.name)

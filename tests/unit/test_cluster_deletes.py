@@ -12,8 +12,7 @@ from cqs.service.delete import delete
 from cqs.service.engine import shard_of
 from cqs.service.marking import FRESH_S, is_doubted, run
 from cqs.store.coordination import DirtyMark
-from tests.cluster import Cut, Town
-from tests.engine import Bench
+from tests.cluster import Cut, Town, two_nodes, waits_for_marks
 
 SECOND_MS = 1_000
 
@@ -21,21 +20,7 @@ SECOND_MS = 1_000
 @pytest.fixture(autouse=True)
 def waited(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The waits for marks to be known, in ms; nobody waits for them."""
-    waits: list[int] = []
-
-    async def pause(ms: int) -> None:
-        waits.append(ms)
-
-    monkeypatch.setattr("cqs.service.marking.pause_ms", pause)
-    return waits
-
-
-async def two() -> tuple[Town, Bench, Bench, Queue]:
-    town = Town()
-    a, b = await town.node("a"), await town.node("b")
-    queue = await a.create("orders")
-    await town.beat()
-    return town, a, b, queue
+    return waits_for_marks(monkeypatch)
 
 
 async def reveal(town: Town, queue: Queue) -> None:
@@ -43,7 +28,7 @@ async def reveal(town: Town, queue: Queue) -> None:
 
 
 async def test_a_delete_is_acknowledged_when_no_other_node_hands_the_message_out(waited: list[int]) -> None:
-    town, a, b, queue = await two()
+    town, a, b, queue = await two_nodes()
     await a.send(queue, "one", "two")
     (one,) = await a.receive(queue, 1, visibility_ms=SECOND_MS // 2)
     Cut(town, "a").cut(is_known=False)
@@ -57,7 +42,7 @@ async def test_a_delete_is_acknowledged_when_no_other_node_hands_the_message_out
 
 
 async def test_only_the_first_delete_of_an_outage_waits(waited: list[int]) -> None:
-    town, a, _, queue = await two()
+    town, a, _, queue = await two_nodes()
     await a.send(queue, "one", "two")
     one, two_ = await a.receive(queue)
     Cut(town, "a").cut(is_known=False)
@@ -70,7 +55,7 @@ async def test_only_the_first_delete_of_an_outage_waits(waited: list[int]) -> No
 
 
 async def test_a_delete_that_the_others_can_not_be_told_of_is_not_acknowledged() -> None:
-    town, a, b, queue = await two()
+    town, a, b, queue = await two_nodes()
     await a.send(queue, "one")
     (one,) = await a.receive(queue, visibility_ms=SECOND_MS)
     Cut(town, "a").cut(is_known=False)
@@ -92,7 +77,7 @@ async def test_a_delete_that_the_others_can_not_be_told_of_is_not_acknowledged()
 
 
 async def test_a_node_out_of_reach_of_the_cache_serves_from_the_store_when_the_others_know() -> None:
-    town, a, b, queue = await two()
+    town, a, b, queue = await two_nodes()
     await a.send(queue, "one", "two")
     Cut(town, "a").cut(is_known=False)
 
@@ -107,7 +92,7 @@ async def test_a_node_out_of_reach_of_the_cache_serves_from_the_store_when_the_o
 
 
 async def test_marks_are_looked_at_often_enough_to_believe_the_cache_and_a_store_that_is_away_is_asked_again() -> None:
-    town, a, _, queue = await two()
+    town, a, _, queue = await two_nodes()
     town.clock.advance_ms(SECOND_MS)
     doubted: list[bool] = []
     coordination = a.engine.cluster.coordination
@@ -130,7 +115,7 @@ async def test_marks_are_looked_at_often_enough_to_believe_the_cache_and_a_store
 
 
 async def test_a_mark_outlasts_a_beat_while_the_store_is_served_from_under_it() -> None:
-    town, a, _, queue = await two()
+    town, a, _, queue = await two_nodes()
     await a.send(queue, "one")
     town.cache.cut()
 

@@ -13,28 +13,14 @@ from cqs.service import repair
 from cqs.service.engine import shard_of
 from cqs.service.marking import FRESH_S
 from cqs.service.send import Draft, send
-from tests.cluster import PLACE, Cut, Town
+from tests.cluster import PLACE, Cut, two_nodes, waits_for_marks
 from tests.engine import Bench, until
 
 
 @pytest.fixture(autouse=True)
 def waited(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The waits of senders, in ms; nobody waits for them."""
-    waits: list[int] = []
-
-    async def pause(ms: int) -> None:
-        waits.append(ms)
-
-    monkeypatch.setattr("cqs.service.marking.pause_ms", pause)
-    return waits
-
-
-async def two() -> tuple[Town, Bench, Bench, Queue]:
-    town = Town()
-    a, b = await town.node("a"), await town.node("b")
-    queue = await a.create("orders.fifo")
-    await town.beat()
-    return town, a, b, queue
+    return waits_for_marks(monkeypatch)
 
 
 async def say(bench: Bench, queue: Queue, body: str) -> None:
@@ -42,7 +28,7 @@ async def say(bench: Bench, queue: Queue, body: str) -> None:
 
 
 async def test_a_put_that_is_lost_holds_back_what_is_sent_later_through_another_node() -> None:
-    town, a, b, queue = await two()
+    town, a, b, queue = await two_nodes("orders.fifo")
     town.cache.fail("put", CacheUnavailable("lost"))
     await town.beat()
     sending = asyncio.create_task(say(a, queue, "7"))
@@ -62,7 +48,7 @@ async def test_a_put_that_is_lost_holds_back_what_is_sent_later_through_another_
 
 
 async def test_the_sender_waits_until_every_node_knows(waited: list[int]) -> None:
-    town, a, _, queue = await two()
+    town, a, _, queue = await two_nodes("orders.fifo")
     town.cache.fail("put", CacheUnavailable("lost"), times=2)
 
     await say(a, queue, "7")
@@ -75,7 +61,7 @@ async def test_the_sender_waits_until_every_node_knows(waited: list[int]) -> Non
 
 
 async def test_a_node_that_has_not_looked_at_the_marks_lately_hands_nothing_out() -> None:
-    town, a, b, queue = await two()
+    town, a, b, queue = await two_nodes("orders.fifo")
     await say(a, queue, "7")
     town.clock.advance_ms(2_001)
     assert await b.bodies(queue) == []
@@ -86,7 +72,7 @@ async def test_a_node_that_has_not_looked_at_the_marks_lately_hands_nothing_out(
 
 
 async def test_a_node_that_alone_lost_the_cache_refuses_fifo_sends() -> None:
-    town, a, _, queue = await two()
+    town, a, _, queue = await two_nodes("orders.fifo")
     Cut(town, "a").cut()
 
     with pytest.raises(ServiceUnavailable):
@@ -94,7 +80,7 @@ async def test_a_node_that_alone_lost_the_cache_refuses_fifo_sends() -> None:
 
 
 async def test_what_a_dead_node_stored_and_did_not_put_comes_before_what_is_sent_after_its_repetition() -> None:
-    town, a, b, queue = await two()
+    town, a, b, queue = await two_nodes("orders.fifo")
     shard = shard_of(queue)
     put, is_stuck = town.cache.put, asyncio.Event()
 
@@ -118,7 +104,7 @@ async def test_what_a_dead_node_stored_and_did_not_put_comes_before_what_is_sent
 
 
 async def test_a_cut_off_nodes_mark_ends_when_another_node_has_put_what_it_sent() -> None:
-    town, a, b, queue = await two()
+    town, a, b, queue = await two_nodes("orders.fifo")
     cut = Cut(town, "a")
     cut.cut(is_known=False)
     sending = asyncio.create_task(say(a, queue, "7"))

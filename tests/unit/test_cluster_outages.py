@@ -4,29 +4,19 @@ from __future__ import annotations
 
 from cqs.cache.interface import Residency
 from cqs.errors import CacheUnavailable
-from cqs.queue import Queue
 from cqs.service import heartbeat, repair
 from cqs.service.delete import delete
 from cqs.service.engine import shard_of
 from cqs.service.fallback import _own_first
 from cqs.service.membership import LIFE_MS
 from cqs.service.visibility import change
-from tests.cluster import PLACE, Cut, Town
-from tests.engine import Bench
+from tests.cluster import PLACE, Cut, two_nodes
 
 SECOND_MS = 1_000
 
 
-async def two() -> tuple[Town, Bench, Bench, Queue]:
-    town = Town()
-    a, b = await town.node("a"), await town.node("b")
-    queue = await a.create("orders")
-    await town.beat()
-    return town, a, b, queue
-
-
 async def test_what_a_cut_off_node_deleted_is_not_handed_out_by_another() -> None:
-    town, a, b, queue = await two()
+    town, a, b, queue = await two_nodes()
     await a.send(queue, "one", "two")
     (one,) = await a.receive(queue, 1, visibility_ms=SECOND_MS)
     cut = Cut(town, "a")
@@ -41,7 +31,7 @@ async def test_what_a_cut_off_node_deleted_is_not_handed_out_by_another() -> Non
 
 
 async def test_what_a_cut_off_node_was_sent_another_hands_out_at_the_next_beat() -> None:
-    town, a, b, queue = await two()
+    town, a, b, queue = await two_nodes()
     cut = Cut(town, "a")
     cut.cut()
     await town.beat("a", "b")
@@ -54,7 +44,7 @@ async def test_what_a_cut_off_node_was_sent_another_hands_out_at_the_next_beat()
 
 
 async def test_a_node_that_alone_has_lost_the_cache_hands_nothing_out() -> None:
-    town, a, b, queue = await two()
+    town, a, b, queue = await two_nodes()
     await b.send(queue, "one")
     assert await b.bodies(queue) == ["one"]
     await b.send(queue, "two")
@@ -66,7 +56,7 @@ async def test_a_node_that_alone_has_lost_the_cache_hands_nothing_out() -> None:
 
 
 async def test_an_outage_costs_a_mark_or_two_and_not_one_a_message() -> None:
-    town, a, _, queue = await two()
+    town, a, _, queue = await two_nodes()
     await a.send(queue, "old")
     (old,) = await a.receive(queue)
     town.clock.advance_ms(1)
@@ -92,7 +82,7 @@ async def test_an_outage_costs_a_mark_or_two_and_not_one_a_message() -> None:
 
 
 async def test_a_mark_goes_when_all_is_repaired() -> None:
-    town, a, b, queue = await two()
+    town, a, b, queue = await two_nodes()
     cut = Cut(town, "a")
     cut.cut()
     await a.send(queue, "one")
@@ -109,7 +99,7 @@ async def test_a_mark_goes_when_all_is_repaired() -> None:
 
 
 async def test_a_node_that_ends_repairs_what_it_can_and_leaves_no_mark() -> None:
-    town, a, b, queue = await two()
+    town, a, b, queue = await two_nodes()
     town.cache.fail("put", CacheUnavailable("lost"))
     await a.send(queue, "one")
     await town.beat()
@@ -127,7 +117,7 @@ async def test_a_node_that_ends_repairs_what_it_can_and_leaves_no_mark() -> None
 
 
 async def test_the_leader_drops_the_shard_of_a_dead_nodes_mark_and_it_is_filled_anew() -> None:
-    town, a, b, queue = await two()
+    town, a, b, queue = await two_nodes()
     await b.send(queue, "one", "two")
     (one, two_) = await b.receive(queue, visibility_ms=60_000)
     cut = Cut(town, "a")
@@ -154,7 +144,7 @@ async def test_the_leader_drops_the_shard_of_a_dead_nodes_mark_and_it_is_filled_
 
 
 async def test_what_one_node_handed_out_from_the_store_another_does_not_take_from_a_cache_that_is_back() -> None:
-    town, a, b, queue = await two()
+    town, a, b, queue = await two_nodes()
     await a.send(queue, "one", "two")
     town.cache.cut()
     for name in ("a", "b"):
@@ -180,7 +170,7 @@ async def test_what_one_node_handed_out_from_the_store_another_does_not_take_fro
 
 
 async def test_a_lease_from_the_store_that_was_ended_is_not_believed_any_more() -> None:
-    town, a, _, queue = await two()
+    town, a, _, queue = await two_nodes()
     await a.send(queue, "one")
     await town.cache.drop(shard_of(queue))
     await town.cache.begin_fill(shard_of(queue))
@@ -194,7 +184,7 @@ async def test_a_lease_from_the_store_that_was_ended_is_not_believed_any_more() 
 
 
 async def test_nodes_that_serve_from_the_store_begin_with_rows_of_their_own() -> None:
-    town, a, b, queue = await two()
+    town, a, b, queue = await two_nodes()
     await town.beat()
     rows = list(range(100))
 

@@ -17,7 +17,21 @@ from cqs.service.engine import shard_of
 from cqs.service.handed import Handed
 from cqs.service.receive import ReceiveRequest, receive
 from cqs.store.interface import Lease
-from tests.engine import make_bench
+from tests.engine import Bench, make_bench
+
+
+async def half_filled() -> tuple[Bench, Queue, int]:
+    """A queue whose only message, "one", a fill that goes on has put into the cache already; the fill's epoch."""
+    bench = await make_bench()
+    queue = await bench.create("orders")
+    await bench.send(queue, "one")
+    (stored,) = [stored async for page in bench.store.scan(queue) for stored in page]
+    shard = shard_of(queue)
+    await bench.cache.drop(shard)
+    epoch = await bench.cache.begin_fill(shard)
+    assert epoch is not None
+    await bench.cache.fill(shard, epoch, [Entry(address=stored.address, sent_ms=stored.sent_ms)], is_last=False)
+    return bench, queue, epoch
 
 
 async def test_two_receives_at_the_same_moment_get_different_messages() -> None:
@@ -63,15 +77,8 @@ async def test_receive_that_fails_hides_nothing() -> None:
 
 
 async def test_message_already_in_a_shard_that_is_being_filled_is_left_to_its_takers() -> None:
-    bench = await make_bench()
-    queue = await bench.create("orders")
-    await bench.send(queue, "one")
-    (stored,) = [stored async for page in bench.store.scan(queue) for stored in page]
+    bench, queue, epoch = await half_filled()
     shard = shard_of(queue)
-    await bench.cache.drop(shard)
-    epoch = await bench.cache.begin_fill(shard)
-    assert epoch is not None
-    await bench.cache.fill(shard, epoch, [Entry(address=stored.address, sent_ms=stored.sent_ms)], is_last=False)
 
     while_filling = await bench.bodies(queue)
     await bench.cache.fill(shard, epoch, [], is_last=True)
@@ -80,15 +87,8 @@ async def test_message_already_in_a_shard_that_is_being_filled_is_left_to_its_ta
 
 
 async def test_message_left_to_takers_is_not_hidden_by_the_store_when_the_shard_is_filled_anew() -> None:
-    bench = await make_bench()
-    queue = await bench.create("orders")
-    await bench.send(queue, "one")
-    (stored,) = [stored async for page in bench.store.scan(queue) for stored in page]
+    bench, queue, _ = await half_filled()
     shard = shard_of(queue)
-    await bench.cache.drop(shard)
-    epoch = await bench.cache.begin_fill(shard)
-    assert epoch is not None
-    await bench.cache.fill(shard, epoch, [Entry(address=stored.address, sent_ms=stored.sent_ms)], is_last=False)
     assert await bench.bodies(queue) == []
 
     await bench.cache.drop(shard)
@@ -99,15 +99,8 @@ async def test_message_left_to_takers_is_not_hidden_by_the_store_when_the_shard_
 
 
 async def test_whoever_takes_a_message_that_was_left_to_takers_has_a_newer_lease_than_who_left_it() -> None:
-    bench = await make_bench()
-    queue = await bench.create("orders")
-    await bench.send(queue, "one")
-    (stored,) = [stored async for page in bench.store.scan(queue) for stored in page]
+    bench, queue, epoch = await half_filled()
     shard = shard_of(queue)
-    await bench.cache.drop(shard)
-    epoch = await bench.cache.begin_fill(shard)
-    assert epoch is not None
-    await bench.cache.fill(shard, epoch, [Entry(address=stored.address, sent_ms=stored.sent_ms)], is_last=False)
     assert await bench.bodies(queue) == []
     await bench.cache.fill(shard, epoch, [], is_last=True)
     assert await bench.bodies(queue) == ["one"]

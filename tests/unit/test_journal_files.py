@@ -9,8 +9,9 @@ import pytest
 
 from cqs.errors import CannotStart
 from cqs.events import EventName
+from cqs.file_lock import lock
 from cqs.journal import files_of, finish_leftovers, prune
-from cqs.journal.files import lock, node_name
+from cqs.journal.files import node_name
 from tests.unit.journal_bench import JournalBench, lines_of
 
 

@@ -7,13 +7,13 @@ its writer process (which got the lock with it) has finished the commit it was i
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 import time
 from contextlib import suppress
 from pathlib import Path
 
+from cqs import file_lock
 from cqs.errors import DataInUse, StoreUnavailable
 from cqs.store.sqlite.failures import told
 from cqs.store.sqlite.schema import FILE_NAME, make_file
@@ -72,7 +72,7 @@ class Folder:
 
     def _hold(self, lock: int) -> None:
         looks = 0
-        while not _is_locked(lock):
+        while not file_lock.lock(lock):
             looks += 1
             owner = os.pread(lock, 32, 0).decode(errors="replace").strip()
             if not owner.isdigit() or _is_alive(int(owner)) or looks > LOOKS_MAX:
@@ -93,15 +93,6 @@ class Folder:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
-
-
-def _is_locked(lock: int) -> bool:
-    """Now, and by this process."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _is_alive(pid: int) -> bool:

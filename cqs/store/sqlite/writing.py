@@ -14,13 +14,11 @@ import socket
 import sqlite3
 import sys
 import traceback
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from cqs.errors import CqsError, StoreUnavailable
+from cqs.store.results import results_of
 from cqs.store.sqlite.failures import told
-from cqs.store.sqlite.jobs import Job
 from cqs.store.sqlite.schema import connect
 from cqs.store.sqlite.wire import LENGTH, Reply, pack_reply, unpack_jobs
 from cqs.store.sqlite.writer import Writer
@@ -42,18 +40,8 @@ def serve(link: socket.socket, file: Path) -> None:
         data = incoming.read(size)
         if len(data) < size:
             return
-        results = _results(writer, unpack_jobs(data))
+        results = results_of(writer.run, unpack_jobs(data), traceback.print_exc)
         link.sendall(pack_reply(Reply(writer.wal_pages, writer.is_ballast_spent, results)))
-
-
-def _results(writer: Writer, jobs: Sequence[Job]) -> Sequence[object]:
-    try:
-        return writer.run(jobs)
-    except CqsError as error:
-        return [error] * len(jobs)
-    except Exception as error:
-        traceback.print_exc()
-        return [StoreUnavailable(f"The store failed unexpectedly: {error}")] * len(jobs)
 
 
 def main() -> None:
