@@ -1,7 +1,8 @@
-"""The same by command line: what a page does, as AWS CLI and as boto3, ready to paste.
+"""The same by command line: what a page does, as `cqs`, AWS CLI, boto3 and curl, ready to paste.
 
 Everything is quoted for its language: a shell word, a Python literal. The CLI reads arguments that look like an address
-(`file://…`) from there, so such calls are written with --cli-input-json, where nothing is fetched.
+(`file://…`) from there, so such calls are written with --cli-input-json, where nothing is fetched. Actions that AWS has
+not are told as `cqs` and curl alone.
 """
 
 from __future__ import annotations
@@ -9,29 +10,73 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping
 
+from admin.cqs_words import Names, Params, words_of
 from admin.visit import Visit
 from cqs.queue import Queue
 
-Params = Mapping[str, object]
 Snippets = list[tuple[str, str]]
-_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+ELLIPSIS = "\u2026"
+"""Stands for what whoever copies has to fill in."""
+NOT_OF_AWS = frozenset(
+    {
+        "ChangeMessages",
+        "DrainNode",
+        "GetMessage",
+        "GetNodeStatistics",
+        "HealthCheck",
+        "PeekMessages",
+        "ResendMessage",
+    }
+)
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _FETCHED = re.compile(r"(file|fileb|https?)://", re.IGNORECASE)
+_KEYS = '--user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY"'
 
 
-def snippets(visit: Visit, *calls: tuple[str, Params]) -> Snippets:
-    """The calls, one after the other: action and parameters by their names in the API."""
+def snippets(visit: Visit, *calls: tuple[str, Params], cqs: str = "") -> Snippets:
+    """The calls, one after the other: action and parameters by their names in the API. `cqs`: the words after `cqs`,
+    where the parameters do not say enough for them."""
     region = visit.console.engine.tuning.region
-    commands = [_cli(visit.endpoint, region, action, params) for action, params in calls]
-    client = f"sqs = boto3.client('sqs', endpoint_url={visit.endpoint!r}, region_name={region!r})"
-    lines = ["import boto3", "", client, *(_boto3(action, params) for action, params in calls)]
-    return [("AWS CLI", "\n".join(commands)), ("boto3", "\n".join(lines))]
+    found = []
+    own = [_own(visit, cqs)] if cqs else [_own(visit, words) for call in calls if (words := _words(visit, *call))]
+    if cqs or len(own) == len(calls):
+        found.append(("cqs", "\n".join(own)))
+    if not any(action in NOT_OF_AWS for action, _ in calls):
+        commands = [_cli(visit.endpoint, region, action, params) for action, params in calls]
+        client = f"sqs = boto3.client('sqs', endpoint_url={visit.endpoint!r}, region_name={region!r})"
+        lines = ["import boto3", "", client, *(_boto3(action, params) for action, params in calls)]
+        found += [("AWS CLI", "\n".join(commands)), ("boto3", "\n".join(lines))]
+    proof = _proof(visit, region)
+    found.append(("curl", "\n".join(_curl(visit.endpoint, proof, action, params) for action, params in calls)))
+    return found
+
+
+def of_each(visit: Visit, *acts: tuple[str, str, Params]) -> Snippets:
+    """Several things that a page does, each by itself: what it is for people, action and parameters."""
+    return [
+        (f"{name}: {title}", text) for name, action, params in acts for title, text in snippets(visit, (action, params))
+    ]
 
 
 def url_of(visit: Visit, queue: Queue) -> str:
     """The queue's address for API clients."""
     return f"{visit.endpoint}/{queue.account}/{queue.name}"
+
+
+def named(visit: Visit, arn: str) -> str:
+    """What `cqs` is to call the queue."""
+    return Names(visit.endpoint, visit.console.about.home).of_arn(arn)
+
+
+def _words(visit: Visit, action: str, params: Params) -> str:
+    words = words_of(action, params, Names(visit.endpoint, visit.console.about.home))
+    return shlex.join(words) if words is not None else ""
+
+
+def _own(visit: Visit, words: str) -> str:
+    command, _, rest = words.partition(" ")
+    return f"cqs {command} --endpoint {shlex.quote(visit.endpoint)} {rest}".rstrip()
 
 
 def _cli(endpoint: str, region: str, action: str, params: Params) -> str:
@@ -47,6 +92,21 @@ def _cli(endpoint: str, region: str, action: str, params: Params) -> str:
 def _boto3(action: str, params: Params) -> str:
     arguments = "".join(f"\n    {name}={value!r}," for name, value in params.items())
     return f"print(sqs.{_kebab(action).replace('-', '_')}({arguments}\n))"
+
+
+def _proof(visit: Visit, region: str) -> str:
+    """What tells curl's server who is calling, where that is asked for."""
+    about = visit.console.about
+    if about.mode == "open":
+        return f"--aws-sigv4 aws:amz:{region}:sqs --user {visit.account}:any" if visit.account != about.home else ""
+    return f"--aws-sigv4 aws:amz:{region}:sqs {_KEYS}"
+
+
+def _curl(endpoint: str, proof: str, action: str, params: Params) -> str:
+    """Its `-d` reads what begins with an @ from a file; JSON begins with a brace."""
+    told = shlex.join(["-H", "Content-Type: application/x-amz-json-1.0", "-H", f"X-Amz-Target: AmazonSQS.{action}"])
+    body = shlex.join(["-d", json.dumps(params, ensure_ascii=False)])
+    return " ".join(one for one in ("curl", shlex.quote(endpoint + "/"), proof, told, body) if one)
 
 
 def _kebab(name: str) -> str:

@@ -23,6 +23,7 @@ _PACKAGES = {
     "mvn": "maven",
     "go": "golang-go",
     "chromium": "chromium",
+    "curl": "curl",
     "prometheus": "prometheus",
     "promtool": "prometheus",
     "strace": "strace",

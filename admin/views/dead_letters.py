@@ -9,7 +9,7 @@ from aiohttp import web
 from admin.bodies import preview
 from admin.letters import Group, arrived_ms, grouped, kind_of, reason_of
 from admin.queue_list import Choice, find
-from admin.snippets import snippets, url_of
+from admin.snippets import ELLIPSIS, Snippets, of_each, url_of
 from admin.views.new_queue import NAMES_MAX
 from admin.views.queues import Row, row_of, rows_of
 from admin.visit import Visit
@@ -19,6 +19,7 @@ from cqs.limits import MOVE_RATE_MAX
 from cqs.message import Message
 from cqs.queue import Queue, name_of_arn
 from cqs.service import move_tasks
+from cqs.service.chosen import Change
 from cqs.service.peek import Filter, Peeked, oldest
 from cqs.store.interface import MoveTask
 
@@ -65,7 +66,6 @@ async def show(visit: Visit) -> web.StreamResponse:
         ("letters", queue.storage_id), lambda: _look(visit, queue), is_fresh=not visit.is_refresh
     )
     chosen = [one for one in looked_at if _is_asked_for(visit, one.message)]
-    url = url_of(visit, queue)
     return visit.page(
         "workshop.html",
         queue=queue,
@@ -83,8 +83,18 @@ async def show(visit: Visit) -> web.StreamResponse:
         tasks=await _tasks(visit, queue),
         rate_max=MOVE_RATE_MAX,
         preview=preview,
-        snippets=snippets(visit, ("StartMessageMoveTask", {"SourceArn": queue.arn})),
-        url=url,
+        snippets=_snippets(visit, queue),
+    )
+
+
+def _snippets(visit: Visit, queue: Queue) -> Snippets:
+    url = url_of(visit, queue)
+    one = {"QueueUrl": url, "MessageId": ELLIPSIS, "DeleteOriginal": True}
+    return of_each(
+        visit,
+        ("Send all back", "StartMessageMoveTask", {"SourceArn": queue.arn}),
+        ("Send one elsewhere", "ResendMessage", one | {"DestinationQueueUrl": f"{url.rpartition('/')[0]}/{ELLIPSIS}"}),
+        ("Delete", "ChangeMessages", {"QueueUrl": url, "MessageIds": [ELLIPSIS], "Change": Change.DELETE.value}),
     )
 
 

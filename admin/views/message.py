@@ -7,14 +7,17 @@ import asyncio
 from aiohttp import web
 
 from admin.bodies import KINDS, attribute_text, shown
+from admin.cqs_words import Params
 from admin.exports import attachment
 from admin.journal_search import search
-from admin.snippets import Params, snippets, url_of
+from admin.snippets import Snippets, of_each, snippets, url_of
 from admin.visit import Visit
 from cqs import digests, ids
+from cqs.cache.interface import State
 from cqs.errors import ResourceNotFound
 from cqs.message import Message
 from cqs.queue import Queue
+from cqs.service.chosen import Change
 from cqs.service.peek import Peeked, find
 
 ID_LENGTH_MAX = 200
@@ -46,6 +49,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         expires_ms=message.sent_ms + queue.settings.retention_ms,
         address=ids.text_of(message.address),
         snippets=snippets(visit, ("SendMessage", send_params(url_of(visit, queue), message))),
+        acts=_acts(visit, queue, found),
     )
 
 
@@ -84,6 +88,20 @@ def send_params(url: str, message: Message) -> Params:
     if message.dedup_id is not None:
         params["MessageDeduplicationId"] = message.dedup_id
     return params
+
+
+def _acts(visit: Visit, queue: Queue, found: Peeked) -> Snippets:
+    url, message_id = url_of(visit, queue), found.message.message_id
+    one = {"QueueUrl": url, "MessageIds": [message_id]}
+    acts: list[tuple[str, str, Params]] = [("Resend", "ResendMessage", {"QueueUrl": url, "MessageId": message_id})]
+    if found.state is State.IN_FLIGHT:
+        acts.append(("Make visible now", "ChangeMessages", one | {"Change": Change.REVEAL.value}))
+        hide = one | {"Change": Change.HIDE.value, "VisibilityTimeout": 300}
+        acts.append(("Hide for longer", "ChangeMessages", hide))
+    elif found.state is State.DELAYED:
+        acts.append(("Send now", "ChangeMessages", one | {"Change": Change.HASTEN.value}))
+    acts.append(("Delete", "ChangeMessages", one | {"Change": Change.DELETE.value}))
+    return of_each(visit, *acts)
 
 
 async def _gone(visit: Visit, queue: Queue, problem: str) -> web.StreamResponse:

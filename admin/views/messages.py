@@ -13,13 +13,15 @@ import msgspec
 from aiohttp import web
 
 from admin.bodies import preview
+from admin.cqs_words import Params
 from admin.message_filter import FIELDS, is_asking, wanted_of
-from admin.snippets import snippets, url_of
+from admin.snippets import ELLIPSIS, Snippets, of_each, url_of
 from admin.visit import Visit
 from cqs.cache.interface import Counts, State
 from cqs.errors import CacheUnavailable
 from cqs.queue import Queue
 from cqs.service import queues
+from cqs.service.chosen import Change
 from cqs.service.peek import Peeked, peek
 
 SHOWN_A_STEP = 50
@@ -66,8 +68,25 @@ async def show(visit: Visit) -> web.StreamResponse:
         asked={name: visit.query(name) for name in FIELDS},
         is_asking=is_asking(visit),
         chips=[(f"{name}: {visit.query(name)}", visit.here(**_without(name))) for name in FIELDS if visit.query(name)],
-        snippets=snippets(visit, ("ReceiveMessage", {"QueueUrl": url_of(visit, queue), "MaxNumberOfMessages": 10})),
+        snippets=_snippets(visit, queue, state),
     )
+
+
+def _snippets(visit: Visit, queue: Queue, state: State) -> Snippets:
+    url = url_of(visit, queue)
+    chosen = {"QueueUrl": url, "MessageIds": [ELLIPSIS]}
+    look: dict[str, object] = {"QueueUrl": url, "State": state.value}
+    if text := visit.query("text"):
+        look["ContainsText"] = text
+    acts: list[tuple[str, str, Params]] = [("Look", "PeekMessages", look)]
+    if state is State.READY:
+        acts.append(("Receive", "ReceiveMessage", {"QueueUrl": url, "MaxNumberOfMessages": 10}))
+    elif state is State.IN_FLIGHT:
+        acts.append(("Make visible now", "ChangeMessages", chosen | {"Change": Change.REVEAL.value}))
+    else:
+        acts.append(("Send now", "ChangeMessages", chosen | {"Change": Change.HASTEN.value}))
+    acts.append(("Delete", "ChangeMessages", chosen | {"Change": Change.DELETE.value}))
+    return of_each(visit, *acts)
 
 
 def _without(name: str) -> dict[str, object]:

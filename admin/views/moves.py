@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+
 import msgspec
 from aiohttp import web
 
 from admin.jobs import Job
 from admin.queue_list import Choice, find
+from admin.snippets import named, snippets
 from admin.views.dead_letters import target_name
 from admin.visit import Visit
 from cqs.errors import ResourceNotFound
@@ -52,12 +55,17 @@ async def show_task(visit: Visit) -> web.StreamResponse:
     task = visit.console.engine.moves.get(visit.query("handle"))
     if task is None or not visit.viewer.sees(task.source.account):
         raise ResourceNotFound("There is no such move, or it is long over.")
-    return visit.page("move.html", move=of_task(visit, task))
+    cancel = ("CancelMessageMoveTask", {"TaskHandle": task.handle})
+    return visit.page(
+        "move.html",
+        move=of_task(visit, task),
+        snippets=snippets(visit, cancel, cqs=f"redrive --cancel {shlex.quote(named(visit, task.source_arn))}"),
+    )
 
 
 async def show_job(visit: Visit) -> web.StreamResponse:
     """A job's own page. Raises ResourceNotFound."""
-    return visit.page("move.html", move=of_job(visit, job_of(visit)))
+    return visit.page("move.html", move=of_job(visit, job_of(visit)), snippets=[])
 
 
 def job_of(visit: Visit) -> Job:

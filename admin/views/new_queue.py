@@ -7,6 +7,7 @@ from aiohttp import web
 from admin import queue_form
 from admin.forms import Form
 from admin.redrive_form import PERMISSIONS
+from admin.snippets import ELLIPSIS, snippets
 from admin.visit import Visit
 from cqs.errors import CqsError
 from cqs.queue import Settings
@@ -30,7 +31,14 @@ def _page(
     visit: Visit, values: dict[str, str], *, name: str, tags: str, error: str = "", status: int = 200
 ) -> web.StreamResponse:
     return visit.page(
-        "new_queue.html", status=status, values=values, name=name, tags=tags, error=error, **form_parts(visit)
+        "new_queue.html",
+        status=status,
+        values=values,
+        name=name,
+        tags=tags,
+        error=error,
+        snippets=snippets(visit, ("CreateQueue", {"QueueName": name or ELLIPSIS})),
+        **form_parts(visit),
     )
 
 

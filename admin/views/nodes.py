@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from aiohttp import web
 
+from admin.snippets import of_each
 from admin.visit import Visit
 from cqs.cache.report import ServerReport
 from cqs.errors import OutcomeUnknown, StoreUnavailable
@@ -69,6 +70,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         is_draining=visit.console.engine.waiters.is_draining,
         nodes=await _nodes(visit),
         waiting=len(visit.console.engine.waiters),
+        snippets=of_each(visit, ("Drain", "DrainNode", {}), ("Take it in", "DrainNode", {"Draining": False})),
     )
 
 

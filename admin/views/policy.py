@@ -8,7 +8,7 @@ import msgspec
 from aiohttp import web
 
 from admin.forms import Form
-from admin.snippets import snippets, url_of
+from admin.snippets import ELLIPSIS, of_each, url_of
 from admin.visit import Visit
 from cqs.errors import AccessDenied, CqsError, InvalidAttributeValue, QueueDoesNotExist
 from cqs.identity import ACCOUNT_ID, USER_NAME, Caller, Circumstances, Role
@@ -19,6 +19,8 @@ from cqs.service.permissions import GRANTABLE
 from cqs.service.policy_actions import ALL
 
 USED_MOST = ("SendMessage", "ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility", "GetQueueAttributes", "*")
+
+_SOMEBODY = {"AWSAccountIds": ["111122223333"], "Actions": ["SendMessage"]}
 
 
 class Statement(msgspec.Struct, frozen=True):
@@ -83,7 +85,12 @@ def _page(
         actions=sorted(ALL),
         asked=_asked(visit),
         verdict=_verdict(visit, queue) if visit.query("caller") else None,
-        snippets=snippets(visit, ("SetQueueAttributes", {"QueueUrl": url, "Attributes": {"Policy": policy}})),
+        snippets=of_each(
+            visit,
+            ("Save", "SetQueueAttributes", {"QueueUrl": url, "Attributes": {"Policy": policy}}),
+            ("Let an account in", "AddPermission", {"QueueUrl": url, "Label": ELLIPSIS, **_SOMEBODY}),
+            ("Remove a statement", "RemovePermission", {"QueueUrl": url, "Label": ELLIPSIS}),
+        ),
     )
 
 

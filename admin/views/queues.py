@@ -23,6 +23,7 @@ from admin.queue_list import (
     ring_of,
     sparks_of,
 )
+from admin.snippets import snippets
 from admin.visit import Visit
 from cqs.cache.interface import Counts, Residency
 from cqs.errors import CacheUnavailable
@@ -72,6 +73,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         is_dense=visit.query("rows") == "compact",
         find=choice.text,
         sampled_ms=visit.console.engine.metrics.depths.sampled_ms,
+        snippets=snippets(visit, ("ListQueues", {})),
     )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+
 import msgspec
 from aiohttp import web
 
+from admin.cqs_words import Params
 from admin.forms import Form
 from admin.message_form import KINDS, LINES_MAX, typed_attributes, write_attributes
-from admin.snippets import snippets, url_of
+from admin.snippets import ELLIPSIS, Snippets, named, snippets, url_of
 from admin.views.new_queue import NAMES_MAX
 from admin.visit import Visit
 from cqs import limits
@@ -76,9 +79,6 @@ async def retry(visit: Visit, form: Form, error: CqsError) -> web.StreamResponse
 def _page(
     visit: Visit, queue: Queue, fields: Fields, *, message: Message | None = None, error: str = "", status: int = 200
 ) -> web.StreamResponse:
-    call = {"QueueUrl": url_of(visit, queue), "MessageBody": "\u2026"}
-    if queue.settings.is_fifo:
-        call |= {"MessageGroupId": "\u2026", "MessageDeduplicationId": "\u2026"}
     names = [one.name for one in visit.console.engine.registry.page(queue.account, "", "", NAMES_MAX)]
     return visit.page(
         "send.html",
@@ -93,5 +93,26 @@ def _page(
         size_max=queue.settings.message_size_max,
         delay_max=limits.DELAY_S_MAX,
         lines_max=LINES_MAX,
-        snippets=snippets(visit, ("SendMessage", call)),
+        snippets=_snippets(visit, queue, message),
+        many=_many(visit, queue),
     )
+
+
+def _snippets(visit: Visit, queue: Queue, message: Message | None) -> Snippets:
+    url = url_of(visit, queue)
+    if message is not None:
+        new: Params = {"MessageId": message.message_id, "MessageBody": ELLIPSIS, "DeleteOriginal": True}
+        return snippets(visit, ("ResendMessage", {"QueueUrl": url, **new}))
+    return snippets(visit, ("SendMessage", {"QueueUrl": url, **_blank(queue)}))
+
+
+def _many(visit: Visit, queue: Queue) -> Snippets:
+    entries = [{"Id": str(number), **_blank(queue)} for number in (1, 2)]
+    batch = {"QueueUrl": url_of(visit, queue), "Entries": entries}
+    words = f"send --lines {shlex.quote(named(visit, queue.arn))} < lines.txt"
+    return snippets(visit, ("SendMessageBatch", batch), cqs=words)
+
+
+def _blank(queue: Queue) -> dict[str, str]:
+    fifo = {"MessageGroupId": ELLIPSIS, "MessageDeduplicationId": ELLIPSIS} if queue.settings.is_fifo else {}
+    return {"MessageBody": ELLIPSIS} | fifo

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+
 import msgspec
 from aiohttp import web
 
 from admin.forms import Form
+from admin.snippets import ELLIPSIS, Snippets
 from admin.viewer import MANAGE
 from admin.visit import Visit
 from cqs.errors import CqsError, IdentityError
@@ -58,6 +61,7 @@ async def page_of(visit: Visit, name: str, *, error: str = "", status: int = 200
         length_min=PASSWORD_LENGTH_MIN,
         length_max=PASSWORD_LENGTH_MAX,
         region=visit.console.engine.tuning.region,
+        snippets=_snippets(visit, person.user.name),
     )
 
 
@@ -89,4 +93,26 @@ async def _list(visit: Visit, form: Form | None = None, error: str = "", status:
         form=form or Form([]),
         error=error,
         length_min=PASSWORD_LENGTH_MIN,
+        snippets=[("cqs", _command(visit, f"user add --role operator --password {ELLIPSIS}"))],
     )
+
+
+def _snippets(visit: Visit, name: str) -> Snippets:
+    user = shlex.quote(name)
+    acts = {
+        "New key": f"key add {user}",
+        "Disable or drop a key": f"key disable {ELLIPSIS}\nkey delete --yes {ELLIPSIS}",
+        "Change role": f"user role {user} operator",
+        "Set password": f"user passwd {user}",
+        "Disable": f"user disable {user}",
+        "Drop": f"user delete --yes {user}",
+    }
+    return [
+        (f"{what}: cqs", "\n".join(_command(visit, line) for line in lines.split("\n"))) for what, lines in acts.items()
+    ]
+
+
+def _command(visit: Visit, words: str) -> str:
+    """For the machine that has the server's data."""
+    data = visit.console.about.data
+    return f"cqs {words}" + (f" --data-dir {shlex.quote(data)}" if data else "")

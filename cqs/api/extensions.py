@@ -14,6 +14,7 @@ EXTENSIONS: tuple[Operation, ...] = (
     operation_of(extensions.peek_messages),
     operation_of(extensions.get_message),
     operation_of(extensions.resend_message),
+    operation_of(extensions.change_messages),
     operation_of(extensions.health_check, is_on_queue=False),
     operation_of(extensions.get_node_statistics, is_on_queue=False),
     operation_of(extensions.drain_node, is_on_queue=False),

@@ -13,6 +13,7 @@ OWNER_ONLY = frozenset(
     {
         "AddPermission",
         "CancelMessageMoveTask",
+        "ChangeMessages",
         "CreateQueue",
         "DeleteQueue",
         "DrainNode",

@@ -103,6 +103,7 @@ EXTENSIONS: dict[str, dict[str, Any]] = {
     "PeekMessages": {"QueueUrl": "URL"},
     "GetMessage": {"QueueUrl": "URL", "MessageId": "00000000-0000-4000-8000-000000000000"},
     "ResendMessage": {"QueueUrl": "URL", "MessageId": "00000000-0000-4000-8000-000000000000"},
+    "ChangeMessages": {"QueueUrl": "URL", "MessageIds": ["00000000-0000-4000-8000-000000000000"], "Change": "delete"},
     "GetNodeStatistics": {"QueueUrl": "URL"},
 }
 

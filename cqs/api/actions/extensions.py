@@ -1,9 +1,9 @@
-"""PeekMessages, GetMessage, ResendMessage, HealthCheck, GetNodeStatistics, DrainNode; ListQueues with only those that
-hold messages."""
+"""PeekMessages, GetMessage, ResendMessage, ChangeMessages, HealthCheck, GetNodeStatistics, DrainNode; ListQueues with
+only those that hold messages."""
 
 from __future__ import annotations
 
-from cqs import digests, ids
+from cqs import digests, ids, limits
 from cqs.api import urls
 from cqs.api.actions import parameters, queues
 from cqs.api.actions.message_attributes import attributes_of, wire_attributes
@@ -11,6 +11,8 @@ from cqs.api.actions.messages import sequence_text, system_attributes
 from cqs.api.actions.node_statistics import node_statistics
 from cqs.api.context import Context
 from cqs.api.shapes.extensions import (
+    ChangeMessagesRequest,
+    ChangeMessagesResult,
     DrainNodeRequest,
     DrainNodeResult,
     GetMessageRequest,
@@ -30,10 +32,11 @@ from cqs.api.shapes.queues import ListQueuesResult
 from cqs.cache.interface import State
 from cqs.errors import InvalidParameterValue, MissingParameter, QueueDoesNotExist
 from cqs.queue import Queue
-from cqs.service import drain, lookup, page_token, peek, resend, statistics
+from cqs.service import chosen, drain, lookup, page_token, peek, resend, statistics
 from cqs.service.peek import Filter, Peeked
 
 _STATES = ", ".join(state.value for state in State)
+_CHANGES = ", ".join(chosen.Change)
 
 
 async def peek_messages(context: Context, request: PeekMessagesRequest) -> PeekMessagesResult:
@@ -100,6 +103,21 @@ async def resend_message(context: Context, request: ResendMessageRequest) -> Res
     )
 
 
+async def change_messages(context: Context, request: ChangeMessagesRequest) -> ChangeMessagesResult:
+    """Needs the right to do the same by a receipt handle, or (hasten) to resend. Raises as `chosen.change`."""
+    queue = await context.queue(request.queue_url)
+    what = _change_of(request.change)
+    context.access.authorize(context.caller, chosen.PERMISSION_OF[what], queue)
+    wanted = list(dict.fromkeys(request.message_ids))
+    if not 1 <= len(wanted) <= chosen.CHOSEN_MAX:
+        raise InvalidParameterValue.of(len(wanted), "MessageIds", f"Must be 1 to {chosen.CHOSEN_MAX} ids.")
+    hide_ms = 0
+    if what is chosen.Change.HIDE:
+        hide_ms = _hide_ms(request.visibility_timeout)
+    missed = await chosen.change(context.engine, queue, wanted, what, context.caller.sender_id, hide_ms)
+    return ChangeMessagesResult(changed=len(wanted) - len(missed), missed=missed)
+
+
 async def health_check(context: Context, request: HealthCheckRequest) -> HealthCheckResult:
     """503 when a part of the server does not answer."""
     await statistics.check_health(context.engine)
@@ -142,6 +160,21 @@ def _state_of(name: str) -> State:
         return State(name)
     except ValueError as error:
         raise InvalidParameterValue.of(name[:100], "State", f"Must be one of {_STATES}.") from error
+
+
+def _change_of(name: str) -> chosen.Change:
+    try:
+        return chosen.Change(name)
+    except ValueError as error:
+        raise InvalidParameterValue.of(name[:100], "Change", f"Must be one of {_CHANGES}.") from error
+
+
+def _hide_ms(timeout_s: int | None) -> int:
+    if timeout_s is None:
+        raise MissingParameter.named("VisibilityTimeout")
+    if not 0 <= timeout_s <= limits.VISIBILITY_S_MAX:
+        raise InvalidParameterValue.of(timeout_s, "VisibilityTimeout", f"Must be 0 to {limits.VISIBILITY_S_MAX}.")
+    return timeout_s * 1_000
 
 
 def _after(token: str | None) -> int | None:

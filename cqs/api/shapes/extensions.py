@@ -80,6 +80,22 @@ class ResendMessageResult(Output, frozen=True, kw_only=True, gc=False):
     original_deleted: bool
 
 
+class ChangeMessagesRequest(Shape, frozen=True, kw_only=True, gc=False):
+    """`change`: delete, reveal, hide or hasten; hide wants `visibility_timeout`, in seconds from now."""
+
+    queue_url: str
+    message_ids: list[str]
+    change: str
+    visibility_timeout: Int32 | None = None
+
+
+class ChangeMessagesResult(Output, frozen=True, kw_only=True, gc=False):
+    """`missed` were gone, or in another state."""
+
+    changed: int
+    missed: list[str] = []
+
+
 class DrainNodeRequest(Shape, frozen=True, kw_only=True, gc=False):
     """`draining` false takes the node in again."""
 
