@@ -6,7 +6,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 QUICK_TESTS := tests/unit tests/contract tests/protocol
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster cluster-2dc test check docs drills bench bench-spark pictures audit audit-cluster clean provision test-env
+.PHONY: help run cluster cluster-2dc test check docs drills bench bench-page bench-spark pictures audit audit-cluster clean provision test-env
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -38,6 +38,9 @@ drills: $(VENV)/.dev ## break things under load, long version, and write docs/dr
 
 bench: $(VENV)/.bench ## measure against ElasticMQ (needs java, mvn and go)
 	$(PY) -m benchmarks
+
+bench-page: $(VENV)/.bench $(VENV)/.cluster ## measure all that docs/benchmarks.md shows, an hour and a half (needs java, mvn, go, redis-server)
+	$(PY) -m benchmarks.plan
 
 bench-spark: $(VENV)/.spark ## audit 1, 10 and 50 million synthetic events, and the journal's cost (needs java)
 	$(PY) -m benchmarks.spark

@@ -17,13 +17,15 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+
+import msgspec
 
 from benchmarks import downloads, proc, results
 from benchmarks.fleet import say
 from benchmarks.generator import LoadFailed, drive
+from benchmarks.paper import NODES, PAPER, flags_of, line, paper_table, scenario_of
 from benchmarks.peers import Peer
 from benchmarks.results import Run, Sample
 from benchmarks.running import Running, running, stop_on_signals
@@ -32,38 +34,12 @@ from cqs import __version__
 from cqs.store.cassandra import Options, schema
 from deploy.cluster.ring import Ring
 
-QUEUES, CONNECTIONS, NODES = 10, 20, 2
 WARM_UP_S = 30.0
 """Under full load, because Cassandra's JVM compiles what runs often."""
-_PAPER_HEAD = (
-    "goal a queue", "sent/s (paper)", "empty receives % (paper)", "calls/s a node (paper)",
-    "p50 ms of send, receive, delete (paper: all)", "p95 ms (paper: all)", "cores: API, Cassandra", "MB an API process",
-    "duplicates", "lost",
-)  # fmt: skip
 _NODES_HEAD = ("load", "server", "messages/s", "to 1 process", "p50 ms", "p99 ms", "cores", "errors", "duplicates")
 
 
-@dataclass(frozen=True, slots=True)
-class Theirs:
-    """A row of the paper's table (two API servers, eight Cassandra nodes, all virtual machines)."""
-
-    goal: int
-    sent_per_s: int
-    empty_percent: int
-    ops_per_node: int
-    median_ms: int
-    p95_ms: int
-
-
-PAPER = (
-    Theirs(10, 97, 95, 1156, 2, 8),
-    Theirs(50, 420, 77, 1324, 2, 22),
-    Theirs(75, 528, 65, 1299, 3, 35),
-    Theirs(100, 559, 55, 1170, 4, 50),
-    Theirs(250, 706, 29, 1195, 12, 160),
-    Theirs(500, 775, 16, 1233, 13, 150),
-    Theirs(1000, 718, 11, 1127, 14, 150),
-)
+_OF_NODES = ("mixed-64x1", "mixed-16x10")
 VARIANTS = {
     "1-node": ("1 API process", ("--workers", "1")),
     "2-nodes": ("2 API processes", ("--workers", "2")),
@@ -91,56 +67,22 @@ def window(server: Running, scenario: str, flags: Sequence[str], repetition: int
     return drive(downloads.load_generator(), server, flags).sample(scenario, server, repetition)
 
 
-def paper_flags(goal: int, seconds: float) -> list[str]:
-    flags = ["-mode=rate", f"-queues={QUEUES}", f"-clients={CONNECTIONS}", f"-receivers={CONNECTIONS}", "-sign"]
-    flags += [f"-rate={goal * QUEUES}", "-processing=45ms", "-size=1024", "-warmup=2s", f"-duration={seconds}s"]
-    return [*flags, "-drain=60s"]
-
-
 def paper(ring: Ring, run: Run, save: Callable[[], None], seconds: float) -> list[str]:
     """The table, as lines."""
     title, flags = VARIANTS[f"{NODES}-nodes"]
-    lines = [_line(_PAPER_HEAD), _line(["--:"] * len(_PAPER_HEAD))]
     with running(peer_of(ring, "paper", title, flags)) as server:
         window(server, "warm-up", SCENARIOS["mixed-16x10"].shortened(0.0, WARM_UP_S).flags(), 0)
         for theirs in PAPER:
-            sample = window(server, f"goal-{theirs.goal}", paper_flags(theirs.goal, seconds), 0)
-            run.samples.append(sample)
+            sample = window(server, scenario_of(theirs.goal), flags_of(theirs.goal, seconds), 0)
+            run.samples.append(msgspec.structs.replace(sample, largest_mb=_largest_mb(server)))
             save()
-            lines.append(paper_line(theirs, sample, _largest_mb(server)))
-            say(lines[-1])
-    return lines
-
-
-def paper_line(theirs: Theirs, sample: Sample, process_mb: float) -> str:
-    """One row: ours, and the paper's in brackets."""
-    load = sample.load
-    kinds = [load.calls[kind] for kind in ("send", "receive", "delete") if kind in load.calls]
-    made = sum(calls.calls for calls in load.calls.values()) + load.empty_receives
-    received = load.calls["receive"].calls if "receive" in load.calls else 0
-    empty = 100 * load.empty_receives / max(1, load.empty_receives + received)
-    cells = [
-        f"{theirs.goal:,}",
-        f"{load.calls['send'].messages_per_s:,.0f} ({theirs.sent_per_s})",
-        f"{empty:.0f} ({theirs.empty_percent})",
-        f"{made / load.seconds / NODES:,.0f} ({theirs.ops_per_node:,})",
-        ", ".join(f"{calls.latency_ms.p50:.1f}" for calls in kinds) + f" ({theirs.median_ms})",
-        ", ".join(f"{calls.latency_ms.p95:.0f}" for calls in kinds) + f" ({theirs.p95_ms})",
-        _cores([sample]),
-        f"{process_mb:.0f}",
-        str(load.duplicates),
-        str(load.waiting) + (f", {load.errors} errors" if load.errors else ""),
-    ]
-    return _line(cells)
+            say(f"goal {theirs.goal}: {sample.load.messages_per_s:,.0f} messages/s")
+    return paper_table([run])
 
 
 def _cores(samples: Sequence[Sample]) -> str:
     own = median(one.cpu_s / one.load.seconds for one in samples)
     return f"{own:.2f}, {median(one.other_cpu for one in samples):.2f}"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
 
 
 def _largest_mb(server: Running) -> float:
@@ -150,7 +92,7 @@ def _largest_mb(server: Running) -> float:
 
 def nodes(ring: Ring, run: Run, save: Callable[[], None], seconds: float, rounds: int) -> list[str]:
     """The table, as lines: medians over the rounds, and of the ratios within each."""
-    scenarios = [SCENARIOS[name].shortened(1.0, seconds) for name in ("mixed-64x1", "mixed-16x10")]
+    scenarios = [SCENARIOS[name].shortened(1.0, seconds) for name in _OF_NODES]
     found: dict[tuple[str, str], list[Sample]] = {}
     with ExitStack() as stack:
         peers = [peer_of(ring, name, title, flags) for name, (title, flags) in VARIANTS.items()]
@@ -165,7 +107,7 @@ def nodes(ring: Ring, run: Run, save: Callable[[], None], seconds: float, rounds
                     save()
                     found.setdefault((scenario.name, server.peer.name), []).append(sample)
                     say(f"{number + 1}  {scenario.name}  {server.peer.name}  {sample.load.messages_per_s:,.0f}/s")
-    head = [_line(_NODES_HEAD), _line(["---"] * 2 + ["--:"] * (len(_NODES_HEAD) - 2))]
+    head = [line(_NODES_HEAD), line(["---"] * 2 + ["--:"] * (len(_NODES_HEAD) - 2))]
     return [*head, *(nodes_line(found, each, name) for each in scenarios for name in VARIANTS)]
 
 
@@ -184,7 +126,7 @@ def nodes_line(found: dict[tuple[str, str], list[Sample]], scenario: Scenario, n
         str(sum(one.load.errors for one in mine)),
         str(sum(one.load.duplicates for one in mine)),
     ]
-    return _line(cells)
+    return line(cells)
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -194,14 +136,16 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("what", choices=("paper", "nodes"))
     parser.add_argument("--seconds", type=float, default=8.0, help="a window (default: 8)")
     parser.add_argument("--rounds", type=int, default=3, help="nodes: how often each takes its turn (default: 3)")
+    parser.add_argument("--output", type=Path, help="file of raw results (default: benchmarks/results/<what>.json)")
     options = parser.parse_args(given)
     run = Run(
         command=shlex.join(["python", "-m", "benchmarks.cluster", *(given if given is not None else sys.argv[1:])]),
         started=results.now(),
         machine=results.machine(),
         servers={name: f"CQS, Redis + Cassandra, {title} ({__version__})" for name, (title, _) in VARIANTS.items()},
+        scenarios={name: f"{SCENARIOS[name].title}, workers" for name in _OF_NODES} if options.what == "nodes" else {},
     )
-    path = results.FOLDER / f"cluster-{options.what}-{run.started.replace(':', '')}.json"
+    path = options.output or results.FOLDER / f"{options.what}.json"
 
     def save() -> None:
         results.save(run, path)
@@ -215,7 +159,7 @@ def main(given: Sequence[str] | None = None) -> int:
         except LoadFailed as reason:
             say(str(reason))
             return 1
-    print("\n".join([*lines, "", f"by: {run.command}; raw results: {path.relative_to(downloads.ROOT)}"]))
+    print("\n".join([*lines, "", f"by: {run.command}; raw results: {path}"]))
     return 0
 
 

@@ -44,6 +44,7 @@ P99 = Metric("p99", "ms", lambda sample: _latency(sample, "p99"))
 P999 = Metric("p99.9", "ms", lambda sample: _latency(sample, "p99_9"))
 CPU = Metric("CPU", "ms per 1,000 calls", lambda sample: sample.cpu_ms_per_1000_calls)
 CPU_PERCENT = Metric("CPU", "% of a core", _cpu_percent)
+OTHERS = Metric("others", "cores", lambda sample: sample.other_cpu)
 RESIDENT = Metric("memory", "MB", lambda sample: sample.resident_mb)
 
 
@@ -101,6 +102,13 @@ def cells(runs: Iterable[Run], against: str | None = None) -> list[Cell]:
         title = run.scenarios.get(scenario, scenario)
         found += [Cell(scenario, title, server, samples, measure, run.started) for server, samples in by_server.items()]
     return found
+
+
+def shown(runs: Iterable[Run], against: str | None = None) -> list[Cell]:
+    """The cells of scenarios that have a title: the others have a table of their own."""
+    known = list(runs)
+    titled = {name for run in known for name in run.scenarios}
+    return [cell for cell in cells(known, against) if cell.scenario in titled]
 
 
 def losses(all_cells: Sequence[Cell], ours: str = "cqs") -> list[str]:

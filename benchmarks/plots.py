@@ -13,7 +13,7 @@ matplotlib.rcParams["svg.hashsalt"] = "benchmarks"
 from matplotlib import pyplot  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 
-from benchmarks.figures import CPU, THROUGHPUT, Cell, Metric, cells, leading_metric  # noqa: E402
+from benchmarks.figures import CPU, THROUGHPUT, Cell, Metric, leading_metric, shown  # noqa: E402
 from benchmarks.results import Run  # noqa: E402
 
 _COLOURS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#7f7f7f")
@@ -23,7 +23,7 @@ _BAR = 0.8
 def draw(runs: Sequence[Run], against: str, folder: Path) -> list[tuple[str, str]]:
     """Writes the plots into the folder; gives captions, and paths from the folder's parent."""
     folder.mkdir(parents=True, exist_ok=True)
-    all_cells = cells(runs, against)
+    all_cells = shown(runs, against)
     served = [cell for cell in all_cells if leading_metric(cell) is THROUGHPUT]
     parts = [
         ("Throughput", "throughput", lambda axes: _bars(axes, served, THROUGHPUT)),
@@ -46,13 +46,14 @@ def _save(folder: Path, name: str, caption: str, paint: Callable[[Axes], int]) -
     return f"{folder.name}/{name}.svg"
 
 
-def _bars(axes: Axes, shown: Sequence[Cell], metric: Metric) -> int:
-    """Groups of horizontal bars: a scenario each, a bar a server, the range as a whisker. Gives how many bars."""
-    titles = list(dict.fromkeys(cell.title for cell in shown))
-    servers = list(dict.fromkeys(cell.server for cell in shown))
+def _bars(axes: Axes, drawn: Sequence[Cell], metric: Metric) -> int:
+    """Groups of horizontal bars: a scenario each, a bar a server, of its newest run; the range as a whisker. Gives
+    how many bars."""
+    titles = list(dict.fromkeys(cell.title for cell in drawn))
+    servers = list(dict.fromkeys(cell.server for cell in drawn))
     height = _BAR / max(len(servers), 1)
     for at, server in enumerate(servers):
-        mine = [cell for cell in shown if cell.server == server]
+        mine = list({cell.title: cell for cell in drawn if cell.server == server}.values())
         figures = [cell.figure(metric) for cell in mine]
         axes.barh(
             [titles.index(cell.title) + at * height for cell in mine],
@@ -70,7 +71,7 @@ def _bars(axes: Axes, shown: Sequence[Cell], metric: Metric) -> int:
     axes.set_xlabel(metric.unit)
     if servers:
         axes.legend()
-    return len(shown)
+    return len(drawn)
 
 
 def _memory(axes: Axes, runs: Sequence[Run]) -> int:

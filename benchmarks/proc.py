@@ -1,5 +1,8 @@
 """CPU time and memory of a process tree, from /proc.
 
+Memory is what the tree has in memory, a page that several processes share counted once (the kernel's proportional set
+size): the sum of what `ps` shows would count the interpreter's own pages once a process.
+
 Taken before and after a window, the difference is what the window cost. Children that ended are counted by their
 parent once it has waited for them.
 """
@@ -41,7 +44,7 @@ def usage(roots: Iterable[int]) -> Usage:
         tree |= added
     return Usage(
         cpu_s=sum(stats[pid].cpu_s for pid in tree),
-        resident_mb=sum(stats[pid].resident_mb for pid in tree),
+        resident_mb=sum(_proportional_mb(pid, stats[pid].resident_mb) for pid in tree),
         processes=len(tree),
     )
 
@@ -70,6 +73,15 @@ def below(root: int) -> list[Process]:
     while added := {pid for pid, stat in stats.items() if stat.parent in tree and pid not in tree}:
         tree |= added
     return [Process(pid, stats[pid].name, stats[pid].resident_mb) for pid in tree - {root}]
+
+
+def _proportional_mb(pid: int, otherwise: float) -> float:
+    """`otherwise` where the kernel doesn't tell, or the process has just ended."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return otherwise
+    return next((int(line.split()[1]) * 1_024 / _MB for line in lines if line.startswith("Pss:")), otherwise)
 
 
 def machine_cpu_s() -> float:

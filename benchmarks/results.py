@@ -72,6 +72,8 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     other_cpu: float
     """Cores kept busy by neither the server nor the load generator: how quiet the round was."""
     load: Load
+    largest_mb: float = 0.0
+    """Of the largest of its processes, where that was asked for."""
 
     @property
     def cpu_ms_per_1000_calls(self) -> float:
@@ -137,8 +139,10 @@ def save(run: Run, path: Path) -> None:
 
 
 def of_servers() -> list[Path]:
-    """The files of `python -m benchmarks` and `python -m benchmarks.memory`, oldest first."""
-    return [*sorted(FOLDER.glob("[0-9]*.json")), *sorted(FOLDER.glob("memory-*.json"))]
+    """The files of `benchmarks.plan`, in its order of writing; the newest last."""
+    others = ("hint", "spark-", "journal", "auth")
+    found = [path for path in FOLDER.glob("*.json") if not path.name.startswith(others)]
+    return sorted(found, key=lambda path: msgspec.json.decode(path.read_bytes(), type=Run).started)
 
 
 def load(paths: Iterable[Path]) -> list[Run]:

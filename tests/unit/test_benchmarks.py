@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 
 import msgspec
+import pytest
 
-from benchmarks import figures, proc
+from benchmarks import bars, figures, proc, run
 from benchmarks.figures import CPU, CPU_PERCENT, P99, THROUGHPUT
+from benchmarks.paper import PAPER, paper_table, scenario_of
+from benchmarks.plan import PLAN
 from benchmarks.report import markdown
 from benchmarks.results import Calls, Latency, Load, Run, Sample
 from benchmarks.scenarios import SCENARIOS, SETS
@@ -43,7 +46,7 @@ def sample(server: str, repetition: int, rate: float, *, scenario: str = "mixed"
     )
 
 
-def run(*samples: Sample) -> Run:
+def run_of(*samples: Sample) -> Run:
     names = {one.server: one.server.upper() for one in samples}
     scenarios = {one.scenario: f"title of {one.scenario}" for one in samples}
     return Run(
@@ -53,7 +56,7 @@ def run(*samples: Sample) -> Run:
 
 
 def test_ratio_compares_windows_of_the_same_round() -> None:
-    noisy = run(
+    noisy = run_of(
         *(sample("cqs", 0, 300), sample("elasticmq", 0, 100)),
         *(sample("cqs", 1, 30), sample("elasticmq", 1, 10)),
         *(sample("cqs", 2, 330), sample("elasticmq", 2, 100)),
@@ -66,12 +69,12 @@ def test_ratio_compares_windows_of_the_same_round() -> None:
 
 
 def test_without_the_measure_there_is_no_ratio() -> None:
-    assert figures.cells([run(sample("cqs", 0, 300))])[0].figure(THROUGHPUT).ratio is None
+    assert figures.cells([run_of(sample("cqs", 0, 300))])[0].figure(THROUGHPUT).ratio is None
 
 
 def test_the_last_run_of_a_scenario_with_the_same_servers_counts_alone() -> None:
-    old, new = run(sample("cqs", 0, 100)), run(sample("cqs", 0, 200))
-    others = run(sample("cqs", 0, 300), sample("goaws", 0, 1))
+    old, new = run_of(sample("cqs", 0, 100)), run_of(sample("cqs", 0, 200))
+    others = run_of(sample("cqs", 0, 300), sample("goaws", 0, 1))
 
     found = figures.cells([old, others, new])
 
@@ -83,24 +86,24 @@ def test_the_last_run_of_a_scenario_with_the_same_servers_counts_alone() -> None
 
 
 def test_cpu_is_counted_per_thousand_calls_and_for_idle_loads_per_second() -> None:
-    cell = figures.cells([run(sample("cqs", 0, 100))])[0]
+    cell = figures.cells([run_of(sample("cqs", 0, 100))])[0]
 
     assert cell.figure(CPU).median == 500
     assert cell.figure(CPU_PERCENT).median == 5
 
 
 def test_a_faster_peer_is_a_loss_and_so_is_one_with_shorter_times() -> None:
-    slow = figures.cells([run(sample("cqs", 0, 100), sample("elasticmq", 0, 200), sample("cqs-memory", 0, 900))])
-    late = figures.cells([run(sample("cqs", 0, 100, mode="rate"), sample("elasticmq", 0, 200, mode="rate"))])
+    slow = figures.cells([run_of(sample("cqs", 0, 100), sample("elasticmq", 0, 200), sample("cqs-memory", 0, 900))])
+    late = figures.cells([run_of(sample("cqs", 0, 100, mode="rate"), sample("elasticmq", 0, 200, mode="rate"))])
 
     assert figures.losses(slow) == ["title of mixed: elasticmq 200 messages/s, we 100."]
     assert figures.leading_metric(late[0]) is P99
     assert len(figures.losses(late)) == 1
-    assert figures.losses(figures.cells([run(sample("cqs", 0, 300), sample("elasticmq", 0, 200))])) == []
+    assert figures.losses(figures.cells([run_of(sample("cqs", 0, 300), sample("elasticmq", 0, 200))])) == []
 
 
 def test_page_has_every_server_and_the_commands_that_made_it() -> None:
-    page = markdown([run(sample("cqs", 0, 100), sample("elasticmq", 0, 200))], [("Throughput", "benchmarks/t.svg")])
+    page = markdown([run_of(sample("cqs", 0, 100), sample("elasticmq", 0, 200))], [("Throughput", "benchmarks/t.svg")])
 
     assert "| title of mixed | cqs | 100 messages/s |" in page
     assert "| title of mixed | elasticmq | 200 messages/s |" in page
@@ -121,3 +124,57 @@ def test_usage_sees_this_process() -> None:
     assert usage.processes >= 1
     assert usage.resident_mb > 5
     assert proc.usage([]).processes == 0
+
+
+def test_a_bar_compares_within_rounds_of_the_newest_run_that_has_both() -> None:
+    title = "singles, 64 clients, to goaws"
+    old = run_of(sample("cqs", 0, 900, scenario="mixed-64x1"), sample("goaws", 0, 100, scenario="mixed-64x1"))
+    rounds = [(300, 100), (30, 20), (330, 100)]
+    new = run_of(
+        *(sample("cqs", number, ours, scenario="mixed-64x1") for number, (ours, _) in enumerate(rounds)),
+        *(sample("goaws", number, theirs, scenario="mixed-64x1") for number, (_, theirs) in enumerate(rounds)),
+    )
+    alone = run_of(sample("cqs", 0, 1, scenario="mixed-64x1"))
+
+    rows = {row[0]: row for row in bars.rows([old, new, alone])}
+
+    assert rows[title] == (title, "1.1x", "1.5x", "3.00x", "3")
+    assert rows["100,000 queues to 10"][3:] == ("not measured", "")
+
+
+def test_a_bar_without_another_side_is_the_figure_itself() -> None:
+    idle = run_of(sample("cqs", 0, 100, scenario="pollers-1000", mode="idle"))
+
+    assert ("1,000 idle long pollers, of a core", "2 %", "0.5 %", "5 %", "1") in bars.rows([idle])
+
+
+def test_the_papers_table_has_a_row_for_each_goal_that_was_measured() -> None:
+    goal = PAPER[1].goal
+    measured = run_of(sample("paper", 0, 480, scenario=scenario_of(goal), mode="rate"))
+
+    head, line, *rows = paper_table([run_of(sample("cqs", 0, 1)), measured])
+
+    assert head.count("|") == line.count("|") == rows[0].count("|")
+    assert len(rows) == 1 and rows[0].startswith(f"| {goal} | 480 (420) |")
+    assert paper_table([]) == []
+
+
+@pytest.mark.parametrize("name", [name for name, command in PLAN.items() if command[0] == "benchmarks"])
+def test_the_plans_runs_are_valid_and_have_the_server_that_ratios_are_to(name: str) -> None:
+    options = run.arguments(PLAN[name][1:])
+
+    assert "elasticmq" in options.servers and options.repetitions >= 5
+    assert all(run.chosen(options))
+
+
+def test_the_plan_measures_both_sides_of_every_bar() -> None:
+    planned = {
+        (scenario, server)
+        for command in PLAN.values()
+        if command[0] == "benchmarks"
+        for scenario in run.arguments(command[1:]).only
+        for server in run.arguments(command[1:]).servers
+    }
+    sides = {side for bar in bars.BARS for side in (bar.ours, bar.theirs) if side is not None}
+
+    assert {(side.scenario, side.server) for side in sides if "node" not in side.server} <= planned

@@ -25,7 +25,7 @@ from cqs.errors import StoreUnavailable
 SCHEMA_VERSION = 1
 FILE_NAME = "messages.db"
 PAGE_BYTES = 8_192
-CACHE_KIB = 16_384
+CACHE_KIB = 4_096
 WAL_KEPT_BYTES = 64 << 20
 BUSY_MS = 10_000
 

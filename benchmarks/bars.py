@@ -1,0 +1,102 @@
+"""The bars that were set before anything was measured, as data, and what raw results say of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from benchmarks.figures import CALLS, CPU, CPU_PERCENT, P99, THROUGHPUT, Metric
+from benchmarks.results import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One window of each round."""
+
+    scenario: str
+    server: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """`metric` of `ours` over that of `theirs` in the same round; without `theirs`, the figure itself."""
+
+    title: str
+    must: str
+    aim: str
+    metric: Metric
+    ours: Side
+    theirs: Side | None = None
+
+
+_SINGLES, _TENS, _FEW = "mixed-64x1", "mixed-64x10", "mixed-16x1"
+
+
+def _pair(scenario: str, ours: str, theirs: str) -> tuple[Side, Side]:
+    return Side(scenario, ours), Side(scenario, theirs)
+
+
+BARS = (
+    Bar("singles, 64 clients, signatures checked, to ElasticMQ", "2x", "3x", THROUGHPUT,
+        *_pair(_SINGLES, "cqs-signed", "elasticmq")),
+    Bar("singles, 64 clients, open mode, to ElasticMQ", "", "", THROUGHPUT, *_pair(_SINGLES, "cqs", "elasticmq")),
+    Bar("singles, signatures checked, to ElasticMQ on H2 files", "8x", "12x", THROUGHPUT,
+        *_pair(_SINGLES, "cqs-signed", "elasticmq-h2")),
+    Bar("ten a call, 64 clients, to ElasticMQ", "3x", "4x", THROUGHPUT, *_pair(_TENS, "cqs", "elasticmq")),
+    Bar("singles, 64 clients, to goaws", "1.1x", "1.5x", THROUGHPUT, *_pair(_SINGLES, "cqs", "goaws")),
+    Bar("Redis + SQLite, singles, 64 clients, to ElasticMQ", "1.5x", "2x", THROUGHPUT,
+        *_pair(_SINGLES, "cqs-redis-sqlite", "elasticmq")),
+    Bar("p99 of a send at 2,000 messages/s, to ElasticMQ", "0.4x", "0.2x", P99,
+        *_pair("rate-2000", "cqs", "elasticmq")),
+    Bar("CPU a call, singles, 64 clients, to ElasticMQ", "0.5x", "0.33x", CPU, *_pair(_SINGLES, "cqs", "elasticmq")),
+    Bar("1,000,000 waiting to none", "0.9x", "1x", CALLS,
+        Side(f"{_FEW}-after-1000000", "cqs"), Side(_FEW, "cqs")),
+    Bar("100,000 waiting to none", "", "", CALLS, Side(f"{_FEW}-after-100000", "cqs"), Side(_FEW, "cqs")),
+    Bar("100,000 queues to 10", "0.9x", "1x", CALLS, Side("queues-100000", "cqs"), Side("queues-10", "cqs")),
+    Bar("1,000 idle long pollers, of a core", "2 %", "0.5 %", CPU_PERCENT, Side("pollers-1000", "cqs")),
+    Bar("Redis + Cassandra, singles, 16 clients, to ElasticMQ", "0.5x", "1x", THROUGHPUT,
+        *_pair(_FEW, "cqs-redis-cassandra", "elasticmq")),
+    Bar("two workers to one, Redis + Cassandra, 64 clients", "stated", "", THROUGHPUT,
+        *_pair(_SINGLES, "2-nodes", "1-node")),
+)  # fmt: skip
+_MEMORY = ("100,000 waiting messages of 1 kB in memory, to ElasticMQ with a heap of 256 MB", "0.6x", "0.4x")
+_MEMORY_SIDES = ("cqs", "elasticmq-256m")
+_MEMORY_MESSAGES = 100_000
+
+
+def rows(runs: Sequence[Run]) -> list[tuple[str, str, str, str, str]]:
+    """Bar, must, aim, measured, rounds: of the newest run that has both sides; "not measured" where none has."""
+    found = [(bar.title, bar.must, bar.aim, *_measured(bar, runs)) for bar in BARS]
+    return [*found, (*_MEMORY, *_memory(runs))]
+
+
+def _measured(bar: Bar, runs: Sequence[Run]) -> tuple[str, str]:
+    for run in reversed(runs):
+        ours, theirs = _values(run, bar.metric, bar.ours), _values(run, bar.metric, bar.theirs or bar.ours)
+        shared = [number for number in ours if theirs.get(number)]
+        if shared and bar.theirs is None:
+            return f"{median(ours.values()):.2g} {bar.metric.unit.partition(' ')[0]}", str(len(ours))
+        if shared:
+            return f"{median(ours[number] / theirs[number] for number in shared):.2f}x", str(len(shared))
+    return "not measured", ""
+
+
+def _values(run: Run, metric: Metric, side: Side) -> dict[int, float]:
+    """By round."""
+    return {
+        sample.repetition: metric.of(sample)
+        for sample in run.samples
+        if (sample.scenario, sample.server) == (side.scenario, side.server)
+    }
+
+
+def _memory(runs: Sequence[Run]) -> tuple[str, str]:
+    for run in reversed(runs):
+        ours, theirs = (
+            [one.settled_mb for one in run.memory if one.server == name and one.messages == _MEMORY_MESSAGES]
+            for name in _MEMORY_SIDES
+        )
+        if ours and theirs:
+            return f"{median(ours) / median(theirs):.2f}x", str(min(len(ours), len(theirs)))
+    return "not measured", ""

@@ -1,0 +1,72 @@
+"""The runs that docs/benchmarks.md is made of: `make bench-page`, or `python -m benchmarks.plan [--only NAME …]`.
+
+Each is one command with one file of raw results, in which all servers took turns. They are apart because not every
+server can do everything (moto would take hours, goaws has no FIFO), and because two cores do not carry a Cassandra, two
+JVMs and a Redis at once without telling on each other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+
+from benchmarks import results
+from benchmarks.fleet import say
+from benchmarks.report import main as write_page
+
+_WARM = ("--jvm-warm", "120")
+PLAN: dict[str, tuple[str, ...]] = {
+    "core": (
+        *("benchmarks", "--only", "mixed-64x1", "mixed-64x10", "mixed-16x10", "mixed-1x1", "rate-2000"),
+        *("--servers", "cqs,cqs-signed,cqs-redis-sqlite,elasticmq,elasticmq-h2,goaws", "--window", "3", *_WARM),
+    ),
+    "matrix": (
+        *("benchmarks", "--only", "mixed-16x1", "mixed-16x1-after-100000", "mixed-16x10-after-100000"),
+        *("mixed-256x1", "mixed-256x10", "body-256", "body-4096", "body-65536", "body-1048576"),
+        *("queues-10", "queues-1000", "fifo-1", "fifo-1000", "pollers-1000"),
+        *("--servers", "cqs,elasticmq,goaws", "--window", "2", *_WARM),
+    ),
+    "deep": (
+        *("benchmarks", "--only", "mixed-16x1", "mixed-16x1-after-1000000", "queues-10", "queues-100000"),
+        *("--servers", "cqs,elasticmq", "--window", "3", "--jvm-warm", "60"),
+    ),
+    "zdmq": (
+        *("benchmarks", "--only"),
+        *(f"zdmq-{threads}-{size}" for threads in (1, 8, 32, 96) for size in (1_024, 65_536, 1_048_576)),
+        *("--servers", "cqs,elasticmq", "--window", "2", "--jvm-warm", "60"),
+    ),
+    "cassandra": (
+        *("benchmarks", "--only", "mixed-16x1", "mixed-16x10"),
+        *("--servers", "cqs-redis-cassandra,elasticmq,moto", "--window", "3", *_WARM),
+    ),
+    "nodes": ("benchmarks.cluster", "nodes", "--seconds", "3", "--rounds", "5"),
+    "paper": ("benchmarks.cluster", "paper"),
+    "memory": ("benchmarks.memory", "--messages", "100000"),
+    "memory-million": ("benchmarks.memory", "--messages", "1000000", "--servers", "cqs", "--repetitions", "1"),
+}
+"""Module and arguments, by the name of the file."""
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Runs them one after the other, and writes the page. 1 when one failed: what it measured until then is kept."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.plan", description=__doc__.partition("\n")[0])
+    parser.add_argument("--only", nargs="+", choices=PLAN, default=list(PLAN), metavar="NAME", help=", ".join(PLAN))
+    failed = []
+    for name in parser.parse_args(given).only:
+        module, *arguments = PLAN[name]
+        start = time.monotonic()
+        command = [sys.executable, "-m", module, *arguments, "--output", str(results.FOLDER / f"{name}.json")]
+        if subprocess.run(command, check=False).returncode:
+            failed.append(name)
+        say(f"{name}: {time.monotonic() - start:.0f} s")
+    write_page([])
+    if failed:
+        say(f"failed: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
