@@ -8,7 +8,12 @@ Two sightings, because a message between its append and its put is in the store 
 because one that was deleted after the page was read must not come back (a removed one leaves a tombstone, too).
 
 A node that dies between an append and its put leaves a message behind that its sender knows nothing of. So when one is
-gone, two passes follow at once, SOON_MS apart: what it did not put by then, it never will.
+gone, a pass begins at once, and SOON_MS after it what it saw is looked at again: what was not put by then, never will.
+
+    killed ──► the others know ──► one tends ──────► a pass ──────────────────────────► what it saw again
+               LIFE_MS, or         at once, or       QUEUE_PAUSE_MS and a scan a queue,  after SOON_MS
+               BEAT_MS when it     LEASE_MS when it  PAGE_PAUSE_MS each PAGE messages
+               is back sooner      was the dead one
 
 It runs on the node that tends the caches of its data centre, a page at a time with pauses, and only over shards that
 are ready: a fill would find the same. What it finds should be nothing, so it is counted; with two data centres it is
@@ -33,18 +38,22 @@ from cqs.store.interface import Stored
 
 SIGHT_MS, SOON_MS = 60_000, 2_000
 PAGE_PAUSE_MS, QUEUE_PAUSE_MS, LOOK_MS = 50, 200, 1_000
+PAGE = 1_000
+"""Messages looked at between two pauses; a row with few of them is a page of its own, and no reason for one."""
+AGAIN = 500
+"""Messages looked at again in one step: they are read with their bodies."""
 SEEN_MAX = 100_000
 """Messages seen once that are remembered; what is beyond is seen once more at the next pass."""
 _log = structlog.get_logger("cqs.sweep")
 
 
 class Sweep:
-    """What was seen once, and how much was put back since the start. `hurried`: how many passes follow at once, since a
-    node is gone."""
+    """What was seen once, and how much was put back since the start. `is_hurried`: a node is gone, and no pass has
+    looked for what it left behind."""
 
     def __init__(self) -> None:
         self.found = 0
-        self.hurried = 0
+        self.is_hurried = False
         self._seen: dict[int, int] = {}
         self._lives: set[tuple[str, int]] = set()
 
@@ -52,42 +61,73 @@ class Sweep:
         """Notes who lives, as of the last beat. A node that was started anew has another life."""
         lives = {(node.name, node.started_ms) for node in engine.cluster.membership.nodes}
         if self._lives - lives:
-            self.hurried = 2
+            self.is_hurried = True
         self._lives = lives
 
     async def sweep(self, engine: Engine, pause: Pause) -> None:
         """One pass over all queues, while this node tends the caches. Raises StoreUnavailable, CacheUnavailable."""
         before, self._seen = self._seen, {}
+        seen: list[tuple[Queue, list[int]]] = []
         for queue in engine.registry:
             if not engine.cluster.tending.is_held:
                 return
-            await self._sweep_queue(engine, queue, before, pause)
+            if await _is_ready(engine, queue):
+                seen.append((queue, await self._sweep_queue(engine, queue, before, pause)))
             await pause(QUEUE_PAUSE_MS)
-        self.hurried = max(0, self.hurried - 1)
+        if self.is_hurried:
+            await pause(SOON_MS)
+            for queue, addresses in seen:
+                await self._look_again(engine, queue, addresses)
+            self.is_hurried = False
 
-    async def _sweep_queue(self, engine: Engine, queue: Queue, before: dict[int, int], pause: Pause) -> None:
-        shard = shard_of(queue)
-        if engine.dirt.is_on(shard) or (await engine.cache.state(shard)).residency is not Residency.READY:
-            return
-        sight_ms = SOON_MS if self.hurried else SIGHT_MS
+    async def _sweep_queue(self, engine: Engine, queue: Queue, before: dict[int, int], pause: Pause) -> list[int]:
+        """The addresses that were seen for the first time, or too short a time ago to be put back."""
+        sight_ms = SOON_MS if self.is_hurried else SIGHT_MS
+        seen: list[int] = []
+        count = 0
         async for page in engine.cluster.deep_scan(queue):
             missing = await self._missing(engine, queue, page)
             now_ms = engine.clock.now_ms()
             due = [address for address in missing if now_ms - before.get(address, now_ms) >= sight_ms]
             if due:
-                await repair.make_true(engine, queue, due)
-                await _remove_deleted(engine, queue, due)
-                self.found += len(due)
-                _log.warning("messages_found_by_sweep", queue=queue.name, count=len(due))
-            for address in missing[: SEEN_MAX - len(self._seen)]:
-                self._seen[address] = before.get(address, now_ms)
-            await pause(PAGE_PAUSE_MS)
+                await self._put_back(engine, queue, due)
+            remembered = missing[: SEEN_MAX - len(self._seen)]
+            self._seen |= {address: before.get(address, now_ms) for address in remembered}
+            seen += sorted(set(remembered) - set(due))
+            count += len(page)
+            if count >= PAGE:
+                await pause(PAGE_PAUSE_MS)
+                count = 0
+        return seen
+
+    async def _look_again(self, engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
+        """Puts back what is still in the store and still not in the cache."""
+        for start in range(0, len(addresses), AGAIN):
+            some = addresses[start : start + AGAIN]
+            if not await _is_ready(engine, queue):
+                return
+            known = await engine.cache.lookup(shard_of(queue), some)
+            missing = [address for address, entry in zip(some, known, strict=True) if entry is None]
+            due = [message.address for message in await engine.store.read(queue, missing)]
+            if due:
+                await self._put_back(engine, queue, due)
+
+    async def _put_back(self, engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
+        await repair.make_true(engine, queue, addresses)
+        await _remove_deleted(engine, queue, addresses)
+        self.found += len(addresses)
+        _log.warning("messages_found_by_sweep", queue=queue.name, count=len(addresses))
 
     async def _missing(self, engine: Engine, queue: Queue, page: Sequence[Stored]) -> list[int]:
         oldest_ms = engine.clock.now_ms() - queue.settings.retention_ms
         addresses = [stored.address for stored in page if stored.sent_ms > oldest_ms]
         known = await engine.cache.lookup(shard_of(queue), addresses)
         return [address for address, entry in zip(addresses, known, strict=True) if entry is None]
+
+
+async def _is_ready(engine: Engine, queue: Queue) -> bool:
+    shard = shard_of(queue)
+    return not engine.dirt.is_on(shard) and (await engine.cache.state(shard)).residency is Residency.READY
 
 
 async def _remove_deleted(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
@@ -102,11 +142,11 @@ async def run(engine: Engine, pause: Pause = pause_ms) -> None:
     begins later. A node that begins can't know who died before, so it hurries."""
     sweep = Sweep()
     engine.metrics.watch(SWEEP_FOUND, lambda: sweep.found)
-    began_ms, sweep.hurried = 0, 2
+    began_ms, sweep.is_hurried = 0, True
     while not engine.cluster.is_alone:
         sweep.look_around(engine)
         now_ms = engine.clock.now_ms()
-        is_due = sweep.hurried or not 0 <= now_ms - began_ms < SIGHT_MS
+        is_due = sweep.is_hurried or not 0 <= now_ms - began_ms < SIGHT_MS
         if is_due and engine.cluster.tending.is_held:
             began_ms = now_ms
             try:

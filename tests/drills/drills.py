@@ -89,6 +89,8 @@ DRILLS = (
           is_test=True),
     Drill("API node killed, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.node_killed, Load(rate=400),
           duplicates_share=0, duplicates_each=_IN_FLIGHT, nodes=2),
+    Drill("API node killed between store and Redis, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.node_killed_halfway,
+          Load(rate=400), duplicates_share=0, duplicates_each=_IN_FLIGHT, nodes=2),
     Drill("MTTF 10 s, MTTR 10 s, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.killed_at_random(10),
           Load(rate=200, tries=16), duplicates_share=0, duplicates_each=_IN_FLIGHT, nodes=2),
     Drill("MTTF 100 s, MTTR 10 s, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.killed_at_random(100),

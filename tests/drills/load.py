@@ -123,9 +123,13 @@ class Run:
         self._is_over = True
         ends_s = [call.ended_s for call in self.history.calls if call.action == "ReceiveMessage"]
         await asyncio.sleep(max(0.0, max(ends_s, default=0.0) + self.load.hidden_s + 0.1 - time.monotonic()))
+        await self.ask_all()
+
+    async def ask_all(self) -> None:
+        """Asks each queue until it is silent, and deletes what comes; two seconds at least."""
         async with asyncio.TaskGroup() as tasks:
             for name in self.urls:
-                tasks.create_task(self._sweep(name))
+                tasks.create_task(self._ask(name))
 
     def _client(self) -> Client:
         return Client(self.ports, self.history, random.Random(self._rng.random()), tries=self.load.tries)
@@ -236,9 +240,8 @@ class Run:
                 self._seen_off.add(message["MessageId"])
                 self._waiting[name].discard(message["MessageId"])
 
-    async def _sweep(self, name: str) -> None:
-        client = self._client()
-        silent = 0
+    async def _ask(self, name: str) -> None:
+        client, silent = self._client(), 0
         while silent < 2:
             messages = await self._receive(client, name, 1)
             silent = 0 if messages else silent + 1

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from deploy.cluster.api_node import ApiFailed, ApiNode
 from tests.drills.faulting import LONG, Nemesis, Scale, fault, rounds
+from tests.drills.history import Send, body_of
 from tests.drills.load import Run
 from tests.drills.place import Place, redis_says
 
@@ -24,6 +25,24 @@ async def node_killed(place: Place, run: Run, scale: Scale, rng: random.Random) 
         async with fault(run, "API node killed"):
             await asyncio.to_thread(node.kill)
             await asyncio.to_thread(node.start)
+
+
+async def node_killed_halfway(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
+    """kill -9 of one API node after the other, each in the moment when the store has a message of each standard queue
+    and Redis does not: chance hardly ever hits that, so the messages are stored past the nodes."""
+    async for number in rounds(run, scale):
+        node = place.nodes[number % len(place.nodes)]
+        async with fault(run, "API node killed between store and Redis"):
+            await asyncio.to_thread(node.kill)
+            await place.append(_unanswered(run, run.load.messages + number))
+            await asyncio.to_thread(node.start)
+
+
+def _unanswered(run: Run, number: int) -> dict[str, str]:
+    """The body of a message for each standard queue, by its name, of senders that go without an answer."""
+    names, now_s = [name for name in run.urls if not name.endswith(".fifo")], time.monotonic()
+    run.history.sends += [Send(name, number, "", now_s, now_s, "", 1) for name in names]
+    return {name: body_of(name, number, run.load.body_bytes) for name in names}
 
 
 def killed_at_random(mttf_s: float) -> Nemesis:

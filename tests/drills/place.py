@@ -15,14 +15,17 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import secrets
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from enum import StrEnum
 from pathlib import Path
 
 from cqs.clock import SystemClock
+from cqs.ids import Addresses
+from cqs.message import Message
 from cqs.store.cassandra import CassandraStore, Options, schema
 from cqs.store.interface import Store
 from cqs.store.sqlite.store import SqliteStore
@@ -52,7 +55,8 @@ RING_OF: dict[Kind, tuple[str, ...]] = {
 
 
 class Place:
-    """Use it with `async with`. `ring` is shared by all drills of a run; each has a keyspace of its own in it."""
+    """Use it with `async with`. `ring` is shared by all drills of a run; each has a keyspace of its own in it, also
+    where two have the same seed: the second one's FIFO sends would be repeats of the first one's, and never come."""
 
     def __init__(
         self,
@@ -73,7 +77,7 @@ class Place:
         self.nodes: list[ApiNode] = []
         self.more_redis: list[RedisProcess] = []
         self.data_dir = self.folder / "node0"
-        self._keyspace = f"drill_{rng.getrandbits(40):010x}"
+        self._keyspace = f"drill_{rng.getrandbits(40):010x}_{secrets.token_hex(4)}"
         self._rng = rng
         self._count = nodes
         self._is_small_disk = is_small_disk
@@ -108,6 +112,20 @@ class Place:
         self.more_redis.append(redis)
         for node in self.nodes:
             node.arguments += ["--redis", redis.url]
+
+    async def append(self, bodies: Mapping[str, str]) -> None:
+        """Stores a message for each queue, past all servers: Redis is not told."""
+        store, clock = self._store(), SystemClock()
+        addresses = Addresses(clock, self._rng)
+        await store.open()
+        try:
+            for queue in await store.queues():
+                if queue.name in bodies:
+                    address = addresses.next(store.rows)
+                    message = Message(address=address, body=bodies[queue.name], sent_ms=clock.now_ms())
+                    await store.append(queue, [message])
+        finally:
+            await store.close()
 
     async def rows_left(self, names: Sequence[str]) -> dict[str, int]:
         """What the store holds of each queue, looked at past the server, which must not run any more on SQLite."""

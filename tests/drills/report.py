@@ -41,6 +41,8 @@ The last run of each drill that came to its end, passed or not. A drill without 
 - **of these**: why a message came twice. copy: its send was tried again, since nobody knew what became of it; delete:
   nobody knew what became of its delete; late: its lease had run out; fault: the fault cost it its lease.
 - **recovered**: never acknowledged, and received. **recovery**: for how long after the fault calls still failed.
+- **s more until the sweep had found the rest**: sends that nobody was answered, and that only the store had. Waited for
+  after all acknowledged ones were seen off, up to 150 s, the sweep's bound ([operations](operations.md#kill-a-node)).
 - **p50 / p99** are of sends and deletes that were answered, during the fault too, on a machine of two cores that also
   runs the clients, Redis and Cassandra.
 """
