@@ -6,13 +6,12 @@ and `reveal` costs what is due; idle queues cost nothing.
 
 from __future__ import annotations
 
-import asyncio
-
 import structlog
 
 from cqs.cache.interface import Shard
 from cqs.errors import CqsError
 from cqs.service.engine import Engine
+from cqs.service.retry import Pause, pause_ms
 
 SHARDS_MAX, MESSAGES_MAX = 100, 1_000
 PAUSE_MIN_MS, PAUSE_MAX_MS = 5, 50
@@ -21,17 +20,23 @@ PAUSE_MIN_MS, PAUSE_MAX_MS = 5, 50
 _log = structlog.get_logger("cqs.revisibility")
 
 
-async def run(engine: Engine) -> None:
-    """For ever: one step after the other, with pauses until the next work is due. Survives an unavailable cache."""
+async def run(engine: Engine, pause: Pause = pause_ms) -> None:
+    """For ever: one step after the other, with pauses until the next work is due. Survives an unavailable cache, of
+    which it tells when that begins and when it is over."""
+    is_failing = False
     while True:
         try:
             is_more = await step(engine)
             next_ms = await engine.cache.next_vesting_ms()
+            if is_failing:
+                _log.info("revisibility_resumed")
+            is_failing = False
         except CqsError as error:
-            _log.warning("revisibility_failed", reason=str(error))
-            is_more, next_ms = False, None
-        pause_ms = PAUSE_MAX_MS if next_ms is None else next_ms - engine.clock.now_ms()
-        await asyncio.sleep(0 if is_more else min(max(pause_ms, PAUSE_MIN_MS), PAUSE_MAX_MS) / 1000)
+            if not is_failing:
+                _log.warning("revisibility_failed", reason=str(error))
+            is_failing, is_more, next_ms = True, False, None
+        left_ms = PAUSE_MAX_MS if next_ms is None else next_ms - engine.clock.now_ms()
+        await pause(0 if is_more else min(max(left_ms, PAUSE_MIN_MS), PAUSE_MAX_MS))
         if next_ms is not None and next_ms <= engine.clock.now_ms():
             engine.metrics.due_lag.observe((engine.clock.now_ms() - next_ms) * 1_000_000)
 

@@ -23,7 +23,7 @@ from typing import Generic, Protocol, TypeVar
 
 import structlog
 
-from cqs.errors import StoreUnavailable
+from cqs.errors import CqsError, StoreUnavailable
 
 JOBS_MAX = 256
 """Jobs in one commit."""
@@ -50,7 +50,8 @@ class Hand(Protocol[Wanted, Done]):
 
     def give(self, jobs: Sequence[Wanted], done: Callable[[Sequence[Done | Exception]], None]) -> None:
         """Starts on a batch. `done` is called once, in the loop and after this returned, with each job's result or an
-        exception for that job alone. Not to be called again before."""
+        exception for that job alone. Not to be called again before. Raises StoreUnavailable when it can't begin: then
+        `done` is not called, and nothing was written."""
 
     async def close(self) -> None:
         """Only when it is idle. Idempotent, also when it was never opened."""
@@ -191,6 +192,9 @@ class GroupCommit(Generic[Job, Result]):
         self._given_ns = time.perf_counter_ns()
         try:
             self._hand.give([entry[0] for entry in self._batch], self._done)
+        except CqsError as error:
+            _log.error("store_hand_failed", reason=str(error))
+            self._loop.call_soon(self._done, [error] * len(self._batch))
         except Exception as error:
             _log.exception("store_hand_failed")
             failure = StoreUnavailable(f"The store failed unexpectedly: {error}")
