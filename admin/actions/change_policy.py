@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from admin.actions.undo import offer
 from admin.forms import Form
 from admin.visit import Done, Visit
 from cqs.service import permissions, policy_reader, queues
@@ -17,6 +18,7 @@ async def save(visit: Visit, form: Form) -> Done:
         policy_reader.read(text)
         text = json.dumps(json.loads(text), ensure_ascii=False)
     await queues.change_settings(visit.console.engine, queue, {"policy": text})
+    offer(visit, queue, f"{queue.name} has another policy")
     said = "The policy is in force." if text else "The queue has no policy now."
     return Done(said, visit.links.queue(queue, "policy"), target=queue.arn, detail=text)
 
@@ -27,6 +29,7 @@ async def add(visit: Visit, form: Form) -> Done:
     accounts, actions = form.text("accounts").split(), form.all("actions")
     label = form.word("label")
     await permissions.add(visit.console.engine, queue, label, accounts, actions)
+    offer(visit, queue, f"{label} was added to the policy of {queue.name}")
     detail = f"{label}: {', '.join(accounts)} may {', '.join(actions)}"
     return Done(f"{label} is in force.", visit.links.queue(queue, "policy"), target=queue.arn, detail=detail)
 
@@ -36,4 +39,5 @@ async def remove(visit: Visit, form: Form) -> Done:
     queue = visit.queue("RemovePermission")
     label = form.word("label")
     await permissions.remove(visit.console.engine, queue, label)
+    offer(visit, queue, f"{label} was removed from the policy of {queue.name}")
     return Done(f"{label} is gone.", visit.links.queue(queue, "policy"), target=queue.arn, detail=label)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from admin import queue_form
+from admin.actions.undo import offer
 from admin.forms import Form
 from admin.visit import Done, Visit
 from admin.wire_attributes import attributes_of
@@ -25,12 +26,15 @@ async def act(visit: Visit, form: Form) -> Done:
         raise ServiceUnavailable("Somebody has changed this queue meanwhile. Look again, and change it once more.")
     changed = await queues.change_settings(engine, queue, changes) if changes else queue
     told = [f"{name}={text}" for name, text in attributes_of(changed.settings, frozenset(changes)).items()]
-    told += await _tag(visit, changed, new_tags)
+    gone, new = await _tag(visit, changed, new_tags)
+    told += [f"-tag {key}" for key in gone] + [f"tag {key}={value}" for key, value in new.items()]
+    offer(visit, queue, f"{queue.name} was changed: {', '.join(told)}", bool(changes) + bool(gone) + bool(new))
     text = "Saved." if told else "Nothing was other than before."
     return Done(text, visit.links.queue(queue, "settings"), target=queue.arn, detail=", ".join(told))
 
 
-async def _tag(visit: Visit, queue: Queue, wanted: dict[str, str]) -> list[str]:
+async def _tag(visit: Visit, queue: Queue, wanted: dict[str, str]) -> tuple[list[str], dict[str, str]]:
+    """Which tags went, and which are new or other."""
     engine = visit.console.engine
     gone = [key for key in queue.tags if key not in wanted]
     new = {key: value for key, value in wanted.items() if queue.tags.get(key) != value}
@@ -40,4 +44,4 @@ async def _tag(visit: Visit, queue: Queue, wanted: dict[str, str]) -> list[str]:
     if new:
         visit.queue("TagQueue")
         await tags.tag(engine, queue, new)
-    return [f"-tag {key}" for key in gone] + [f"tag {key}={value}" for key, value in new.items()]
+    return gone, new

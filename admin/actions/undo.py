@@ -1,50 +1,85 @@
-"""Calling off what waits to be done, at whichever worker of this node it waits."""
+"""Calling off what waits to be done, or putting back what was done, at whichever worker of this node it is kept."""
 
 from __future__ import annotations
 
 from admin.answers import origin_of
 from admin.console import Console
 from admin.forms import BadInput, Form
+from admin.grace import Pending
 from admin.visit import Done, Visit
+from cqs.errors import CqsError
+from cqs.queue import Queue, QueueName
+from cqs.service.reversal import put_back
 
 _PENDING, _UNDO = "pending", "undo"
 """What workers ask each other, with a number."""
+_TOO_LATE = "Too late: it was done already, called off, or somebody has changed it since."
 
 
 async def act(visit: Visit, form: Form) -> Done:
-    """Raises BadInput when it is too late."""
+    """Raises BadInput when it is too late, AccessDenied, and as `reversal.put_back`."""
     number = visit.parts["number"]
     is_number = number.isascii() and number.isdigit() and len(number) < 10
     pending = visit.console.grace.get(int(number)) if is_number else None
-    if pending is None:
-        text = await _elsewhere(visit, number) if is_number else ""
+    if pending is not None:
+        _check(visit, pending.account, pending.queue)
+        text = _told(pending) if await visit.console.grace.undo(pending) else ""
     else:
-        text = pending.text if visit.viewer.sees(pending.account) and visit.console.grace.undo(pending) else ""
+        text = await _elsewhere(visit, number) if is_number else ""
     if not text:
-        raise BadInput("Too late: it was done already, or called off.")
-    return Done("Called off: nothing was done.", origin_of(visit, form), detail=text)
+        raise BadInput(_TOO_LATE)
+    return Done(text, origin_of(visit, form), detail=text)
+
+
+def offer(visit: Visit, before: Queue, text: str, steps: int = 1) -> None:
+    """Lets the settings and tags that a queue had `before` be put back for a while. `steps`: how often it was changed
+    for that; when it is of another version than that makes, somebody else has changed it, too: nothing is offered."""
+    engine = visit.console.engine
+    now = engine.registry.get(before.key)
+    if now is None or now.uid != before.uid or not steps or now.version != before.version + steps:
+        return
+    version = now.version
+    visit.console.grace.offer(text, before.key, lambda: put_back(engine, before, version))
 
 
 def listen(console: Console) -> None:
-    """Lets the other workers of the node call off what waits at this one."""
+    """Lets the other workers of the node undo what is kept at this one."""
     grace = console.grace
 
     async def tell(number: str) -> bytes:
         pending = grace.get(int(number))
-        return b"" if pending is None else pending.account.encode()
+        return b"" if pending is None else f"{pending.account}/{pending.queue}".encode()
 
     async def undo(number: str) -> bytes:
         pending = grace.get(int(number))
-        return b"" if pending is None or not grace.undo(pending) else pending.text.encode()
+        try:
+            return b"" if pending is None or not await grace.undo(pending) else _told(pending).encode()
+        except CqsError:
+            return b""
 
     console.engine.fellows.answer(_PENDING, tell)
     console.engine.fellows.answer(_UNDO, undo)
 
 
+def _told(pending: Pending) -> str:
+    return "Put back as it was." if pending.put_back is not None else "Called off: nothing was done."
+
+
+def _check(visit: Visit, account: str, queue: str) -> None:
+    """Raises BadInput for what is none of the viewer's business, AccessDenied."""
+    if not visit.viewer.sees(account):
+        raise BadInput(_TOO_LATE)
+    if queue:
+        visit.queue_named(QueueName(account, queue), "SetQueueAttributes")
+
+
 async def _elsewhere(visit: Visit, number: str) -> str:
-    """What another worker called off, "" = nothing. Numbers are no other worker's."""
+    """What another worker undid, "" = nothing. Numbers are no other worker's."""
     fellows = visit.console.engine.fellows
-    accounts = [account.decode() for account in (await fellows.ask(_PENDING, number)).values()]
-    if not any(visit.viewer.sees(account) for account in accounts):
+    found = [kept.decode() for kept in (await fellows.ask(_PENDING, number)).values() if kept]
+    if not found:
         return ""
+    for kept in found:
+        account, _, queue = kept.partition("/")
+        _check(visit, account, queue)
     return "".join(text.decode() for text in (await fellows.ask(_UNDO, number)).values())

@@ -4,7 +4,8 @@ tell of all accounts, so they are only for users of the server's own."""
 from __future__ import annotations
 
 import asyncio
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from aiohttp import web
 
@@ -12,16 +13,44 @@ from admin import reports
 from admin.exports import attachment
 from admin.findings import FIGURES, Finding, findings_of
 from admin.headers import REPORT_POLICY
+from admin.outcomes import DRILLS, Audit, Drill, audits_of, drills_of
+from admin.reports import Report
 from admin.visit import Visit
 
 SHOWN_AS_TEXT_MAX = 400_000
 
 
+class _Seen(NamedTuple):
+    """What lies in the folder; drills are those of the newest file that has any."""
+
+    files: list[Report]
+    audits: list[Audit]
+    drills: list[tuple[Report, Drill]]
+
+
 async def show_all(visit: Visit) -> web.StreamResponse:
     visit.check_home()
     folder = visit.console.about.reports
-    found = await asyncio.to_thread(reports.listed, folder) if folder is not None else []
-    return visit.page("reports.html", found=found, folder=str(folder or ""))
+    seen = _Seen([], [], [])
+    if folder is not None:
+        seen = await visit.console.thrift.ask("reports", lambda: _look(folder), is_fresh=not visit.is_refresh)
+    return visit.page("reports.html", seen=seen, folder=str(folder or ""))
+
+
+async def _look(folder: Path) -> _Seen:
+    return await asyncio.to_thread(_seen_in, folder)
+
+
+def _seen_in(folder: Path) -> _Seen:
+    files = reports.listed(folder)
+
+    def content_of(name: str) -> bytes | None:
+        found = reports.read(folder, name)
+        return found[0] if found is not None else None
+
+    drilled = [one for one in files if PurePosixPath(one.name).name == DRILLS][:1]
+    drills = [(one, drill) for one in drilled for drill in drills_of(content_of(one.name))]
+    return _Seen(files, audits_of(files, content_of), drills)
 
 
 async def show(visit: Visit) -> web.StreamResponse:
@@ -35,6 +64,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         text=text,
         is_text=is_text,
         is_cut=len(content) > SHOWN_AS_TEXT_MAX,
+        drills=drills_of(content) if name.rpartition("/")[2] == DRILLS else [],
         findings=[one for one in await _findings(visit, name) if visit.viewer.sees(one.queue.account)],
     )
 

@@ -86,10 +86,15 @@ async def change_settings(engine: Engine, queue: Queue, changes: dict[str, objec
         return msgspec.structs.replace(current, settings=settings, modified_ms=engine.clock.now_ms())
 
     changed = await edit(engine, queue, change)
-    if changed.settings.is_fifo and "delay_ms" in changes:
-        await engine.cache.redelay(shard_of(changed), changed.settings.delay_ms)
-    engine.waiters.wake(changed.uid, engine.waiters.count(changed.uid))
+    await settle(engine, changed, is_delay_new="delay_ms" in changes)
     return changed
+
+
+async def settle(engine: Engine, queue: Queue, *, is_delay_new: bool) -> None:
+    """Lets new settings rule for what is there: a FIFO queue's delay, and receives that wait. Idempotent."""
+    if queue.settings.is_fifo and is_delay_new:
+        await engine.cache.redelay(shard_of(queue), queue.settings.delay_ms)
+    engine.waiters.wake(queue.uid, engine.waiters.count(queue.uid))
 
 
 async def delete(engine: Engine, queue: Queue) -> None:

@@ -21,7 +21,7 @@ from types import FrameType
 from tests.cassandra_server import Ring
 from tests.drills.drills import DRILLS, Drill
 from tests.drills.place import RING_OF
-from tests.drills.report import commit_here, keep, row_of
+from tests.drills.report import DOCS, commit_here, keep, row_of
 from tests.drills.result import Result, perform, why_not
 
 
@@ -58,18 +58,18 @@ def _perform_all(drills: list[Drill], datacenters: Sequence[str], given: argpars
             messages = (given.messages or drill.messages) if given.long else 0
             commit = commit_here()
             result = asyncio.run(perform(drill, seed, ring=ring, messages=messages))
-            failed += _tell(result, commit, given.log)
+            failed += _tell(result, commit, given.log, given.into)
     return failed
 
 
-def _tell(result: Result, commit: str, log: Path | None) -> bool:
+def _tell(result: Result, commit: str, log: Path | None, folder: Path) -> bool:
     """Prints and keeps the figures; whether the drill was not passed."""
     print(result, flush=True)
     for problem in result.wrong:
         print(f"  WRONG: {problem}", flush=True)
     if log is not None:
         result.history.write(log)
-    keep(row_of(result, commit))
+    keep(row_of(result, commit), folder)
     return bool(result.wrong)
 
 
@@ -80,6 +80,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--long", action="store_true", help="100,000 messages (some 1,000,000) and longer faults")
     parser.add_argument("--messages", type=int, metavar="N", help="with --long: so many in each drill")
     parser.add_argument("--seed", type=int, help="repeats a run's choices")
+    where = "where drills.json and drills.md are kept, such as the reports_dir of a console"
+    parser.add_argument("--into", type=Path, default=DOCS, metavar="FOLDER", help=where)
     parser.add_argument("--log", type=Path, metavar="FILE", help="history of the last drill, one JSON object a line")
     return parser.parse_args()
 

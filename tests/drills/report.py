@@ -132,6 +132,7 @@ def row_of(result: Result, commit: str) -> Row:
 
 def keep(row: Row, folder: Path = DOCS) -> None:
     """Puts the row in the place of the same drill's last one, and writes both files."""
+    folder.mkdir(parents=True, exist_ok=True)
     path = folder / "drills.json"
     rows: dict[str, dict[str, object]] = json.loads(path.read_text()) if path.exists() else {}
     rows[f"{row.name}, {'long' if row.is_long else 'short'}"] = asdict(row)

@@ -67,6 +67,26 @@ def test_a_queue_is_created_used_changed_purged_and_deleted(eye: Eye) -> None:
     expect(page.locator("main")).to_contain_text("No queue fits", timeout=30_000)
 
 
+def test_changed_settings_are_put_back(eye: Eye, sqs: Any) -> None:
+    url = make_queue(sqs, "regretted", VisibilityTimeout="45")
+    page = eye.open(own("regretted", "/settings"))
+    page.get_by_label("Visibility timeout").fill("2 m")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.locator(".strip", has_text="regretted was changed").get_by_role("button", name="Undo").click()
+
+    expect(flash(page)).to_have_text("Put back as it was.")
+    expect(page.get_by_label("Visibility timeout")).to_have_value("45 s")
+    answer = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["VisibilityTimeout"])
+    assert answer["Attributes"] == {"VisibilityTimeout": "45"}
+
+
+def test_commands_are_copied_from_where_one_acts(eye: Eye) -> None:
+    page = eye.open("/queues/sure?do=purge&chosen=orders")
+    page.get_by_text("Copy as a command").click()
+    for name in ("cqs", "AWS CLI", "boto3", "curl"):
+        expect(page.get_by_role("button", name=f"Copy {name}")).to_be_visible()
+
+
 def test_a_wrong_value_is_told_and_nothing_typed_is_lost(eye: Eye) -> None:
     eye.expect("422")
     page = eye.open("/queues/new")

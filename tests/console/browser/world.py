@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import boto3
 from botocore.config import Config
 
 from tests.console.hostile import PLAIN_TEXTS
+from tests.drills.report import DOCS
 
 ACCOUNT = "000000000000"
 
@@ -60,6 +62,10 @@ def fill(url: str, folder: Path) -> None:
     reports = folder / "reports"
     reports.mkdir()
     (reports / "audit.html").write_text("<h1>Loss: 0</h1><p style='color: green'>Nothing was lost.</p>")
+    (reports / "report.json").write_text(
+        json.dumps({"title": "nightly", "verdict": {"state": "proven", "lost": 0}, "totals": {"acknowledged": 1_000}})
+    )
+    shutil.copy(DOCS / "drills.json", reports)
     (reports / "audit.md").write_text("# Audit\n\n0 lost, 0 twice.\n")
 
 
