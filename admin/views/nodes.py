@@ -9,6 +9,7 @@ import resource
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 from aiohttp import web
@@ -39,6 +40,14 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     failures: tuple[tuple[str, int], ...] = ()
 
 
+class Share(NamedTuple):
+    """What one cache server carries: queues, their part of all (0 to 1), and messages as last sampled."""
+
+    queues: int = 0
+    part: float = 0.0
+    messages: int = 0
+
+
 async def show(visit: Visit) -> web.StreamResponse:
     """This node's numbers, since it started."""
     metrics = visit.console.engine.metrics
@@ -67,6 +76,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         servers=servers,
         servers_ms=servers_ms,
         shares=await _shares(visit),
+        no_share=Share(),
         is_draining=visit.console.engine.waiters.is_draining,
         nodes=await _nodes(visit),
         waiting=len(visit.console.engine.waiters),
@@ -74,12 +84,20 @@ async def show(visit: Visit) -> web.StreamResponse:
     )
 
 
-async def _shares(visit: Visit) -> Mapping[str, int]:
-    """How many queues have their hot state on each cache server."""
+async def _shares(visit: Visit) -> Mapping[str, Share]:
+    """What has its hot state on each cache server."""
     engine, place = visit.console.engine, visit.console.about.place
 
-    async def count() -> Counter[str]:
-        return Counter(place(shard_of(queue)) for queue in engine.registry)
+    async def count() -> Mapping[str, Share]:
+        queues: Counter[str] = Counter()
+        messages: Counter[str] = Counter()
+        for queue in engine.registry:
+            server = place(shard_of(queue))
+            queues[server] += 1
+            depth = engine.metrics.depths.get(queue.uid)
+            messages[server] += depth.messages if depth is not None else 0
+        whole = max(1, queues.total())
+        return {server: Share(count, count / whole, messages[server]) for server, count in queues.items()}
 
     if visit.console.about.servers is None:
         return {}

@@ -13,6 +13,7 @@ from cqs.errors import StoreUnavailable
 from cqs.identity import Role
 from cqs.service.long_poll import DRAINING_WAIT_MS
 from cqs.service.receive import ReceiveRequest, receive
+from cqs.service.statistics import Sampler
 from cqs.store.coordination import Node
 from tests.console.desk import Desk, make_desk
 from tests.engine import until
@@ -45,8 +46,8 @@ async def test_nodes_and_cache_servers_are_told_with_what_is_wrong() -> None:
     told, text = page.words, page.text
     await desk.client.close()
 
-    assert "10.0.0.1:6379 Redis 8.0 well 0 2.0 MB bodies up to 4.0 MB 12 3" in told
-    assert "10.0.0.2:6379 in trouble 0 – – – it evicts keys <b>" in told
+    assert "10.0.0.1:6379 Redis 8.0 well 0 0 % 0 2.0 MB bodies up to 4.0 MB 12 3" in told
+    assert "10.0.0.2:6379 in trouble 0 0 % 0 – – – it evicts keys <b>" in told
     assert "api-2 10.0.0.2" in told
     assert "api-1 draining CQS 7" in told
     assert 'href="http://10.0.0.9:9324/ADMIN/nodes"' in text
@@ -74,12 +75,13 @@ async def test_each_cache_server_is_told_with_its_queues() -> None:
 
     desk = await make_desk(about=About(servers=servers, place=place))
     for name in ("orders", "bills"):
-        await desk.bench.create(name)
+        await desk.bench.send(await desk.bench.create(name), "one", "two")
+    await Sampler(desk.bench.engine).sample()
     told = (await desk.get("/nodes")).words
     await desk.client.close()
 
-    assert "a well 2 –" in told
-    assert "b left alone 0 –" in told
+    assert "a well 2 100 % 4 –" in told
+    assert "b left alone 0 0 % 0 –" in told
 
 
 async def test_a_drained_node_answers_who_waits_and_lets_nobody_wait_long(desk: Desk) -> None:
