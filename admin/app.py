@@ -69,6 +69,7 @@ async def _warming(application: web.Application) -> AsyncIterator[None]:
 async def _end_jobs(application: web.Application) -> None:
     await application[CONSOLE].grace.end()
     await application[CONSOLE].jobs.end()
+    await application[CONSOLE].health.end()
 
 
 async def _to_root(request: web.Request) -> web.StreamResponse:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from urllib.parse import quote, urlencode
 
 from aiohttp import web
@@ -20,6 +21,11 @@ def base_of(request: web.BaseRequest, *, is_forwarded_trusted: bool) -> str:
     """The console's path as the browser sees it."""
     told = request.headers.get("X-Forwarded-Prefix", "").rstrip("/") if is_forwarded_trusted else ""
     return told + PREFIX if told and _FORWARDED_PREFIX.fullmatch(told) else PREFIX
+
+
+@lru_cache(maxsize=1_000)
+def _queue_path(account: str, name: str) -> str:
+    return f"/q/{quote(account, safe='')}/{quote(name, safe='')}"
 
 
 class Links:
@@ -43,9 +49,9 @@ class Links:
 
     def queue(self, queue: Queue | QueueName, page: str = "", **query: object) -> str:
         """A queue's page, or one of its other pages ("messages")."""
-        path = f"/q/{quote(queue.account, safe='')}/{quote(queue.name, safe='')}" + (f"/{page}" if page else "")
+        path = self.base + _queue_path(queue.account, queue.name) + (f"/{page}" if page else "")
         wanted = {name: value for name, value in query.items() if value not in ("", None)}
-        return self.base + path + ("?" + urlencode(wanted, doseq=True) if wanted else "")
+        return f"{path}?{urlencode(wanted, doseq=True)}" if wanted else path
 
     def arn(self, arn: str) -> str:
         """The page of the queue with this ARN, "" when it is no queue's."""

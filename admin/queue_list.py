@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from heapq import nsmallest
+from operator import attrgetter
 
 import msgspec
 
@@ -86,13 +87,29 @@ def choice_of(visit: Visit) -> Choice:
 
 def find(engine: Engine, account: str, choice: Choice) -> list[Queue]:
     """All queues of the account that fit, in order."""
-    found = [queue for queue in engine.registry if queue.account == account and _fits(engine, queue, choice)]
-    found.sort(key=lambda queue: queue.name)
+    own = [queue for queue in engine.registry if queue.account == account]
+    found = [queue for queue in own if _fits(engine, queue, choice)] if choice.is_filtering else own
+    found.sort(key=attrgetter("name"))
     if choice.order != "name":
-        found.sort(key=_key_of(engine, choice.order), reverse=not choice.is_up)
-    elif not choice.is_up:
+        return _by_number(engine, found, choice)
+    if not choice.is_up:
         found.reverse()
     return found
+
+
+def _by_number(engine: Engine, found: list[Queue], choice: Choice) -> list[Queue]:
+    """By a number that is 0 for most queues: only the others are sorted. Equal ones stay in order of their names."""
+    key = _key_of(engine, choice.order)
+    if choice.order in ("in", "out"):
+        some = [queue for queue in found if ring_of(engine, queue) is not None]
+    else:
+        held = {depth.uid for depth in engine.metrics.depths.held()}
+        some = [queue for queue in found if queue.uid in held]
+    numbers = {queue.uid: number for queue in some if (number := key(queue))}
+    some = [queue for queue in some if queue.uid in numbers]
+    some.sort(key=lambda queue: numbers[queue.uid], reverse=not choice.is_up)
+    rest = [queue for queue in found if queue.uid not in numbers]
+    return rest + some if choice.is_up else some + rest
 
 
 def fullest(engine: Engine, account: str, limit: int) -> list[Queue]:

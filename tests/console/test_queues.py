@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
+import random
 import re
 import tomllib
 
-from admin.queue_list import Choice, find
+import pytest
+
+from admin.queue_list import ORDERS, Choice, _key_of, find
 from cqs import boot
 from cqs.config.queues import read_queues
 from cqs.queue import Redrive
 from cqs.service import tags
 from cqs.service.engine import shard_of
+from cqs.service.statistics import Sampler
 from tests.console.desk import Desk, Seen
 from tests.console.hostile import PLAIN_TEXTS
 from tests.engine import ACCOUNT, make_bench
+from tests.protocol.measured import measured_bench
 
 
 def names(page: Seen) -> list[str]:
@@ -130,6 +135,27 @@ async def test_queues_taken_away_as_toml_can_be_declared_elsewhere(desk: Desk) -
     for queue in desk.bench.engine.registry:
         copy = other.engine.registry.find(queue.key)
         assert (copy.settings, copy.tags) == (queue.settings, queue.tags)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("is_up", [True, False])
+async def test_sorting_only_what_is_not_zero_is_sorting_all(order: str, is_up: bool) -> None:
+    bench = await measured_bench()
+    rng = random.Random(5)
+    for number in rng.sample(range(60), 60):
+        queue = await bench.create(f"q{number:02}")
+        bench.clock.advance_ms(rng.choice((0, 1_000)))
+        await bench.send(queue, *["x"] * rng.choice((0, 0, 1, 2)))
+        if rng.random() < 0.3:
+            await bench.receive(queue, 1)
+    await Sampler(bench.engine).sample()
+
+    found = find(bench.engine, ACCOUNT, Choice(order=order, is_up=is_up))
+
+    expected = sorted(bench.engine.registry, key=lambda queue: queue.name, reverse=order == "name" and not is_up)
+    if order != "name":
+        expected.sort(key=_key_of(bench.engine, order), reverse=not is_up)
+    assert [queue.name for queue in found] == [queue.name for queue in expected]
 
 
 async def test_sorting_ten_thousand_queues_asks_the_cache_for_none(desk: Desk) -> None:
