@@ -53,6 +53,10 @@ class Links:
         wanted = {name: value for name, value in query.items() if value not in ("", None)}
         return f"{path}?{urlencode(wanted, doseq=True)}" if wanted else path
 
+    def queue_path(self, queue: Queue | QueueName, page: str) -> str:
+        """A page of a queue, below the base, for `Visit.here`."""
+        return f"{_queue_path(queue.account, queue.name)}/{page}"
+
     def arn(self, arn: str) -> str:
         """The page of the queue with this ARN, "" when it is no queue's."""
         name = name_of_arn(arn)

@@ -65,7 +65,7 @@ async def show(visit: Visit) -> web.StreamResponse:
     looked_at, is_more = await visit.console.thrift.ask(
         ("letters", queue.storage_id), lambda: _look(visit, queue), is_fresh=not visit.is_refresh
     )
-    chosen = [one for one in looked_at if _is_asked_for(visit, one.message)]
+    chosen = _fitting(visit, looked_at)
     return visit.page(
         "workshop.html",
         queue=queue,
@@ -98,6 +98,12 @@ def _snippets(visit: Visit, queue: Queue) -> Snippets:
     )
 
 
+async def letters_of(visit: Visit, queue: Queue) -> list[Letter]:
+    """The letters that the address asks for, of those that the workshop looks at."""
+    looked_at, _ = await _look(visit, queue)
+    return [_letter(visit, one) for one in _fitting(visit, looked_at)]
+
+
 def asked_filter(text: str) -> Filter:
     return Filter(text=text or None)
 
@@ -109,9 +115,9 @@ def is_alike(message: Message, source: str, shape: str, error: str) -> bool:
     return all(not wanted or wanted == own for wanted, own in pairs)
 
 
-def _is_asked_for(visit: Visit, message: Message) -> bool:
-    is_fitting = asked_filter(visit.query("text")).matches(message)
-    return is_fitting and is_alike(message, *(visit.query(name) for name in ("from", "shape", "error")))
+def _fitting(visit: Visit, looked_at: list[Peeked]) -> list[Peeked]:
+    wanted, kind = asked_filter(visit.query("text")), [visit.query(name) for name in ("from", "shape", "error")]
+    return [one for one in looked_at if wanted.matches(one.message) and is_alike(one.message, *kind)]
 
 
 async def _look(visit: Visit, queue: Queue) -> tuple[list[Peeked], bool]:

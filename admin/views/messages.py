@@ -46,7 +46,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 async def show(visit: Visit) -> web.StreamResponse:
     """The page, or (asked by its script) the next step's rows."""
     queue = visit.queue("PeekMessages")
-    state = _state_of(visit)
+    state = state_of(visit)
     question = (queue.storage_id, state, visit.request.query_string)
     step = await visit.console.thrift.ask(
         question, lambda: _step(visit, queue, state), is_fresh=not visit.is_refresh or bool(visit.query("part"))
@@ -93,7 +93,8 @@ def _without(name: str) -> dict[str, object]:
     return {name: "", "after": "", "seen": "", "part": ""}
 
 
-def _state_of(visit: Visit) -> State:
+def state_of(visit: Visit) -> State:
+    """Which state the address asks for."""
     text = visit.query("state")
     return State(text) if text in tuple(State) else State.READY
 
