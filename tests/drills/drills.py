@@ -51,6 +51,10 @@ LEASES_SHARE = 0.001
 """What leases that were not written yet may cost."""
 _IN_FLIGHT = 8 * BATCH
 """What the readers of a load hold at most, and so an API node, or a store that can't be told of deletes."""
+_COPIES = 1.0
+"""Where a write may time out with part of its copies stored, for seconds on end: each try again of a send is then a
+message more, as SQS has it after a 5xx. They are bounded message by message, by the tries that nobody answered
+(`tests.drills.verdict`), and not as a share."""
 _TWO_DATACENTERS = Load(messages=4_000, rate=60, hidden_s=10, processing_s=0.045, drain_s_max=180, tries=16)
 
 DRILLS = (
@@ -73,12 +77,12 @@ DRILLS = (
           Load(messages=5_000, readers=4, processing_s=0.03)),
     Drill("Cassandra paused", Kind.REDIS_CASSANDRA, store_faults.cassandra_paused,
           Load(rate=400, hidden_s=10), is_test=True),
-    Drill("drops p = 0.0001", Kind.REDIS_CASSANDRA, faults.drops(0.0001), Load(rate=400), duplicates_share=1),
-    Drill("drops p = 0.001", Kind.REDIS_CASSANDRA, faults.drops(0.001), Load(rate=400), duplicates_share=1),
+    Drill("drops p = 0.0001", Kind.REDIS_CASSANDRA, faults.drops(0.0001), Load(rate=400), duplicates_share=_COPIES),
+    Drill("drops p = 0.001", Kind.REDIS_CASSANDRA, faults.drops(0.001), Load(rate=400), duplicates_share=_COPIES),
     Drill("drops p = 0.01", Kind.REDIS_CASSANDRA, faults.drops(0.01), Load(messages=800, rate=400),
-          duplicates_share=1, messages=20_000),
-    Drill("drops p = 0.1", Kind.REDIS_CASSANDRA, faults.drops(0.1), Load(messages=100, tries=3), duplicates_share=1,
-          messages=500),
+          duplicates_share=_COPIES, messages=20_000),
+    Drill("drops p = 0.1", Kind.REDIS_CASSANDRA, faults.drops(0.1), Load(messages=100, tries=3),
+          duplicates_share=_COPIES, messages=500),
     Drill("receivers quit, p = 0.1", Kind.REDIS_SQLITE, faults.nothing, Load(quit_share=0.1), duplicates_share=0,
           is_test=True),
     Drill("overload × 3", Kind.EMBEDDED, faults.nothing, Load(messages=5_000, writers=48, processing_s=0.02),
@@ -115,7 +119,7 @@ DRILLS = (
     Drill("all three Cassandra nodes paused 5 s", Kind.RING, store_faults.ring_paused,
           Load(rate=200, hidden_s=10), nodes=2),
     Drill("two Cassandra nodes of three killed", Kind.RING, store_faults.cassandra_majority_killed,
-          Load(rate=100, tries=16), duplicates_share=1, nodes=2),
+          Load(rate=100, tries=16), duplicates_share=_COPIES, nodes=2),
     Drill("traffic moved to dc2 and back", Kind.TWO_DATACENTERS, datacenter_faults.traffic_moved, _TWO_DATACENTERS,
           duplicates_share=0.01, messages=20_000, nodes=2),
     Drill("dc1 gone, then back", Kind.TWO_DATACENTERS, datacenter_faults.datacenter_gone(),
@@ -124,6 +128,6 @@ DRILLS = (
           datacenter_faults.datacenter_gone(is_behind=True), _TWO_DATACENTERS, duplicates_share=0.01, messages=20_000,
           nodes=2, is_replica_lost=True),
     Drill("the same with cassandra_writes = each", Kind.TWO_DATACENTERS,
-          datacenter_faults.datacenter_gone(is_behind=True, is_each=True), _TWO_DATACENTERS, duplicates_share=0.01,
+          datacenter_faults.datacenter_gone(is_behind=True, is_each=True), _TWO_DATACENTERS, duplicates_share=_COPIES,
           messages=20_000, nodes=2),
 )  # fmt: skip
