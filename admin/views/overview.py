@@ -8,6 +8,7 @@ from aiohttp import web
 from admin.alarms import SHOWN_MAX, alarms_of
 from admin.charts import RANGE_NAMES, range_of
 from admin.queue_list import fullest
+from admin.snippets import Snippets, snippets
 from admin.views.queues import accounts_of, rows_of
 from admin.visit import Visit
 from cqs.cache.interface import Counts
@@ -47,6 +48,18 @@ async def show(visit: Visit) -> web.StreamResponse:
         accounts=accounts_of(visit),
         problem=problem,
         sampled_ms=visit.console.engine.metrics.depths.sampled_ms,
+        snippets=_first_steps(visit) if not len(visit.console.engine.registry) else [],
+    )
+
+
+def _first_steps(visit: Visit) -> Snippets:
+    """For somebody who has no queue yet: one is made, and a message goes through it."""
+    url = f"{visit.endpoint}/{visit.account}/hello"
+    return snippets(
+        visit,
+        ("CreateQueue", {"QueueName": "hello"}),
+        ("SendMessage", {"QueueUrl": url, "MessageBody": "Hello, world!"}),
+        ("ReceiveMessage", {"QueueUrl": url}),
     )
 
 

@@ -17,7 +17,7 @@ async def words(desk: Desk) -> str:
 
 async def test_nothing_needs_attention_when_all_is_well(desk: Desk) -> None:
     assert "Nothing needs attention." in await words(desk)
-    assert "No queues yet" in await words(desk)
+    assert "There is no queue yet." in await words(desk)
 
 
 async def test_dead_letters_are_told_with_their_age(desk: Desk) -> None:
@@ -119,3 +119,14 @@ async def test_the_health_of_store_and_cache_is_asked_seldom(desk: Desk) -> None
         await desk.get("/")
 
     assert asked == 1
+
+
+async def test_whoever_has_no_queue_yet_is_shown_how_to_make_one(desk: Desk) -> None:
+    page = await desk.get("/")
+
+    assert "Welcome to CQS" in page.words
+    assert "Create a queue" in page.words
+    for command in ("cqs create", "aws --endpoint-url", "sqs.create_queue(", "AmazonSQS.CreateQueue"):
+        assert command in page.words
+    await desk.bench.create("hello")
+    assert "Welcome to CQS" not in (await desk.get("/")).words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from tests.console.browser.world import ACCOUNT, client, make_queue
 from tests.needs import needs
 from tests.sdk.server_process import ServerProcess
 
-pytestmark = needs("chromium")
+pytestmark = needs("chromium", "npm")
 
 
 @pytest.fixture(scope="package")
@@ -186,3 +187,21 @@ def test_columns_are_chosen_and_remembered(eye: Eye) -> None:
     eye.open("/queues?q=orders")
     expect(heads.filter(has_text="Ready")).to_have_count(1)
     expect(heads.filter(has_text="Delayed")).to_have_count(0)
+
+
+def test_the_first_queue_brings_the_charts_by_itself(look: Callable[..., Eye], axe: str, tmp_path: Path) -> None:
+    running = ServerProcess(tmp_path / "data")
+    running.start()
+    eye = look(base=running.url)
+    page = eye.open("/")
+    page.get_by_text("A queue, and a message through it, by command").click()
+    expect(page.get_by_role("button", name="Copy cqs")).to_be_visible()
+    assert eye.accessibility(axe) == []
+    eye.picture("welcome")
+
+    make_queue(client(running.url), "hello")
+    page.locator("#refresh").select_option("1")
+    expect(page.locator(".chart canvas")).to_have_count(6)
+    expect(page.locator("main")).not_to_contain_text("Welcome to CQS")
+    eye.page.close()
+    assert running.stop() == 0, running.log
