@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from cqs.events import Line
-from cqs.journal import JournalFile, files_of
+from cqs.journal.files import JournalFile, files_of
 
 EVENTS_MAX = 200
 BYTES_MAX = 512_000_000

@@ -151,7 +151,7 @@ async def measure(flags: dict[str, object], options: argparse.Namespace) -> None
     await store.open()
     await cache.start()
     if journal is not None:
-        journal.open()
+        await journal.open()
     people = await open_people(config, store, clock)
     engine = await parts.engine_of(config, store, cache, clock, rng, journal, doors.lately_of(config, clock))
     dispatcher, bounds = parts.dispatcher_of(engine, people.credentials, config), parts.bounds_of(config)
@@ -177,7 +177,7 @@ async def measure(flags: dict[str, object], options: argparse.Namespace) -> None
         f" (least {min(of_all):.1f})   calls/s {1e6 / median(walls):,.0f}"
     )
     if journal is not None:
-        journal.close()
+        await journal.close()
     await store.close()
     await cache.close()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import random
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,8 @@ from cqs.backends import folder_of, store_name
 from cqs.clock import Clock
 from cqs.config import Config
 from cqs.errors import CannotStart
-from cqs.journal import Journal, JournalRules
+from cqs.journal.journal import Journal
+from cqs.journal.rules import JournalRules
 from cqs.metrics.declarations import STORE_SIZE
 from cqs.metrics.node import Build, NodeMetrics
 from cqs.store.interface import Store
@@ -46,7 +46,7 @@ def journal_of(config: Config, clock: Clock) -> Journal | None:
         file_age_ms=wanted.journal_file_age_ms,
         disk_bytes_max=wanted.journal_max,
     )
-    return Journal(rules, clock, random.Random())
+    return Journal(rules, clock)
 
 
 def metrics_of(config: Config, clock: Clock, store: Store) -> NodeMetrics:

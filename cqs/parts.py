@@ -20,7 +20,7 @@ from cqs.clock import Clock
 from cqs.config import Config
 from cqs.events import Witness
 from cqs.ids import Addresses
-from cqs.journal import Journal
+from cqs.journal.journal import Journal
 from cqs.metrics.declarations import JOURNAL_MISSING
 from cqs.metrics.timed import timed
 from cqs.open_files import connections_within
@@ -54,8 +54,7 @@ async def engine_of(
     journal. With `tracing` calls of both are spans, too."""
     metrics = observers.metrics_of(config, clock, store)
     if journal is not None:
-        recorder = journal.recorder
-        metrics.watch(JOURNAL_MISSING, lambda: recorder.dropped)
+        metrics.watch(JOURNAL_MISSING, lambda: journal.dropped)
     behaviour = config.behaviour
     registry, waiters = Registry(), Waiters(config.bounds.polls_max)
     servers.bells.attach(NodeSleepers(registry, waiters))

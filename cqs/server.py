@@ -135,7 +135,7 @@ async def _serve(
         await store.open()
         await cache.start()
         if journal is not None:
-            journal.open()
+            await journal.open()
         people = await open_people(config, store, clock)
         lately = doors.lately_of(config, clock)
         engine = await parts.engine_of(config, store, cache, clock, rng, journal, lately, tracing, siblings)
@@ -153,7 +153,7 @@ async def _serve(
         if siblings is not None:
             siblings.close()
         if journal is not None:
-            journal.close()
+            await journal.close()
         await store.close()
         await cache.close()
         if tracing is not None:

@@ -13,8 +13,8 @@ import click
 from cqs.commands.options import loaded_settings
 from cqs.config import values
 from cqs.errors import CannotStart
-from cqs.journal import JournalFile, files_of, finish_leftovers
-from cqs.journal import prune as prune_folder
+from cqs.journal.files import JournalFile, files_of, finish_leftovers
+from cqs.journal.files import prune as prune_folder
 
 _POLL_S = 0.2
 

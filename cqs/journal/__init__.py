@@ -1,18 +1,21 @@
 """The event journal: what happened to every message, as JSON lines in files that Spark reads (`cqs.events.Line`).
 
-    event loop                          writer thread
-    ──────────                          ─────────────
-    Journal (a Witness) ──► buffer ──► lines (number, checksum) ──► NODE.START.INCARNATION.FILE.jsonl.open
-                            bounded                                        │ full or old enough: closing line, fsync
-                            what does not fit is counted,                  ▼
-                            and the count becomes a line            ….jsonl.gz     (renamed when complete)
+    event loop                                  recorder process, niced
+    ──────────                                  ───────────────────────
+    Journal (a Witness) ──► Buffer ── frames ──► Recorder: text, number, checksum
+                            bounded                         │
+                                                            ▼
+                                    NODE.START.INCARNATION.FILE.jsonl.open
+                                                            │ full or old enough: closing line, fsync
+                                                            ▼
+                                    ….jsonl.gz     (renamed when complete)
 
-A request never waits for it and never fails for it. What was in the buffer at `kill -9` is lost, and seen to be: that
-file has no closing line. Numbers are given when a line is written, so that they have no gap but a real one.
+A request never waits for it and never fails for it. What does not fit into the buffer, was at a recorder that died, or
+is lost to a full disk is counted, and the count becomes a line. What was on its way at `kill -9` of the server is lost,
+and seen to be: that file has no closing line. Numbers are given when a line is written, so that they have no gap but a
+real one.
+
+journal.py, rows.py, buffer.py and recorder_process.py are the server's part; recording.py, recorder.py, lines.py and
+texts.py the recorder's, with writer.py and files.py; calls.py is what goes between the two. Nothing is imported here:
+the recorder's process needs only its own.
 """
-
-from cqs.journal.files import JournalFile, files_of, finish_leftovers, prune
-from cqs.journal.journal import Journal
-from cqs.journal.recorder import JournalRules
-
-__all__ = ["Journal", "JournalFile", "JournalRules", "files_of", "finish_leftovers", "prune"]

@@ -1,65 +1,81 @@
-"""What the event loop has told and the writer thread has not yet written down: bounded, without a lock.
+"""What the event loop has told and the recorder has not been given: bounded, packed as it comes.
 
-One thread appends, one takes out. Each total has one thread that changes it, so that their differences are right, or
-late, but never wrong for good.
+put(call) put(call) … ──► frame │ frame │ frame ──► take()
+at most LINES_MAX lines   at most about bytes_max; what has no room is counted, and the next frame says how much
+
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
 
-import msgspec
+import structlog
 
-from cqs.events import EventName
+from cqs.journal.calls import Call, pack
 
-_OVERHEAD_BYTES = 300
-"""Of a call and of each line, beside the texts."""
+LINES_MAX = 500
+"""Of a frame: about a quarter of a millisecond of the event loop."""
+_log = structlog.get_logger("cqs.journal")
 
 
-class Told(msgspec.Struct, frozen=True, gc=False):
-    """One call of the witness, as text that only lacks its numbers. `texts`: one a line."""
+class Frame(NamedTuple):
+    """Calls as bytes, and how many lines they become."""
 
-    event: EventName
-    common: str
-    texts: list[str]
+    data: bytes
+    lines: int
 
 
 class Buffer:
-    """Holds at most about `bytes_max`."""
+    """Belongs to the event loop. `dropped` counts the lines that had no room or were lost later."""
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
-        self._told: deque[Told] = deque()
-        self._bytes_in = self._bytes_out = 0
-        self._dropped = self._dropped_taken = 0
+        self._calls: list[Call] = []
+        self._lines = 0
+        self._frames: deque[Frame] = deque()
+        self._bytes = 0
+        self._untold = 0
+        self.dropped = 0
+        self.is_ready: Callable[[], None] = lambda: None
+        """Called when there is a whole frame."""
 
-    def put(self, told: Told) -> None:
-        """From the event loop: never waits; what does not fit is counted as dropped."""
-        size = _size_of(told)
-        if self._bytes_in - self._bytes_out + size > self._bytes_max:
-            self._dropped += len(told.texts)
-            return
-        self._bytes_in += size
-        self._told.append(told)
+    def put(self, call: Call) -> None:
+        """Never waits and never raises."""
+        self._calls.append(call)
+        self._lines += len(call[4])
+        if self._lines >= LINES_MAX:
+            self._pack()
+            self.is_ready()
 
-    def take(self, count_max: int) -> list[Told]:
-        """From the writer thread: up to `count_max` calls, oldest first."""
-        taken: list[Told] = []
-        while self._told and len(taken) < count_max:
-            told = self._told.popleft()
-            self._bytes_out += _size_of(told)
-            taken.append(told)
-        return taken
+    def take(self) -> Frame | None:
+        """The oldest frame, a part of one if need be; None when nothing is to be told."""
+        if not self._frames and (self._calls or self._untold):
+            self._pack()
+        if not self._frames:
+            return None
+        frame = self._frames.popleft()
+        self._bytes -= len(frame.data)
+        return frame
 
-    def take_dropped(self) -> int:
-        """From the writer thread: lines dropped since the last time."""
-        dropped = self._dropped - self._dropped_taken
-        self._dropped_taken += dropped
-        return dropped
+    def miss(self, lines: int) -> None:
+        """So many were lost on their way: the journal is told with the next frame."""
+        self._untold += lines
+        self.dropped += lines
 
-
-def _size_of(told: Told) -> int:
-    texts = told.texts
-    if len(texts) == 1:
-        return _OVERHEAD_BYTES + len(texts[0])
-    return _OVERHEAD_BYTES * len(texts) + sum(map(len, texts))
+    def _pack(self) -> None:
+        lines = self._lines
+        try:
+            data = pack(self._untold, self._calls)
+        except ValueError as error:
+            _log.error("journal_call_unfit", reason=str(error), missing=lines)
+            self.miss(lines)
+        else:
+            if self._bytes + len(data) > self._bytes_max:
+                self.miss(lines)
+            else:
+                self._untold = 0
+                self._frames.append(Frame(data, lines))
+                self._bytes += len(data)
+        self._calls, self._lines = [], 0

@@ -1,13 +1,12 @@
-"""Numbers for lines. Belongs to the writer thread: a number is given when a line is written, never before, so that a
-gap in the numbers is a real one.
+"""Numbers for lines. Belongs to the recorder: a number is given when a line is written, never before, so that a gap in
+the numbers is a real one.
 
-    {"v":1,"node":"api-1","incarnation":"…","number":  17  ,"event":"sent","at_ms":… ,"address":…   ,"call":17}
-    └──────────── head ──────────────────────────────┘    └──── common ────────────┘└──── text ───┘
+    {"v":1,"node":"api-1","incarnation":"…","number":  17  ,"event":"received","at_ms":… ,"address":…   ,"call":17}
+    └──────────── head ──────────────────────────────┘    └────── of the call ────────┘└── of the row ─┘
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,10 @@ from zlib import crc32
 import msgspec
 
 from cqs.events import VERSION, EventName, Line
-from cqs.journal.buffer import Told
+from cqs.journal import texts
+from cqs.journal.calls import Call
+
+_RECEIVES = {EventName.RECEIVED.value, EventName.FROM_STORE.value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,8 @@ class Encoded:
 
     block: bytes
     checksum: int
-    counts: Counter[EventName]
+    counts: dict[str, int]
+    """Lines by event."""
 
 
 class Numberer:
@@ -38,17 +41,18 @@ class Numberer:
         self.number = 0
         self._head = f'{{"v":{VERSION},"node":"{node}","incarnation":"{incarnation}","number":'
 
-    def encode(self, told: Sequence[Told]) -> Encoded:
+    def encode(self, calls: Sequence[Call]) -> Encoded:
         """The lines of these calls."""
         lines: list[bytes] = []
-        counts: Counter[EventName] = Counter()
+        counts: dict[str, int] = {}
         head, number = self._head, self.number
-        for call in told:
-            first = number + 1
-            for text in call.texts:
+        for event, at_ms, queue, common, rows in calls:
+            middle = f',"event":"{event}","at_ms":{at_ms}{queue}'
+            end = f',"call":{number + 1}}}' if event in _RECEIVES else "}"
+            for text in texts.of_rows(event, common, rows):
                 number += 1
-                lines.append(f'{head}{number}{call.common}{text},"call":{first}}}'.encode())
-            counts[call.event] += len(call.texts)
+                lines.append(f"{head}{number}{middle}{text}{end}".encode())
+            counts[event] = counts.get(event, 0) + len(rows)
         self.number = number
         return _encoded(lines, counts)
 
@@ -64,10 +68,10 @@ class Numberer:
             at_ms=at_ms,
             **fields,
         )
-        return _encoded([msgspec.json.encode(line)], Counter([event]))
+        return _encoded([msgspec.json.encode(line)], {event.value: 1})
 
 
-def _encoded(lines: list[bytes], counts: Counter[EventName]) -> Encoded:
+def _encoded(lines: list[bytes], counts: dict[str, int]) -> Encoded:
     checksum = sum(map(crc32, lines))
     lines.append(b"")
     return Encoded(b"\n".join(lines), checksum, counts)

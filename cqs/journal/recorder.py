@@ -1,112 +1,86 @@
-"""The writer thread: every FLUSH_S it writes what the event loop has put into the buffer.
+"""Writes what was told to the journal's files: the work of the recorder's process (`cqs.journal.recording`).
 
 It survives a full disk and a lost folder: it counts, tries again each RETRY_MS, and when a write succeeds says how much
-is missing. `flush` is its whole work, so that a test needs no thread.
+is missing.
 """
 
 from __future__ import annotations
 
 import random
-import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-
-import structlog
 
 from cqs.clock import Clock
-from cqs.errors import CannotStart
 from cqs.events import EventName
 from cqs.journal import files
-from cqs.journal.buffer import Buffer, Told
+from cqs.journal.calls import Call, Note, Report, unpack
 from cqs.journal.lines import Numberer
+from cqs.journal.rules import JournalRules
 from cqs.journal.writer import Writer
 
-FLUSH_S = 0.1
-CALLS_MAX = 200
-"""Calls written at a time: a third of a millisecond, after which a write lets the event loop run."""
 RETRY_MS = 1_000
-_log = structlog.get_logger("cqs.journal")
-
-
-@dataclass(frozen=True, slots=True)
-class JournalRules:
-    """How much is written, where, and how much of it is kept."""
-
-    folder: Path
-    node: str
-    sample_every: int = 1
-    """One message in so many; 1 = all."""
-    file_bytes_max: int = 64_000_000
-    file_age_ms: int = 600_000
-    disk_bytes_max: int = 10_000_000_000
-    buffer_bytes_max: int = 64_000_000
 
 
 class Recorder:
-    """Takes from the buffer and writes to the folder."""
+    """One incarnation. Frames in, files out."""
 
-    def __init__(self, rules: JournalRules, buffer: Buffer, clock: Clock, rng: random.Random) -> None:
+    def __init__(self, rules: JournalRules, clock: Clock, rng: random.Random) -> None:
         self._rules = rules
         self._clock = clock
-        self._buffer = buffer
         self._numberer = Numberer(files.node_name(rules.node), f"{rng.getrandbits(50):013x}", rules.sample_every)
         self._writer = Writer(
             rules.folder, self._numberer, clock, file_bytes_max=rules.file_bytes_max, file_age_ms=rules.file_age_ms
         )
         self._untold = self._pruned = 0
         self._failed_ms: int | None = None
-        self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
-        self.dropped = 0
-        """Events that will not be in the journal, so far."""
+        self._lines = self._lost = 0
+        self._notes: list[Note] = []
 
     def open(self) -> None:
-        """Makes the folder, finishes what dead processes left, and begins the first file. Raises CannotStart."""
-        try:
-            self._rules.folder.mkdir(parents=True, exist_ok=True)
-            self._tidy()
-            self._writer.open()
-        except OSError as error:
-            raise CannotStart(f"The journal can't be written to {self._rules.folder}: {error.strerror}.") from error
+        """Makes the folder, finishes what dead processes left, and begins the first file. Raises OSError, and can be
+        used after it as after any failure."""
+        self._rules.folder.mkdir(parents=True, exist_ok=True)
+        self._tidy()
+        self._writer.open()
 
-    def start(self) -> None:
-        """Starts the thread."""
-        self._thread.start()
+    def record(self, frame: bytes) -> None:
+        """Writes the calls of a frame. Never raises OSError."""
+        missing, calls = unpack(frame)
+        self._untold += missing
+        self._write(calls)
+        self.tick()
+
+    def tick(self) -> None:
+        """Says what is missing, if it can be written now, and goes on to the next file when this one is due."""
+        if self._untold:
+            self._write([])
+        if self._writer.is_due:
+            self._rotate()
 
     def close(self) -> None:
-        """Ends the thread, writes what was told, and the closing line. Idempotent; never raises."""
-        self._ending.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        """Writes the closing line. Idempotent; never raises OSError."""
         self._failed_ms = None
-        self.flush()
+        self.tick()
         try:
             self._writer.close()
             self._tidy()
         except OSError as error:
             self._fail(error, 0)
 
-    def flush(self) -> None:
-        """Writes what was heard so far, and goes on to the next file when this one is due. Never raises."""
-        while told := self._buffer.take(CALLS_MAX):
-            self._write(told)
-        self._miss(self._buffer.take_dropped())
-        if self._untold:
-            self._write([])
-        if self._writer.is_due:
-            self._rotate()
+    def abandon(self) -> None:
+        """Leaves the file without a closing line: its reader is to see that the end is missing."""
+        self._writer.abandon()
 
-    def _run(self) -> None:
-        try:
-            while not self._ending.wait(FLUSH_S):
-                self.flush()
-        except Exception as error:
-            _log.critical("journal_thread_died", exc_info=error)
+    def report(self) -> Report:
+        """What happened since the last report."""
+        report = Report(self._lines, self._lost, self._notes)
+        self._lines = self._lost = 0
+        self._notes = []
+        return report
 
-    def _write(self, told: Sequence[Told]) -> None:
+    def _write(self, calls: Sequence[Call]) -> None:
         """These calls, and how many are missing; or, when the disk fails, counts them as missing."""
-        lines = sum(len(one.texts) for one in told)
+        lines = sum(len(call[4]) for call in calls)
+        self._lines += lines
         if self._failed_ms is not None and 0 <= self._clock.now_ms() - self._failed_ms < RETRY_MS:
             self._miss(lines)
             return
@@ -114,7 +88,8 @@ class Recorder:
         try:
             self._writer.open()
             mark = self._numberer.number
-            self._writer.write(self._numberer.encode(told))
+            if calls:
+                self._writer.write(self._numberer.encode(calls))
             mark, lines = self._numberer.number, 0
             if self._untold:
                 self._tell_missing()
@@ -125,18 +100,19 @@ class Recorder:
 
     def _tell_missing(self) -> None:
         self._writer.write(self._numberer.one(EventName.DROPPED_EVENTS, self._clock.now_ms(), count=self._untold))
-        _log.warning("journal_events_dropped", count=self._untold)
+        self._note("warning", "journal_events_dropped", count=self._untold)
         self._untold = 0
 
     def _fail(self, error: OSError, lines: int) -> None:
         self._failed_ms = self._clock.now_ms()
         self._miss(lines)
         self._writer.abandon()
-        _log.error("journal_write_failed", folder=str(self._rules.folder), reason=error.strerror, missing=self._untold)
+        folder, reason = str(self._rules.folder), error.strerror or str(error)
+        self._note("error", "journal_write_failed", folder=folder, reason=reason, missing=self._untold)
 
     def _miss(self, lines: int) -> None:
         self._untold += lines
-        self.dropped += lines
+        self._lost += lines
 
     def _rotate(self) -> None:
         try:
@@ -154,4 +130,7 @@ class Recorder:
         count, freed = files.prune(self._rules.folder, self._rules.disk_bytes_max)
         if count:
             self._pruned += count
-            _log.info("journal_pruned", files=count, bytes=freed)
+            self._note("info", "journal_pruned", files=count, bytes=freed)
+
+    def _note(self, level: str, event: str, **fields: object) -> None:
+        self._notes.append((level, event, fields))

@@ -1,4 +1,4 @@
-"""One incarnation's files, one after the other. Belongs to the writer thread; raises OSError and is usable again after
+"""One incarnation's files, one after the other. Belongs to the recorder; raises OSError and is usable again after
 it: what a failed write left in the file is cut off, so that a line is whole or not there."""
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Writer:
                     file=self._file,
                     count=self._counts.total(),
                     checksum=self._checksum,
-                    counts={name.value: count for name, count in self._counts.items()},
+                    counts=dict(self._counts),
                 )
             )
             os.fsync(self._fd)
@@ -103,4 +103,4 @@ class Writer:
 
     def _forget(self) -> None:
         self._bytes = self._checksum = self._opened_ms = 0
-        self._counts: Counter[EventName] = Counter()
+        self._counts: Counter[str] = Counter()

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from cqs.events import EventName, Line
-from cqs.journal import files_of
+from cqs.journal.files import files_of
 from spark_jobs.client import Client, Content
 from tests.sdk.server_process import ServerProcess
 

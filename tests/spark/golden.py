@@ -11,10 +11,11 @@ import msgspec
 
 from cqs.cache.interface import Received
 from cqs.ids import Addresses
-from cqs.journal import Journal, JournalRules
+from cqs.journal.rules import JournalRules
 from cqs.message import Attribute, Message
 from cqs.queue import Queue, Settings
 from cqs.testing.clock import ManualClock
+from cqs.testing.journal import JournalHere
 from spark_jobs.findings import Kind
 
 VISIBILITY_MS = 30_000
@@ -29,11 +30,9 @@ class Golden:
         self.clock = ManualClock()
         self.addresses = Addresses(self.clock, self.rng)
         self.journals = [
-            Journal(JournalRules(folder, f"node-{name}", sample_every=sample_every), self.clock, self.rng)
+            JournalHere(JournalRules(folder, f"node-{name}", sample_every=sample_every), self.clock, self.rng)
             for name in "ab"
         ]
-        for journal in self.journals:
-            journal.recorder.open()
         self.planted: Counter[str] = Counter()
         self.redelivered: Counter[str] = Counter()
         self.acknowledged = 0
@@ -49,7 +48,7 @@ class Golden:
         return Queue(account="1" * 12, name=name, region="r", uid=uid, created_ms=1, modified_ms=1, settings=settings)
 
     @property
-    def node(self) -> Journal:
+    def node(self) -> JournalHere:
         """Either node: any may serve any call."""
         return self.rng.choice(self.journals)
 
@@ -58,11 +57,11 @@ class Golden:
 
     def flush(self) -> None:
         for journal in self.journals:
-            journal.recorder.flush()
+            journal.flush()
 
     def close(self) -> None:
         for journal in self.journals:
-            journal.close()
+            journal.finish()
 
     def message(self, queue: Queue, group: str | None = None, sender: str = "") -> Message:
         self.tick()

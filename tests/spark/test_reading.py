@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cqs.events import EventName
-from cqs.journal import files_of
+from cqs.journal.files import files_of
 from spark_jobs.errors import NoJournal, UnknownVersion
 from spark_jobs.integrity import GapKind
 from tests.spark.golden import Golden

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cqs.journal import Journal, JournalRules
+from cqs.journal.rules import JournalRules
 from cqs.testing.clock import ManualClock
+from cqs.testing.journal import JournalHere
 from tests.spark.golden import Golden
 
 if TYPE_CHECKING:
@@ -22,15 +23,14 @@ def test_message_shown_by_a_node_whose_clock_is_ahead_was_hidden_long_enough(
 
     golden = Golden(tmp_path / "journal", seed=2)
     ahead = ManualClock(golden.clock.now_ms() + 40)
-    other = Journal(JournalRules(tmp_path / "journal", "ahead"), ahead, golden.rng)
-    other.recorder.open()
+    other = JournalHere(JournalRules(tmp_path / "journal", "ahead"), ahead, golden.rng)
     orders = golden.queue("orders")
     [message] = golden.send(orders, 1)
     golden.receive(orders, message)
     ahead.set_ms(golden.clock.now_ms() + 40)
     other.hidden(orders, message.address, ahead.now_ms())
     golden.receive(orders, message)
-    other.close()
+    other.finish()
     golden.close()
 
     events = read_journal(spark, [str(tmp_path / "journal")], str(tmp_path / "stage")).events
@@ -50,8 +50,7 @@ def test_deletes_of_a_node_whose_clock_is_behind_are_no_faults(spark: SparkSessi
     golden = Golden(tmp_path / "journal", seed=2)
     golden.clock.advance_ms(1_000)
     behind = ManualClock(golden.clock.now_ms() - 40)
-    other = Journal(JournalRules(tmp_path / "journal", "node-behind"), behind, golden.rng)
-    other.recorder.open()
+    other = JournalHere(JournalRules(tmp_path / "journal", "node-behind"), behind, golden.rng)
     payments = golden.queue("payments.fifo")
     messages = golden.send(payments, 3, "g")
     for message in messages:
@@ -59,7 +58,7 @@ def test_deletes_of_a_node_whose_clock_is_behind_are_no_faults(spark: SparkSessi
         golden.tick()
         behind.advance_ms(golden.clock.now_ms() - 40 - behind.now_ms())
         other.deleted(payments, [message.address])
-    other.close()
+    other.finish()
     golden.close()
 
     events = read_journal(spark, [str(tmp_path / "journal")], str(tmp_path / "stage")).events

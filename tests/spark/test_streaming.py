@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cqs.journal import files_of
+from cqs.journal.files import files_of
 from tests.spark.golden import Golden
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A journal in a folder of its own, with a clock that stands still and no thread: `flush` is called by the test."""
+"""A journal in a folder of its own, with a clock that stands still and no process: `flush` is called by the test."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import msgspec
 
 from cqs.events import Line
 from cqs.ids import Addresses
-from cqs.journal import Journal, JournalRules, files_of
+from cqs.journal.files import files_of
+from cqs.journal.rules import JournalRules
 from cqs.message import Message
 from cqs.queue import Queue
 from cqs.testing.clock import ManualClock
+from cqs.testing.journal import JournalHere
 
 QUEUE = Queue(account="000000000000", name="orders", region="us-east-1", uid=7, created_ms=1, modified_ms=1)
 
@@ -29,8 +31,7 @@ class JournalBench:
         self.rng = random.Random(1)
         self.addresses = Addresses(self.clock, self.rng)
         self.rules = replace(JournalRules(folder, "api-1"), **rules)
-        self.journal = Journal(self.rules, self.clock, self.rng)
-        self.journal.recorder.open()
+        self.journal = JournalHere(self.rules, self.clock, self.rng)
 
     def message(self, body: str = "hello") -> Message:
         return Message(address=self.addresses.next(), body=body, sent_ms=self.clock.now_ms())
@@ -41,7 +42,7 @@ class JournalBench:
         return messages
 
     def flush(self) -> None:
-        self.journal.recorder.flush()
+        self.journal.flush()
 
     def lines(self) -> list[Line]:
         return [line for file in files_of(self.folder) for line in lines_of(file.path)]

@@ -6,6 +6,7 @@ import errno
 import gzip
 import hashlib
 import os
+from collections import Counter
 from pathlib import Path
 from zlib import crc32
 
@@ -15,9 +16,10 @@ import pytest
 from cqs.cache.interface import Received
 from cqs.events import EventName
 from cqs.ids import text_of
-from cqs.journal import files_of
+from cqs.journal.buffer import LINES_MAX
+from cqs.journal.files import files_of
 from cqs.message import Attribute, Message
-from tests.unit.journal_bench import QUEUE, JournalBench, lines_of
+from tests.unit.journal_bench import QUEUE, JournalBench
 
 
 @pytest.fixture
@@ -137,7 +139,7 @@ def test_empty_receives_are_added_up(bench: JournalBench) -> None:
         bench.journal.received_nothing(QUEUE)
     bench.clock.advance_ms(1_000)
     bench.journal.received_nothing(QUEUE)
-    bench.journal.close()
+    bench.journal.finish()
 
     assert [line.count for line in bench.lines() if line.event is EventName.RECEIVED_NOTHING] == [5, 1]
 
@@ -146,7 +148,7 @@ def test_numbers_have_no_gap_and_the_closing_line_counts_and_checks(bench: Journ
     bench.send("1", "2", "3")
     bench.flush()
     bench.send("4")
-    bench.journal.close()
+    bench.journal.finish()
 
     lines = bench.lines()
     assert [line.number for line in lines] == [1, 2, 3, 4, 5, 6]
@@ -161,7 +163,7 @@ def test_sampling_keeps_all_of_a_message_or_nothing(tmp_path: Path) -> None:
     bench = JournalBench(tmp_path, sample_every=10)
     messages = bench.send(*["x"] * 1_000)
     bench.journal.deleted(QUEUE, [message.address for message in messages])
-    bench.journal.close()
+    bench.journal.finish()
 
     lines = bench.lines()
     sent = {line.address for line in lines if line.event is EventName.SENT}
@@ -172,22 +174,34 @@ def test_sampling_keeps_all_of_a_message_or_nothing(tmp_path: Path) -> None:
 
 
 def test_what_the_buffer_has_no_room_for_is_counted_and_told(tmp_path: Path) -> None:
-    bench = JournalBench(tmp_path, buffer_bytes_max=3_000)
-    bench.send("a", "b")
-    bench.send(*["c"] * 10)
-    bench.send("d")
-    bench.flush()
+    bench = JournalBench(tmp_path, buffer_bytes_max=100_000)
+    for _ in range(3):
+        bench.send(*["x"] * LINES_MAX)
     bench.send("e")
     bench.flush()
+    bench.send("f")
+    bench.flush()
 
-    assert bench.names() == ["opened", "sent", "sent", "sent", "dropped_events", "sent"]
-    assert bench.lines()[4].count == 10
-    assert bench.journal.recorder.dropped == 10
+    told = Counter(bench.names())
+    assert (told["sent"] + bench.journal.dropped, bench.journal.dropped) == (3 * LINES_MAX + 2, LINES_MAX)
+    assert [line.count for line in bench.lines() if line.event is EventName.DROPPED_EVENTS] == [LINES_MAX]
+    assert bench.names()[-3:] == ["sent", "dropped_events", "sent"]
 
 
-def test_full_disk_loses_whole_lines_and_says_how_many(
-    bench: JournalBench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_what_can_not_be_packed_is_counted_and_fails_nobody(
+    bench: JournalBench, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    bench.journal.revealed(QUEUE, object())  # type: ignore[arg-type]
+    bench.flush()
+    bench.send("x")
+    bench.flush()
+
+    assert bench.names() == ["opened", "sent", "dropped_events"]
+    assert bench.journal.dropped == 1
+    assert "journal_call_unfit" in capsys.readouterr().out
+
+
+def test_full_disk_loses_whole_lines_and_says_how_many(bench: JournalBench, monkeypatch: pytest.MonkeyPatch) -> None:
     real_write, room = os.write, [100]
 
     def write_until_full(fd: int, data: bytes) -> int:
@@ -207,13 +221,16 @@ def test_full_disk_loses_whole_lines_and_says_how_many(
     monkeypatch.undo()
     bench.clock.advance_ms(1_000)
     bench.send("kept again")
-    bench.journal.close()
+    bench.journal.finish()
 
     assert bench.names() == ["opened", "sent", "opened", "sent", "dropped_events", "closed"]
     lines = bench.lines()
     assert [line.number for line in lines] == [1, 2, 3, 4, 5, 6]
     assert lines[4].count == 3
-    assert "journal_write_failed" in capsys.readouterr().out
+    report = bench.journal.writing.report()
+    assert (report.lines, report.lost) == (5, 3)
+    notes = [(level, event) for level, event, _ in report.notes]
+    assert notes == [("error", "journal_write_failed"), ("warning", "journal_events_dropped")]
 
 
 def test_text_that_is_no_unicode_is_told_as_well_as_it_goes(bench: JournalBench) -> None:
@@ -222,16 +239,3 @@ def test_text_that_is_no_unicode_is_told_as_well_as_it_goes(bench: JournalBench)
 
     sent = bench.lines()[1]
     assert (sent.sender_id, sent.tenant) == ("a?b", "?")
-
-
-def test_thread_writes_what_it_is_told_and_ends_with_a_closing_line(tmp_path: Path) -> None:
-    bench = JournalBench(tmp_path)
-    bench.journal.recorder.start()
-    for _ in range(100):
-        bench.send("x")
-    bench.journal.close()
-    bench.journal.close()
-
-    [path] = list(tmp_path.iterdir())
-    assert path.name.endswith(".000001.jsonl.gz")
-    assert len(lines_of(path)) == 102

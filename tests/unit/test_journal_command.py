@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from cqs.cli import cli
-from cqs.journal import files_of
+from cqs.journal.files import files_of
 from tests.unit.journal_bench import JournalBench
 
 
@@ -19,7 +19,7 @@ def folder(tmp_path: Path) -> Path:
     bench.flush()
     bench.send("last")
     bench.flush()
-    bench.journal.recorder._writer.abandon()
+    bench.journal.writing.abandon()
     return tmp_path
 
 

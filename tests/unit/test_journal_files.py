@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from cqs.clock import SystemClock
 from cqs.errors import CannotStart
 from cqs.events import EventName
 from cqs.file_lock import lock
-from cqs.journal import files_of, finish_leftovers, prune
-from cqs.journal.files import node_name
+from cqs.journal.files import files_of, finish_leftovers, node_name, prune
+from cqs.journal.journal import Journal
+from cqs.journal.rules import JournalRules
 from tests.unit.journal_bench import JournalBench, lines_of
 
 
@@ -44,7 +46,7 @@ def test_file_of_a_dead_process_is_finished_without_a_closing_line(tmp_path: Pat
     dead = JournalBench(tmp_path)
     dead.send("x")
     dead.flush()
-    dead.journal.recorder._writer.abandon()
+    dead.journal.writing.abandon()
 
     JournalBench(tmp_path)
 
@@ -63,7 +65,7 @@ def test_file_of_a_living_process_is_left_alone(tmp_path: Path) -> None:
 def test_crash_between_rename_and_unlink_leaves_one_file(tmp_path: Path) -> None:
     bench = JournalBench(tmp_path)
     [opened] = files_of(tmp_path)
-    bench.journal.recorder._writer.abandon()
+    bench.journal.writing.abandon()
     raw = opened.path.read_bytes()
     finish_leftovers(tmp_path)
     opened.path.write_bytes(raw)
@@ -78,7 +80,7 @@ def test_oldest_finished_files_go_first_and_the_journal_says_how_many(tmp_path: 
     for _ in range(8):
         bench.send("x")
         bench.flush()
-    bench.journal.close()
+    bench.journal.finish()
 
     kept = files_of(tmp_path)
     assert sum(file.size for file in kept) <= 1_500
@@ -107,11 +109,15 @@ def test_foreign_files_are_no_journal(tmp_path: Path) -> None:
     assert files_of(tmp_path / "missing") == []
 
 
-def test_folder_that_is_none_stops_the_start_with_a_reason(tmp_path: Path) -> None:
+async def test_folder_that_is_none_stops_the_start_with_a_reason(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
-    with pytest.raises(CannotStart, match="journal can't be written"):
-        JournalBench(tmp_path / "file" / "journal")
+    journal = Journal(JournalRules(tmp_path / "file" / "journal", "api-1"), SystemClock())
+
+    with pytest.raises(CannotStart, match=r"journal can't be written to .*: Not a directory"):
+        await journal.open()
+
+    assert journal.recorder.pid is None
 
 
 def test_lock_belongs_to_one(tmp_path: Path) -> None:

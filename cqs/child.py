@@ -1,0 +1,135 @@
+"""A process of the server's own, for work that must not take the interpreter from the event loop.
+
+    event loop  ── frames ──►  python -m MODULE SOCKET ARGUMENT …
+                ◄─ frames ──
+
+It lives as long as this end of the socket is open: when the server is gone, however it went, the child reads the end,
+finishes what it was given, and ends. Signals to the whole group are the server's business; the child ignores them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import cqs
+from cqs.frames import framed, take_frames
+
+_READ_BYTES = 1 << 18
+_SEND_BUFFER_BYTES = 4 << 20
+
+
+class Child:
+    """One such process, from its start to its end. Belongs to the running event loop."""
+
+    def __init__(
+        self,
+        module: str,
+        arguments: Sequence[str],
+        *,
+        heard: Callable[[bytes], None],
+        ended: Callable[[int], None],
+        drained: Callable[[], None] = lambda: None,
+        pass_fds: Sequence[int] = (),
+    ) -> None:
+        """Starts it. `heard` gets the data of each frame that comes; `ended` the exit code, once, unless it was closed;
+        `drained` is called when a frame that had to wait was taken whole. Raises OSError."""
+        self._heard = heard
+        self._ended = ended
+        self._drained = drained
+        self._in = bytearray()
+        self._out = bytearray()
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
+        paths = [str(Path(cqs.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", module, str(theirs.fileno()), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(), *pass_fds),
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+            )
+        except OSError:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        self._link = ours
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(ours.fileno(), self._receive)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_behind(self) -> bool:
+        """A part of what was sent waits for room in the socket."""
+        return bool(self._out)
+
+    def send(self, data: bytes) -> None:
+        """As one frame. The socket takes what it can at once, the rest when it can take more; what was sent to a child
+        that died is lost."""
+        frame = framed(data)
+        if self._out:
+            self._out += frame
+            return
+        try:
+            sent = self._link.send(frame)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            return  # it died: the reader is told so
+        if sent < len(frame):
+            self._out += frame[sent:]
+            self._loop.add_writer(self._link.fileno(), self._send_more)
+
+    async def close(self, wait_s_max: float) -> None:
+        """Lets go of it, and waits for its end. Raises subprocess.TimeoutExpired when it does not end."""
+        self._let_go()
+        await asyncio.to_thread(self._process.wait, wait_s_max)
+
+    def kill(self) -> None:
+        """`ended` is called soon."""
+        self._process.kill()
+
+    def _send_more(self) -> None:
+        try:
+            del self._out[: self._link.send(self._out)]
+        except BlockingIOError:
+            return
+        except OSError:
+            self._out.clear()
+        if not self._out:
+            self._loop.remove_writer(self._link.fileno())
+            self._drained()
+
+    def _receive(self) -> None:
+        try:
+            data = self._link.recv(_READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._let_go()
+            self._process.kill()
+            self._ended(self._process.wait())
+            return
+        self._in += data
+        for frame in take_frames(self._in):
+            self._heard(frame)
+
+    def _let_go(self) -> None:
+        self._loop.remove_reader(self._link.fileno())
+        self._loop.remove_writer(self._link.fileno())
+        self._link.close()
+        self._in.clear()
+        self._out.clear()

@@ -1,0 +1,28 @@
+"""Messages between the server and its child processes: the length of the data, then the data. Both ends are the same
+program of the same Python, one the child of the other, so nothing is versioned or checked."""
+
+from __future__ import annotations
+
+import struct
+
+_LENGTH = struct.Struct("<Q")
+
+
+def framed(data: bytes) -> bytes:
+    """A frame."""
+    return _LENGTH.pack(len(data)) + data
+
+
+def take_frames(held: bytearray) -> list[bytes]:
+    """The data of the whole frames that `held` begins with, which are taken away from it."""
+    taken: list[bytes] = []
+    start, end = 0, len(held)
+    while end - start >= _LENGTH.size:
+        (size,) = _LENGTH.unpack_from(held, start)
+        begins = start + _LENGTH.size
+        if end - begins < size:
+            break
+        start = begins + size
+        taken.append(bytes(held[begins:start]))
+    del held[:start]
+    return taken

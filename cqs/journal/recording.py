@@ -1,0 +1,92 @@
+"""The recorder's process: `python -m cqs.journal.recording SOCKET RULES`, started by `cqs.journal.recorder_process`.
+
+    SOCKET ──► frames ──► Recorder (numbers, text, checksums, files) ──► reports ──► SOCKET
+
+It lives as long as the other end of the socket is open. When the server says goodbye, the file gets its closing line;
+when the server is gone without a word, what came is written, and the missing line shows that there was more. Its first
+report says that the first file is begun, or why it can't be.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import select
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+
+from cqs.clock import SystemClock
+from cqs.frames import framed, take_frames
+from cqs.journal.calls import GOODBYE, Report, pack_report
+from cqs.journal.recorder import Recorder
+from cqs.journal.rules import JournalRules
+
+NICENESS = 5
+"""A third of what the server gets when both want the same core: enough for all it can tell."""
+_TICK_S = 1.0
+_READ_BYTES = 1 << 20
+
+
+def serve(link: socket.socket, recorder: Recorder) -> None:
+    """Until the other end closes or says goodbye."""
+    _report(link, recorder, _begin(recorder))
+    for frame in _frames(link):
+        if frame == GOODBYE:
+            recorder.close()
+            _report(link, recorder)
+            return
+        if frame is None:
+            recorder.tick()
+        else:
+            recorder.record(frame)
+        _report(link, recorder)
+    recorder.abandon()
+
+
+def _begin(recorder: Recorder) -> str:
+    """Why there is no first file, or ""."""
+    try:
+        recorder.open()
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def _frames(link: socket.socket) -> Iterator[bytes | None]:
+    """Frames as they come; None when none came for a while."""
+    held = bytearray()
+    while True:
+        if not select.select([link], [], [], _TICK_S)[0]:
+            yield None
+            continue
+        try:
+            data = link.recv(_READ_BYTES)
+        except ConnectionError:
+            return
+        if not data:
+            return
+        held += data
+        yield from take_frames(held)
+
+
+def _report(link: socket.socket, recorder: Recorder, trouble: str = "") -> None:
+    """The server may be gone: then what it sent is written all the same."""
+    report = recorder.report()
+    with suppress(ConnectionError):
+        link.sendall(framed(pack_report(Report(report.lines, report.lost, report.notes, trouble))))
+
+
+def main() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    with suppress(OSError):
+        os.nice(NICENESS)
+    with socket.socket(fileno=int(sys.argv[1])) as link:
+        serve(link, Recorder(JournalRules.unpacked(sys.argv[2]), SystemClock(), random.Random()))
+
+
+if __name__ == "__main__":
+    main()
