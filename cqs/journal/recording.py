@@ -27,7 +27,7 @@ from cqs.journal.rules import JournalRules
 NICENESS = 5
 """A third of what the server gets when both want the same core: enough for all it can tell."""
 _TICK_S = 1.0
-_READ_BYTES = 1 << 20
+_READ_BYTES = 1 << 18
 
 
 def serve(link: socket.socket, recorder: Recorder) -> None:

@@ -12,7 +12,7 @@ from cqs.errors import DataInUse, OutcomeUnknown, StoreUnavailable
 from cqs.message import Attribute, Message
 from cqs.store.interface import Lease, Move
 from cqs.store.sqlite.jobs import Append, Checkpoint, Delete, Job, Leases, Relocate, Trim, Work
-from cqs.store.sqlite.wire import LENGTH, Reply, pack_jobs, pack_reply, unpack_jobs, unpack_reply
+from cqs.store.sqlite.wire import Reply, pack_jobs, pack_reply, unpack_jobs, unpack_reply
 from cqs.store.windows import Held
 
 PLAIN = Message(address=(1 << 122) - 1, body="hello", sent_ms=1)
@@ -34,10 +34,7 @@ FULL = Message(
 
 
 def there_and_back(*jobs: Job) -> list[Job]:
-    frame = pack_jobs(jobs)
-    (size,) = LENGTH.unpack_from(frame)
-    assert size == len(frame) - LENGTH.size
-    return unpack_jobs(frame[LENGTH.size :])
+    return unpack_jobs(pack_jobs(jobs))
 
 
 @pytest.mark.parametrize(
@@ -84,18 +81,18 @@ def test_every_field_of_a_message_has_its_place() -> None:
     ids=["mixed", "failed", "a result", "a tuple"],
 )
 def test_results_come_back(results: list[object]) -> None:
-    reply = unpack_reply(pack_reply(Reply(7, True, results))[LENGTH.size :])
+    reply = unpack_reply(pack_reply(Reply(7, True, results)))
 
     assert reply[:2] == (7, True)
     assert [(type(one), str(one)) for one in reply.results or ()] == [(type(one), str(one)) for one in results]
 
 
 def test_a_batch_without_results_has_none() -> None:
-    assert unpack_reply(pack_reply(Reply(0, False, [None, None]))[LENGTH.size :]).results is None
+    assert unpack_reply(pack_reply(Reply(0, False, [None, None]))).results is None
 
 
 def test_an_error_with_a_text_of_its_own_making_is_not_lost() -> None:
-    (error,) = unpack_reply(pack_reply(Reply(0, False, [DataInUse("/data", "1")]))[LENGTH.size :]).results or ()
+    (error,) = unpack_reply(pack_reply(Reply(0, False, [DataInUse("/data", "1")]))).results or ()
 
     assert isinstance(error, StoreUnavailable)
     assert str(error) == str(DataInUse("/data", "1"))

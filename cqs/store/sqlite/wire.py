@@ -1,7 +1,7 @@
 """Jobs and their results as bytes, between the server and its writer process.
 
-    to the writer      length │ marshal of [job, …]
-    back               length │ marshal of (wal pages, is the ballast spent, None or pickle of [result, …])
+    to the writer      marshal of [job, …]
+    back               marshal of (wal pages, is the ballast spent, None or pickle of [result, …])
 
                        job = (APPEND, storage id, [fields of a message, …], [claim, …])
                              (DELETE, [address, …])   (LEASES, [fields of a lease, …])   (OTHER, pickle)
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import marshal
 import pickle
-import struct
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -26,7 +25,6 @@ from cqs.store.interface import Lease
 from cqs.store.sqlite.jobs import Append, Delete, Job, Leases
 from cqs.store.windows import Held
 
-LENGTH = struct.Struct("<Q")
 _APPEND, _DELETE, _LEASES, _OTHER = range(4)
 _FIELDS = Message.__struct_fields__
 _ATTRIBUTES = _FIELDS.index("attributes")
@@ -42,31 +40,27 @@ class Reply(NamedTuple):
 
 
 def pack_jobs(jobs: Sequence[Job]) -> bytes:
-    """A frame. Raises pickle.PicklingError for work that is no function of a module."""
-    return _frame(marshal.dumps([_flat(job) for job in jobs]))
+    """Raises pickle.PicklingError for work that is no function of a module."""
+    return marshal.dumps([_flat(job) for job in jobs])
 
 
 def unpack_jobs(data: bytes) -> list[Job]:
-    """Of a frame without its length."""
+    """What `pack_jobs` made."""
     return [_job(flat) for flat in marshal.loads(data)]
 
 
 def pack_reply(reply: Reply) -> bytes:
-    """A frame."""
+    """None for the results, when nothing is to be told."""
     results = reply.results
     if results is not None and any(result is not None for result in results):
-        return _frame(marshal.dumps((reply.wal_pages, reply.is_ballast_spent, pickle.dumps(list(results)))))
-    return _frame(marshal.dumps((reply.wal_pages, reply.is_ballast_spent, None)))
+        return marshal.dumps((reply.wal_pages, reply.is_ballast_spent, pickle.dumps(list(results))))
+    return marshal.dumps((reply.wal_pages, reply.is_ballast_spent, None))
 
 
 def unpack_reply(data: bytes) -> Reply:
-    """Of a frame without its length."""
+    """What `pack_reply` made."""
     wal_pages, is_ballast_spent, results = marshal.loads(data)
     return Reply(wal_pages, is_ballast_spent, None if results is None else pickle.loads(results))
-
-
-def _frame(data: bytes) -> bytes:
-    return LENGTH.pack(len(data)) + data
 
 
 def _flat(job: Job) -> tuple[Any, ...]:

@@ -16,24 +16,18 @@ left on the loop is to pack a batch and to unpack a reply.
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import structlog
 
-import cqs
+from cqs.child import Child
 from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.store.sqlite.folder import identity_of
 from cqs.store.sqlite.jobs import Job
-from cqs.store.sqlite.wire import LENGTH, pack_jobs, unpack_reply
+from cqs.store.sqlite.wire import pack_jobs, unpack_reply
 
 STOP_S_MAX = 60.0
-_READ_BYTES = 1 << 18
-_SEND_BUFFER_BYTES = 4 << 20
 _log = structlog.get_logger("cqs.store")
 
 _Done = Callable[[Sequence[object]], None]
@@ -47,15 +41,11 @@ class WriterProcess:
         self._file = file
         self._lock = lock
         self._opened = identity_of(file)
-        self._child: subprocess.Popen[bytes] | None = None
-        self._link: socket.socket
-        self._out = bytearray()
-        self._in = bytearray()
+        self._child: Child | None = None
         self._is_ready = False
         self._trouble: Exception | None = None
         self._opening: asyncio.Future[None] | None = None
         self._given: tuple[int, _Done] | None = None
-        self._loop: asyncio.AbstractEventLoop
         self.wal_pages = 0
         self.is_ballast_spent = False
 
@@ -70,8 +60,7 @@ class WriterProcess:
 
     async def open(self) -> None:
         """Returns when the process is ready. Raises StoreUnavailable when it can't be."""
-        self._loop = asyncio.get_running_loop()
-        self._opening = self._loop.create_future()
+        self._opening = asyncio.get_running_loop().create_future()
         self._start()
         try:
             await self._opening
@@ -79,81 +68,30 @@ class WriterProcess:
             self._opening = None
 
     def give(self, jobs: Sequence[Job], done: _Done) -> None:
-        frame = pack_jobs(jobs)
-        if self._child is None:
-            self._start()
+        data = pack_jobs(jobs)
+        child = self._child or self._start()
         self._given = len(jobs), done
-        self._send(frame)
+        child.send(data)
 
     async def close(self) -> None:
         if self._child is not None:
             child, self._child = self._child, None
-            self._let_go()
-            await asyncio.to_thread(child.wait, STOP_S_MAX)
+            await child.close(STOP_S_MAX)
 
-    def _start(self) -> None:
+    def _start(self) -> Child:
         """Raises StoreUnavailable."""
-        ours, theirs = socket.socketpair()
-        ours.setblocking(False)
-        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
-        paths = [str(Path(cqs.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+        self._is_ready, self._trouble = False, None
         try:
-            self._child = subprocess.Popen(
-                [sys.executable, "-P", "-m", "cqs.store.sqlite.writing", str(theirs.fileno()), str(self._file)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(), self._lock),
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+            self._child = Child(
+                "cqs.store.sqlite.writing",
+                [str(self._file)],
+                heard=self._replied,
+                ended=self._died,
+                pass_fds=(self._lock,),
             )
         except OSError as error:
-            ours.close()
             raise StoreUnavailable(f"The store's writer can't be started: {error.strerror}.") from error
-        finally:
-            theirs.close()
-        self._link, self._is_ready, self._trouble = ours, False, None
-        self._loop.add_reader(ours.fileno(), self._receive)
-
-    def _send(self, frame: bytes) -> None:
-        """The socket takes what it can at once; the rest follows when it can take more."""
-        try:
-            sent = self._link.send(frame)
-        except BlockingIOError:
-            sent = 0
-        except OSError:
-            return  # it died: the reader is told so
-        if sent < len(frame):
-            self._out += frame[sent:]
-            self._loop.add_writer(self._link.fileno(), self._send_more)
-
-    def _send_more(self) -> None:
-        try:
-            del self._out[: self._link.send(self._out)]
-        except BlockingIOError:
-            return
-        except OSError:
-            self._out.clear()
-        if not self._out:
-            self._loop.remove_writer(self._link.fileno())
-
-    def _receive(self) -> None:
-        try:
-            data = self._link.recv(_READ_BYTES)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if not data:
-            self._died()
-            return
-        self._in += data
-        while len(self._in) >= LENGTH.size:
-            (size,) = LENGTH.unpack_from(self._in)
-            end = LENGTH.size + size
-            if len(self._in) < end:
-                return
-            frame = bytes(self._in[LENGTH.size : end])
-            del self._in[:end]
-            self._replied(frame)
+        return self._child
 
     def _replied(self, frame: bytes) -> None:
         reply = unpack_reply(frame)
@@ -169,12 +107,8 @@ class WriterProcess:
         (count, done), self._given = self._given, None
         done([None] * count if reply.results is None else reply.results)
 
-    def _died(self) -> None:
-        child, self._child = self._child, None
-        self._let_go()
-        assert child is not None
-        child.kill()
-        code = child.wait()
+    def _died(self, code: int) -> None:
+        self._child = None
         _log.error("store_writer_died", exit_code=code, reason=str(self._trouble or ""))
         if self._opening is not None:
             self._opening.set_exception(self._trouble or StoreUnavailable(f"The store's writer ended ({code})."))
@@ -182,10 +116,3 @@ class WriterProcess:
             (count, done), self._given = self._given, None
             unknown = OutcomeUnknown(f"The store's writer ended ({code}); whether it wrote is not known.")
             done([self._trouble or unknown] * count)
-
-    def _let_go(self) -> None:
-        self._loop.remove_reader(self._link.fileno())
-        self._loop.remove_writer(self._link.fileno())
-        self._link.close()
-        self._in.clear()
-        self._out.clear()

@@ -17,31 +17,34 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 
+from cqs.frames import framed, take_frames
 from cqs.store.results import results_of
 from cqs.store.sqlite.failures import told
 from cqs.store.sqlite.schema import connect
-from cqs.store.sqlite.wire import LENGTH, Reply, pack_reply, unpack_jobs
+from cqs.store.sqlite.wire import Reply, pack_reply, unpack_jobs
 from cqs.store.sqlite.writer import Writer
 
-_BUFFER_BYTES = 1 << 20
+_READ_BYTES = 1 << 18
 
 
 def serve(link: socket.socket, file: Path) -> None:
     """Until the other end closes."""
-    incoming = link.makefile("rb", _BUFFER_BYTES)
     try:
         writer = Writer(connect(file), file)
     except sqlite3.Error as error:
-        link.sendall(pack_reply(Reply(0, False, [told(error, file)])))
+        _answer(link, Reply(0, False, [told(error, file)]))
         return
-    link.sendall(pack_reply(Reply(0, False, None)))
-    while len(length := incoming.read(LENGTH.size)) == LENGTH.size:
-        (size,) = LENGTH.unpack(length)
-        data = incoming.read(size)
-        if len(data) < size:
-            return
-        results = results_of(writer.run, unpack_jobs(data), traceback.print_exc)
-        link.sendall(pack_reply(Reply(writer.wal_pages, writer.is_ballast_spent, results)))
+    _answer(link, Reply(0, False, None))
+    held = bytearray()
+    while incoming := link.recv(_READ_BYTES):
+        held += incoming
+        for data in take_frames(held):
+            results = results_of(writer.run, unpack_jobs(data), traceback.print_exc)
+            _answer(link, Reply(writer.wal_pages, writer.is_ballast_spent, results))
+
+
+def _answer(link: socket.socket, reply: Reply) -> None:
+    link.sendall(framed(pack_reply(reply)))
 
 
 def main() -> None:
