@@ -10,11 +10,13 @@ import shlex
 import sys
 from collections.abc import Sequence
 
+from spark_jobs.arguments import duration_ms, heap, make_output, refuse_missing, span_ms
 from spark_jobs.audit import Audit, Rules, audit
+from spark_jobs.comparison import read_figures
 from spark_jobs.errors import JobError
 from spark_jobs.failures import SPARK_FAILURES, refused, why
 from spark_jobs.latency import HOUR_MS
-from spark_jobs.report import read_figures, write_report
+from spark_jobs.report import write_report
 from spark_jobs.session import DRIVER_MEMORY, ended, session, settings_for
 from spark_jobs.store_options import add_store_arguments, store_settings, stored_of
 from spark_jobs.verdict import EXIT_CODES, last_line
@@ -38,13 +40,15 @@ def main(given: Sequence[str] | None = None) -> int:
 
 def _audited(options: argparse.Namespace, command: str) -> tuple[Audit, str]:
     """The audit, and the path of its report."""
+    refuse_missing(options.folders)
+    before = read_figures(options.compare) if options.compare else None
+    make_output(options.output)
     settings = settings_for(options.folders) | store_settings(options)
     spark = session("audit", options.master, memory=options.memory, settings=settings)
     try:
         stored = stored_of(spark, options, options.data_dir)
         rules = Rules(is_drained=options.drained, skew_ms=options.clock_skew_ms, bucket_ms=options.span_ms)
         found = audit(spark, options.folders, options.output, rules, stored)
-        before = read_figures(options.compare) if options.compare else None
         return found, write_report(found, options.output, title=options.title, command=command, before=before)
     finally:
         ended(spark)
@@ -57,11 +61,15 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--title", default="audit", help="what the report calls it")
     parser.add_argument("--drained", action="store_true", help="receivers went on until nothing came")
     add_store_arguments(parser)
-    parser.add_argument("--clock-skew-ms", type=int, default=0, help="how far clocks may differ (default: 0)")
-    parser.add_argument("--span-ms", type=int, default=HOUR_MS, help="spans of the plots over time (default: an hour)")
+    parser.add_argument("--clock-skew-ms", type=duration_ms, default=0, help="how far clocks may differ (default: 0)")
+    parser.add_argument(
+        "--span-ms", type=span_ms, default=HOUR_MS, help="spans of the plots over time (default: an hour)"
+    )
     parser.add_argument("--compare", metavar="FOLDER", help="an earlier output to compare with")
     parser.add_argument("--master", default="local[2]", help="where Spark runs by itself (default: local[2])")
-    parser.add_argument("--memory", default=DRIVER_MEMORY, help=f"heap of its JVM (default: {DRIVER_MEMORY})")
+    parser.add_argument(
+        "--memory", type=heap, default=DRIVER_MEMORY, help=f"heap of its JVM (default: {DRIVER_MEMORY})"
+    )
     return parser.parse_args(given)
 
 

@@ -6,14 +6,15 @@ Files may be compressed, still open, cut off, copied, or of many nodes. Every fi
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from cqs.events import VERSION, EventName
+from spark_jobs.arguments import refuse_missing
 from spark_jobs.errors import NoJournal, UnknownVersion
 from spark_jobs.integrity import FileSummary, Integrity, judge
 from spark_jobs.schema import CORRUPT, DEFAULTS, EVENT_NAMES, REQUIRED, line_schema
@@ -40,7 +41,9 @@ class Journal:
 
 
 def read_journal(spark: SparkSession, folders: Sequence[str], stage: str) -> Journal:
-    """Everything in the folders. `stage` is a folder for intermediate Parquet. Raises NoJournal, UnknownVersion."""
+    """Everything in the folders, each read once. `stage` is a folder for intermediate Parquet. Raises NoJournal,
+    UnknownVersion."""
+    folders = list(dict.fromkeys(folder if "://" in folder else os.path.realpath(folder) for folder in folders))
     paths = _listed(spark, folders)
     lines = kept(_staged(spark, folders), stage)
     refuse_unknown_versions(lines)
@@ -62,9 +65,7 @@ def events_in(lines: DataFrame, integrity: Integrity) -> DataFrame:
 
 def _listed(spark: SparkSession, folders: Sequence[str]) -> set[str]:
     """Paths of all files, also of those that nothing can be read from."""
-    for folder in folders:
-        if "://" not in folder and not Path(folder).is_dir():
-            raise NoJournal(f"{folder} is no folder: name the one that `cqs serve --journal full` writes to.")
+    refuse_missing(folders)
     found = spark.read.format("binaryFile").option("pathGlobFilter", _FILES).load(list(folders)).select("path")
     paths = {_path(row["path"]) for row in found.collect()}
     if not paths:

@@ -47,7 +47,12 @@ def _cause(text: str) -> str:
 def _is_raised(line: str) -> bool:
     """Such as `ValueError: …` or `spark_jobs.client.CallFailed: …`, as Python writes it."""
     name, colon, _ = line.partition(": ")
-    return bool(colon) and name.replace(".", "").replace("_", "").isalnum() and name.rpartition(".")[2][:1].isupper()
+    return (
+        bool(colon)
+        and name != "Suppressed"
+        and name.replace(".", "").replace("_", "").isalnum()
+        and name.rpartition(".")[2][:1].isupper()
+    )
 
 
 def _free_mb() -> str:

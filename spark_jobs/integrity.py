@@ -103,7 +103,9 @@ class Integrity:
     def missing_text(self) -> str:
         """How many lines are missing, for people."""
         known = sum(gap.lines or 0 for gap in self.gaps)
-        return f"at least {known}" if any(gap.lines is None for gap in self.gaps) else str(known)
+        if any(gap.lines is None for gap in self.gaps):
+            return f"at least {known}" if known else "an unknown number of"
+        return str(known)
 
 
 def judge(files: Sequence[FileSummary]) -> Integrity:

@@ -21,20 +21,22 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.arguments import duration_ms, heap, make_output, refuse_missing, speed
 from spark_jobs.audit import Audit, Rules, audit
+from spark_jobs.client import CallFailed, OutcomeUnknown
+from spark_jobs.comparison import read_figures
 from spark_jobs.errors import JobError
 from spark_jobs.events import read_journal
 from spark_jobs.failures import SPARK_FAILURES, refused, why
 from spark_jobs.jepsen import total_queue
 from spark_jobs.recorded import replay_recorded, sends_in
 from spark_jobs.replay import replay
-from spark_jobs.report import read_figures, write_report
+from spark_jobs.report import write_report
 from spark_jobs.servers import Target, end_on_sigterm, own_nodes, own_server
 from spark_jobs.session import DRIVER_MEMORY, SMALL, ended, session
 from spark_jobs.store_options import add_store_arguments, keyspace_of, store_settings, stored_of
@@ -71,10 +73,14 @@ def main(given: Sequence[str] | None = None) -> int:
         stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S}"
         name = f"{workload.name.replace('.', '_') if workload else 'recorded'}-{stamp}"
         options.keyspace = options.keyspace or ("cqs" if options.endpoint else f"audit_{stamp.lower()}")
+        refuse_missing([*(options.recorded or ()), *(options.journal or ())])
         before = read_figures(options.compare) if options.compare else None
+        make_output(options.output)
         return _proven(Run(options, name, command, workload, before))
     except JobError as error:
         return refused(str(error))
+    except (CallFailed, OutcomeUnknown) as error:
+        return refused(f"{' or '.join(options.endpoint or ['the server'])} does not take part: {error}")
     except SPARK_FAILURES as error:
         return refused(why(error, options.memory))
 
@@ -86,7 +92,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quit", type=float, metavar="P", help="receivers quit before they delete, with probability P")
     parser.add_argument("--drop", type=float, metavar="P", help="calls are lost with probability P")
     parser.add_argument("--recorded", action="append", metavar="FOLDER", help="play the sends of this journal instead")
-    parser.add_argument("--speed", type=float, default=1.0, help="of a recorded journal; 0 = as fast as it goes")
+    parser.add_argument("--speed", type=speed, default=1.0, help="of a recorded journal; 0 = as fast as it goes")
     parser.add_argument(
         "--endpoint", action="append", metavar="URL", help="play against this server, not one of our own"
     )
@@ -98,8 +104,10 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--output", default="build/audit", help="where everything is written (default: build/audit)")
     parser.add_argument("--compare", metavar="FOLDER", help="an earlier output to compare with")
     parser.add_argument("--master", default="local[4]", help="where Spark runs (default: local[4])")
-    parser.add_argument("--memory", default=DRIVER_MEMORY, help=f"heap of its JVM (default: {DRIVER_MEMORY})")
-    parser.add_argument("--clock-skew-ms", type=int, default=0, help="how far clocks may differ (default: 0)")
+    parser.add_argument(
+        "--memory", type=heap, default=DRIVER_MEMORY, help=f"heap of its JVM (default: {DRIVER_MEMORY})"
+    )
+    parser.add_argument("--clock-skew-ms", type=duration_ms, default=0, help="how far clocks may differ (default: 0)")
     options = parser.parse_args(given)
     if bool(options.endpoint) != bool(options.journal):
         parser.error("--endpoint and --journal go together")
@@ -130,8 +138,7 @@ def _proven(run: Run) -> int:
 
 
 def _target(options: argparse.Namespace) -> AbstractContextManager[Target]:
-    output = Path(options.output)
-    output.mkdir(parents=True, exist_ok=True)
+    output = make_output(options.output)
     if options.endpoint:
         return nullcontext(Target(tuple(options.endpoint), tuple(options.journal), options.data_dir))
     if options.cassandra:

@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spark_jobs.comparison import FIGURES, compared
 from spark_jobs.findings import Kind
 from spark_jobs.page import STYLE, facts, section, table, tiles
 from spark_jobs.svg import Series, bars, lines, number
@@ -19,7 +20,7 @@ from spark_jobs.verdict import State, Totals
 if TYPE_CHECKING:
     from spark_jobs.audit import Audit
 
-PAGE, FIGURES = "report.html", "report.json"
+PAGE = "report.html"
 SPANS_DRAWN_MAX = 2_000
 _QUEUES_SHOWN = 20
 _MEANING = {
@@ -73,13 +74,6 @@ def write_report(
     return str(page)
 
 
-def read_figures(path: str) -> dict[str, Any]:
-    """The figures of an earlier run: of its folder, or of the JSON file itself."""
-    file = Path(path) / FIGURES if Path(path).is_dir() else Path(path)
-    figures: dict[str, Any] = json.loads(file.read_text())
-    return figures
-
-
 def _page(found: Audit, figures: Mapping[str, Any], before: Mapping[str, Any] | None) -> str:
     verdict = found.verdict
     reasons = "".join(f"<li>{escape(reason)}</li>" for reason in verdict.reasons)
@@ -87,7 +81,7 @@ def _page(found: Audit, figures: Mapping[str, Any], before: Mapping[str, Any] | 
         f'<header class="{verdict.state.value}"><p class="run">{escape(str(figures["title"]))}</p>'
         f"<h1>{verdict.state.value}</h1><p>{_MEANING[verdict.state]}</p><ul>{reasons}</ul></header>",
         tiles(_tiles(found.totals, verdict.lost_text)),
-        _compared(found.totals, before) if before else "",
+        compared(found.totals, verdict.lost, before) if before else "",
         _clients(figures),
         _faults(figures),
         _time(found, figures),
@@ -111,16 +105,6 @@ def _tiles(totals: Totals, lost: str) -> list[tuple[str, str, str]]:
         ("displacement", number(totals.displacement), "places, on average"),
         ("deleted", number(totals.deleted), "acknowledged deletes"),
     ]
-
-
-def _compared(totals: Totals, before: Mapping[str, Any]) -> str:
-    earlier = before["totals"]
-    names = ["acknowledged", "duplicates", "deleted", "out_of_order", "displacement"]
-    rows = [{"figure": name.replace("_", " "), "then": earlier[name], "now": getattr(totals, name)} for name in names]
-    for row in rows:
-        row["change"] = row["now"] - row["then"]
-    head = {"figure": "figure", "then": str(before.get("title", "then")), "now": "now", "change": "change"}
-    return section("Against an earlier run", table(head, rows))
 
 
 def _clients(figures: Mapping[str, Any]) -> str:
@@ -207,7 +191,8 @@ def _queues(found: Audit) -> str:
 
 def _findings(found: Audit) -> str:
     kinds = [{"kind": kind.value, "count": found.totals.of(kind)} for kind in Kind if found.totals.of(kind)]
-    reasons = table({"reason": "delivered again because", "count": "times"}, found.tables["redeliveries"])
+    again = found.tables["redeliveries"]
+    reasons = table({"reason": "delivered again because", "count": "times"}, again) if again else "<p>None.</p>"
     shown = [row for row in found.tables["findings"] if row["kind"] != Kind.DUPLICATE.value][:_QUEUES_SHOWN]
     rows = table({"kind": "what", "queue": "queue", "address": "message", "detail": "detail"}, shown)
     counts = table({"kind": "what", "count": "how often"}, kinds) if kinds else "<p>Nothing.</p>"

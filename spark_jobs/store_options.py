@@ -14,8 +14,9 @@ from spark_jobs.stored_cassandra import Keyspace, in_cassandra
 
 def add_store_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds them."""
-    parser.add_argument("--data-dir", default="", help="data folder of a stopped server, to reconcile with its store")
-    parser.add_argument("--cassandra", metavar="HOST[:PORT]", help="reconcile with a cluster's Cassandra, at rest")
+    stores = parser.add_mutually_exclusive_group()
+    stores.add_argument("--data-dir", default="", help="data folder of a stopped server, to reconcile with its store")
+    stores.add_argument("--cassandra", metavar="HOST[:PORT]", help="reconcile with a cluster's Cassandra, at rest")
     parser.add_argument("--keyspace", default="cqs", help="the cluster's keyspace (default: cqs)")
     parser.add_argument("--cassandra-user", default="", metavar="USER", help="user at Cassandra")
     parser.add_argument("--cassandra-password-file", default="", metavar="FILE", help="holds that user's password")

@@ -1,15 +1,15 @@
 """What lies in a store, as rows `address`, `uid`, `generation`, `md5`, read by Spark tasks.
 
-SQLite: each task opens the file read-only and reads its own range of ids. The server should be stopped, or what is sent
-meanwhile looks like an orphan.
+SQLite: each task opens the file read-only and reads its own range of ids. A server that works on it is refused.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from spark_jobs.errors import JobError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FILE_NAME = "messages.db"
+FILE_NAME, LOCK_NAME = "messages.db", "lock"
 _SCHEMA = "address string, uid long, generation long, md5 string"
 GENERATION_BITS = 15
 """Low bits of a queue's storage id, as both stores have it; its uid is above them."""
@@ -34,15 +34,23 @@ class NoStore(JobError):
     """There is no store of ours at that place."""
 
 
+class StoreInUse(JobError):
+    """A server works on it: what is sent and deleted meanwhile would look like orphans and losses."""
+
+
 def in_sqlite(spark: SparkSession, data_dir: str, tasks: int = 8) -> DataFrame:
     """All messages of the database in the server's data folder; those of purged or deleted queues, which only wait to
-    be swept, are left out. Raises NoStore."""
+    be swept, are left out. Raises NoStore, StoreInUse."""
     path = Path(data_dir) / FILE_NAME
     if not path.is_file():
         raise NoStore(f"There is no {FILE_NAME} in {data_dir}: name the server's data_dir.")
-    with closing(_opened(str(path))) as connection:
-        low, high = connection.execute("SELECT min(id), max(id) FROM messages").fetchone()
-        living = connection.execute("SELECT uid, generation FROM queues").fetchall()
+    _refuse_in_use(path.parent)
+    try:
+        with closing(_opened(str(path))) as connection:
+            low, high = connection.execute("SELECT min(id), max(id) FROM messages").fetchone()
+            living = connection.execute("SELECT uid, generation FROM queues").fetchall()
+    except sqlite3.Error as error:
+        raise NoStore(f"{path} can't be read: {error}.") from error
     queues = spark.createDataFrame(living, "uid long, generation long")
     low, high = low or 0, (high or 0) + 1
     edges = [low + (high - low) * part // tasks for part in range(tasks + 1)]
@@ -55,6 +63,15 @@ def in_sqlite(spark: SparkSession, data_dir: str, tasks: int = 8) -> DataFrame:
                 yield from _read(name, row["first"], row["end"])
 
     return ranges.mapInArrow(run, _SCHEMA).join(queues, ["uid", "generation"], "left_semi")
+
+
+def _refuse_in_use(data_dir: Path) -> None:
+    """A copy of a data folder may have no lock."""
+    with suppress(FileNotFoundError), (data_dir / LOCK_NAME).open() as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StoreInUse(f"A server works on {data_dir}: stop it, then reconcile.") from error
 
 
 def _opened(path: str) -> sqlite3.Connection:

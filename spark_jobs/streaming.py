@@ -25,13 +25,15 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from cqs.events import EventName
+from spark_jobs.arguments import duration_ms, make_output, refuse_missing
 from spark_jobs.errors import JobError
 from spark_jobs.events import FINISHED, events_in, parsed, refuse_unknown_versions, summaries_of
+from spark_jobs.failures import SPARK_FAILURES, refused, why
 from spark_jobs.findings import Kind
 from spark_jobs.integrity import FileSummary, Integrity
 from spark_jobs.integrity import judge as judge_files
 from spark_jobs.prometheus import text_of
-from spark_jobs.session import session
+from spark_jobs.session import DRIVER_MEMORY, ended, session
 from spark_jobs.stream_state import COUNTS, OPEN, TOTALS, added, counted, is_closed, merged, opened
 from spark_jobs.tables import is_event
 from spark_jobs.verdict import Totals, Verdict, judge
@@ -171,19 +173,29 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", help="the journal's folder")
     parser.add_argument("--output", default="build/audit-stream", help="(default: build/audit-stream)")
     parser.add_argument("--once", action="store_true", help="end when what is there now is done")
-    parser.add_argument("--delay-ms", type=int, default=DELAY_MS, help=f"of the watermark (default: {DELAY_MS})")
+    parser.add_argument(
+        "--delay-ms", type=duration_ms, default=DELAY_MS, help=f"of the watermark (default: {DELAY_MS})"
+    )
     parser.add_argument("--master", default="local[2]", help="where Spark runs (default: local[2])")
     options = parser.parse_args(given)
+    try:
+        _run(options)
+    except JobError as error:
+        return refused(str(error))
+    except SPARK_FAILURES as error:
+        return refused(why(error, DRIVER_MEMORY))
+    return 0
+
+
+def _run(options: argparse.Namespace) -> None:
+    refuse_missing([options.folder])
+    make_output(options.output)
     spark = session("audit-stream", options.master)
     try:
         query = start(spark, options.folder, options.output, is_once=options.once, delay_ms=options.delay_ms)
         query.awaitTermination()
-    except JobError as error:
-        sys.stderr.write(f"audit: {error}\n")
-        return 2
     finally:
-        spark.stop()
-    return 0
+        ended(spark)
 
 
 if __name__ == "__main__":

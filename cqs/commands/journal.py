@@ -38,6 +38,7 @@ def command(ctx: click.Context, folder: str | None, config_path: str | None) -> 
 @click.pass_obj
 def list_files(folder: Path) -> None:
     """List the files, oldest first."""
+    _refuse_missing(folder)
     found = files_of(folder)
     for file in found:
         state = "finished" if file.is_finished else "open"
@@ -51,6 +52,8 @@ def list_files(folder: Path) -> None:
 @click.pass_obj
 def tail(folder: Path, count: int, follow: bool) -> None:
     """Print the latest lines, of the latest file that has any."""
+    if not follow:
+        _refuse_missing(folder)
     found = files_of(folder)
     if found:
         latest = found[-1]
@@ -72,12 +75,20 @@ def prune(folder: Path, keep: str) -> None:
     except ValueError as error:
         raise click.BadParameter(f"{keep!r} is no size", param_hint="--keep") from error
     assert isinstance(bytes_max, int)
+    _refuse_missing(folder)
     try:
         finish_leftovers(folder)
         count, freed = prune_folder(folder, bytes_max)
     except OSError as error:
         raise CannotStart(f"{folder} can't be pruned: {error.strerror}.") from error
     click.echo(f"deleted {count} files, {freed} bytes")
+
+
+def _refuse_missing(folder: Path) -> None:
+    if not folder.is_dir():
+        raise CannotStart(
+            f"There is no journal in {folder}: `cqs serve --journal full` writes one; or name it by --dir."
+        )
 
 
 def _last(file: JournalFile, count: int) -> list[str]:

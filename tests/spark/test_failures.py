@@ -31,6 +31,12 @@ def test_full_heap_is_told_with_its_size() -> None:
     assert "heap of 1g" in why(RuntimeError("java.lang.OutOfMemoryError: Java heap space"), "1g")
 
 
+def test_suppressed_trace_of_the_jvm_is_no_cause() -> None:
+    text = "org.example.Failed: the disk is full\n\tat org.example.Run\n\tSuppressed: org.example.Trace: Full"
+
+    assert why(RuntimeError(text), "1g") == "Spark failed: org.example.Failed: the disk is full"
+
+
 def test_failure_of_a_task_is_told_by_its_last_exception(capsys: pytest.CaptureFixture[str]) -> None:
     assert refused(why(RuntimeError(TRACE), "1g")) == 2
     told = capsys.readouterr().err

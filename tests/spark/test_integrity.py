@@ -89,6 +89,7 @@ def test_dropped_events_and_unreadable_files_are_gaps() -> None:
 
     assert kinds(integrity) == [(GapKind.UNREADABLE, None), (GapKind.DROPPED, 7)]
     assert (integrity.bad, integrity.missing_text) == (3, "at least 7")
+    assert judge([FileSummary("torn", bad=3)]).missing_text == "an unknown number of"
 
 
 def test_sampling_is_no_gap_but_not_whole() -> None:

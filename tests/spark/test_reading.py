@@ -99,6 +99,19 @@ def test_another_version_is_refused_by_name(spark: SparkSession, tmp_path: Path)
         read(spark, tmp_path / "journal")
 
 
+def test_folder_that_is_named_twice_is_read_once(spark: SparkSession, tmp_path: Path) -> None:
+    from spark_jobs.events import read_journal
+
+    play(tmp_path / "journal", 3)
+    (tmp_path / "other").symlink_to(tmp_path / "journal")
+    names = [str(tmp_path / "journal"), f"{tmp_path}/journal/", str(tmp_path / "other")]
+
+    journal = read_journal(spark, names, str(tmp_path / "stage"))
+
+    assert journal.integrity.is_whole
+    assert journal.events.where(f"event = '{EventName.SENT.value}'").count() == 3
+
+
 def test_no_folder_and_no_files_are_told_apart(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(NoJournal, match="is no folder"):
         read(spark, tmp_path / "missing")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ from typing import Any
 import pytest
 
 from spark_jobs.audit import Audit
+from spark_jobs.comparison import read_figures
 from spark_jobs.integrity import Gap, GapKind, Integrity
-from spark_jobs.report import read_figures, without_holes, write_report
+from spark_jobs.report import without_holes, write_report
 from spark_jobs.svg import Series, bars, lines, number
 from spark_jobs.verdict import Totals, judge
 
@@ -96,6 +98,17 @@ def test_figures_stand_beside_the_page_and_can_be_compared_with(tmp_path: Path) 
     assert json.loads((tmp_path / "one" / "report.json").read_text())["totals"]["acknowledged"] == 1_000
     assert "Against an earlier run" in Path(path).read_text()
     assert "the first" in Path(path).read_text()
+
+
+@pytest.mark.parametrize(("has_gap", "shown"), [(False, ["lost", "0", "0", "0"]), (True, ["lost", "0", "-", "-"])])
+def test_loss_is_compared_when_both_are_proven(tmp_path: Path, has_gap: bool, shown: list[str]) -> None:
+    write_report(found(), str(tmp_path), title="then", command="c")
+    before = read_figures(str(tmp_path))
+
+    path = write_report(found(has_gap=has_gap), str(tmp_path), title="now", command="c", before=before)
+
+    compared = Path(path).read_text().partition("Against an earlier run")[2].partition("<tbody>")[2]
+    assert re.sub("<[^>]*>", " ", compared.partition("</tr>")[0]).split() == shown
 
 
 def test_spans_without_a_delivery_are_drawn_as_such() -> None:

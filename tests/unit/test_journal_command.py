@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from cqs.cli import cli
+from cqs.errors import CannotStart
 from cqs.journal.files import files_of
 from tests.unit.journal_bench import JournalBench
 
@@ -44,7 +45,15 @@ def test_tail_prints_the_latest_lines(folder: Path) -> None:
 
 
 def test_tail_of_nothing_is_nothing(tmp_path: Path) -> None:
-    assert run(tmp_path / "missing", "tail") == ""
+    assert run(tmp_path, "tail") == ""
+
+
+@pytest.mark.parametrize("given", [["list"], ["tail"], ["prune", "--keep", "1GB"]])
+def test_folder_that_is_not_there_is_no_empty_journal(tmp_path: Path, given: list[str]) -> None:
+    result = CliRunner().invoke(cli, ["journal", "--dir", str(tmp_path / "missing"), *given])
+
+    assert isinstance(result.exception, CannotStart)
+    assert "There is no journal in" in str(result.exception)
 
 
 def test_prune_finishes_what_was_left_and_keeps_what_was_asked_for(folder: Path) -> None:

@@ -1,0 +1,70 @@
+"""What the commands take, so that a wrong value is told in a line before Spark is started."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from spark_jobs.errors import JobError, NoJournal
+
+_HEAP = re.compile(r"[1-9][0-9]*[kmgt]", re.IGNORECASE)
+
+
+class NoOutput(JobError):
+    """Nothing can be written there."""
+
+
+def duration_ms(text: str) -> int:
+    """0 or more. Raises argparse.ArgumentTypeError, as the others here that argparse calls."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of milliseconds")
+    return int(text)
+
+
+def span_ms(text: str) -> int:
+    """1 or more."""
+    if not (length := duration_ms(text)):
+        raise argparse.ArgumentTypeError("a span has at least a millisecond")
+    return length
+
+
+def speed(text: str) -> float:
+    """A factor; 0 = without pauses."""
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = math.nan
+    if not (0 <= factor < math.inf):
+        raise argparse.ArgumentTypeError(f"{text!r} is no speed: 2 is twice as fast, 0 as fast as it goes")
+    return factor
+
+
+def heap(text: str) -> str:
+    """As the JVM reads it."""
+    if not _HEAP.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no size of a heap: give one such as 512m or 2g")
+    return text
+
+
+def refuse_missing(folders: Iterable[str]) -> None:
+    """Raises NoJournal for a folder of this machine that is none."""
+    for folder in folders:
+        if "://" not in folder and not Path(folder).is_dir():
+            raise NoJournal(f"{folder} is no folder: name the one that `cqs serve --journal full` writes to.")
+
+
+def make_output(folder: str) -> Path:
+    """Makes it where it is missing. Raises NoOutput."""
+    path = Path(folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        (path / ".writable").touch()
+        (path / ".writable").unlink()
+    except OSError as error:
+        raise NoOutput(
+            f"{folder} can't be written to ({error.strerror}): name another folder with --output."
+        ) from error
+    return path

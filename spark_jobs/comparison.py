@@ -1,0 +1,45 @@
+"""An earlier run's figures, and what has changed since."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from spark_jobs.errors import JobError
+from spark_jobs.page import section, table
+from spark_jobs.verdict import Totals
+
+FIGURES = "report.json"
+_TOTALS = ("acknowledged", "duplicates", "deleted", "out_of_order", "displacement")
+
+
+class NoFigures(JobError):
+    """There is no earlier run to compare with."""
+
+
+def read_figures(path: str) -> dict[str, Any]:
+    """The figures of an earlier run: of its folder, or of the JSON file itself. Raises NoFigures."""
+    file = Path(path) / FIGURES if Path(path).is_dir() else Path(path)
+    try:
+        figures: dict[str, Any] = json.loads(file.read_text())
+        missing = [name for name in _TOTALS if name not in figures["totals"]]
+        missing += [name for name in ("lost",) if name not in figures["verdict"]]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise NoFigures(f"There are no figures of a run in {file}: name its output folder.") from error
+    if missing:
+        raise NoFigures(f"{file} does not tell {', '.join(missing)}: another version wrote it; audit that run again.")
+    return figures
+
+
+def compared(totals: Totals, lost: int | None, before: Mapping[str, Any]) -> str:
+    """A section of the page. Nothing is said of a loss that is not proven."""
+    pairs = [("lost", before["verdict"]["lost"], lost)]
+    pairs += [(name.replace("_", " "), before["totals"][name], getattr(totals, name)) for name in _TOTALS]
+    rows = [
+        {"figure": name, "then": then, "now": now, "change": None if then is None or now is None else now - then}
+        for name, then, now in pairs
+    ]
+    head = {"figure": "figure", "then": str(before.get("title", "then")), "now": "now", "change": "change"}
+    return section("Against an earlier run", table(head, rows))

@@ -1,0 +1,150 @@
+"""What the commands refuse in one line, before Spark is started."""
+
+from __future__ import annotations
+
+import fcntl
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from spark_jobs import __main__ as audit_command
+from spark_jobs import proof, streaming
+from spark_jobs.comparison import FIGURES
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Main = Callable[[list[str]], int]
+Told = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*args: object, **kwargs: object) -> None:
+        pytest.fail("Spark was started")
+
+    for module in (audit_command, proof, streaming):
+        monkeypatch.setattr(module, "session", refused)
+
+
+def told_by(main: Main, given: list[str], capsys: Told) -> str:
+    """The only line of a command that could not be done."""
+    assert main(given) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    return line
+
+
+@pytest.mark.parametrize(
+    ("main", "given"),
+    [
+        (audit_command.main, ["--clock-skew-ms", "-5"]),
+        (audit_command.main, ["--span-ms", "0"]),
+        (audit_command.main, ["--memory", "much"]),
+        (audit_command.main, ["--memory", "0g"]),
+        (proof.main, ["--speed", "-1"]),
+        (proof.main, ["--speed", "nan"]),
+        (proof.main, ["--speed", "fast"]),
+        (proof.main, ["--clock-skew-ms", "1.5"]),
+        (proof.main, ["--memory", "1gb"]),
+        (streaming.main, ["--delay-ms", "-1"]),
+    ],
+)
+def test_value_that_means_nothing_is_refused_by_its_option(main: Main, given: list[str], capsys: Told) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*given, *([] if main is proof.main else ["."])])
+
+    assert ended.value.code == 2
+    assert f"error: argument {given[0]}: " in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_one_store_is_reconciled_with(capsys: Told) -> None:
+    with pytest.raises(SystemExit):
+        audit_command.main([".", "--data-dir", ".", "--cassandra", "127.0.0.1"])
+
+    assert "not allowed with" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("main", [audit_command.main, streaming.main])
+def test_folder_that_is_not_there_is_told(main: Main, tmp_path: Path, capsys: Told) -> None:
+    line = told_by(main, [str(tmp_path / "none"), "--output", str(tmp_path / "out")], capsys)
+
+    assert line.startswith(f"audit: {tmp_path / 'none'} is no folder: name the one")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("option", ["--recorded", "--journal"])
+def test_folder_to_play_or_to_read_that_is_not_there_is_told(option: str, tmp_path: Path, capsys: Told) -> None:
+    endpoint = ["--endpoint", "http://127.0.0.1:1"] if option == "--journal" else []
+
+    assert "is no folder" in told_by(proof.main, [option, str(tmp_path / "none"), *endpoint], capsys)
+
+
+@pytest.mark.parametrize("main", [audit_command.main, streaming.main, proof.main])
+def test_output_that_can_not_be_written_is_told(main: Main, tmp_path: Path, capsys: Told) -> None:
+    taken = tmp_path / "file"
+    taken.touch()
+    folder = [] if main is proof.main else [str(tmp_path)]
+
+    for output in (taken, taken / "below"):
+        line = told_by(main, [*folder, "--output", str(output)], capsys)
+        assert line.startswith(f"audit: {output} can't be written to (")
+        assert line.endswith("name another folder with --output.")
+
+
+@pytest.mark.parametrize("text", [None, "no json", "[]", "{}", '{"totals": 3}'])
+def test_run_to_compare_with_that_is_none_is_told(text: str | None, tmp_path: Path, capsys: Told) -> None:
+    if text is not None:
+        (tmp_path / FIGURES).write_text(text)
+
+    line = told_by(audit_command.main, [str(tmp_path), "--compare", str(tmp_path)], capsys)
+
+    assert line == f"audit: There are no figures of a run in {tmp_path / FIGURES}: name its output folder."
+
+
+def test_run_of_another_version_is_not_compared_with(tmp_path: Path, capsys: Told) -> None:
+    (tmp_path / FIGURES).write_text('{"totals": {"acknowledged": 1, "deleted": 1}, "verdict": {"lost": 0}}')
+
+    line = told_by(proof.main, ["--compare", str(tmp_path)], capsys)
+
+    assert "does not tell duplicates, out_of_order, displacement" in line
+
+
+def test_store_of_a_running_server_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    from spark_jobs.stored import StoreInUse, in_sqlite
+
+    (tmp_path / "messages.db").touch()
+    with (tmp_path / "lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+
+        with pytest.raises(StoreInUse, match="stop it, then reconcile"):
+            in_sqlite(spark, str(tmp_path))
+
+
+@pytest.mark.parametrize("kind", ["empty", "junk", "another's"])
+def test_file_that_is_no_store_is_told(kind: str, spark: SparkSession, tmp_path: Path) -> None:
+    from spark_jobs.stored import NoStore, in_sqlite
+
+    path = tmp_path / "messages.db"
+    path.write_bytes(b"no database" * 100 if kind == "junk" else b"")
+    if kind == "another's":
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE theirs (id INTEGER)")
+
+    with pytest.raises(NoStore, match="can't be read"):
+        in_sqlite(spark, str(tmp_path))
+
+
+def test_endpoint_that_does_not_answer_is_told(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Told
+) -> None:
+    monkeypatch.setattr(proof, "session", lambda *args, **kwargs: spark)
+    monkeypatch.setattr(proof, "ended", lambda spark: None)
+    given = ["--endpoint", "http://127.0.0.1:1", "--journal", str(tmp_path), "--output", str(tmp_path / "out")]
+
+    assert proof.main(given) == 2
+
+    assert capsys.readouterr().err.splitlines()[-1].startswith("audit: http://127.0.0.1:1 does not take part: [Errno")
