@@ -150,7 +150,8 @@ def _file(lines: Iterator[str], file: int, number: int) -> tuple[bytes, int, boo
     is_more = len(parts) >= LINES_A_FILE
     checksum = sum(map(crc32, parts))
     number += 1
-    closing = f',"event":"closed","at_ms":{_START_MS},"file":{file},"count":{len(parts)},"checksum":{checksum}}}'
+    last = "" if is_more else ',"is_last":true'
+    closing = f',"event":"closed","at_ms":{_START_MS},"file":{file},"count":{len(parts)},"checksum":{checksum}{last}}}'
     parts.append(f"{_HEAD}{number}{closing}".encode())
     return b"\n".join(parts) + b"\n", number, is_more
 

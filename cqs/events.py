@@ -103,6 +103,8 @@ class Line(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=Tr
     """opened: one message in so many is written down."""
     checksum: int = 0
     """closed: sum of the CRC-32 of each line before, without its end."""
+    is_last: bool = False
+    """closed: the incarnation ended in order, and no file follows. Without it, nobody would miss a lost one."""
     counts: dict[str, int] = {}
     """closed: lines by event, `opened` included."""
 

@@ -140,6 +140,7 @@ def summaries_of(lines: DataFrame) -> list[FileSummary]:
             F.coalesce(F.sum(F.when(~closed, F.col("crc"))), F.lit(0)).alias("checksum"),
             F.max(F.when(closed, F.col("count"))).alias("closed_lines"),
             F.max(F.when(closed, F.col("checksum"))).alias("closed_checksum"),
+            F.coalesce(F.max(closed & F.col("is_last")), F.lit(False)).alias("is_last"),
             F.greatest(F.max("sampled"), F.lit(1)).alias("sampled"),
             _count_of(EventName.DROPPED_EVENTS).alias("dropped"),
             _count_of(EventName.PRUNED).alias("pruned"),

@@ -20,6 +20,7 @@ class GapKind(StrEnum):
 
     MISSING = "missing lines"
     NO_END = "no closing line"
+    NO_LAST = "the last file is missing"
     DROPPED = "events dropped by the server"
     DAMAGED = "checksum differs"
     UNREADABLE = "unreadable file"
@@ -54,6 +55,8 @@ class FileSummary:
     closed_lines: int | None = None
     """As the closing line says; None without one."""
     closed_checksum: int | None = None
+    is_last: bool = False
+    """As the closing line says: the incarnation ended with this file."""
     bad: int = 0
     sampled: int = 1
     dropped: int = 0
@@ -108,8 +111,8 @@ class Integrity:
         return str(known)
 
 
-def judge(files: Sequence[FileSummary]) -> Integrity:
-    """All files of the journal, in any order."""
+def judge(files: Sequence[FileSummary], *, is_running: bool = False) -> Integrity:
+    """All files of the journal, in any order. `is_running`: more may follow, so that a last one is not asked for."""
     by_incarnation: dict[tuple[str, str], list[FileSummary]] = defaultdict(list)
     for file in files:
         by_incarnation[file.node, file.incarnation].append(file)
@@ -122,7 +125,7 @@ def judge(files: Sequence[FileSummary]) -> Integrity:
         kept += mine
         duplicates += passed
         is_overlapping |= overlaps
-        gaps += _gaps(mine)
+        gaps += _gaps(mine, is_running=is_running)
     return Integrity(
         kept=[file.path for file in kept],
         duplicates=[file.path for file in duplicates],
@@ -149,7 +152,7 @@ def _without_copies(group: Iterable[FileSummary]) -> tuple[list[FileSummary], li
     return kept, passed, is_overlapping
 
 
-def _gaps(files: Sequence[FileSummary]) -> list[Gap]:
+def _gaps(files: Sequence[FileSummary], *, is_running: bool) -> list[Gap]:
     """Of one incarnation, files in order of their numbers."""
     found: list[Gap] = []
     last, last_ms = 0, None
@@ -165,8 +168,11 @@ def _gaps(files: Sequence[FileSummary]) -> list[Gap]:
         if file.last > last:
             last, last_ms = file.last, file.last_ms
     end = max(files, key=lambda file: file.last)
-    if not any(file.is_closed for file in files if file.last == end.last):
+    ends = [file for file in files if file.last == end.last]
+    if not any(file.is_closed for file in ends):
         found.append(_gap(GapKind.NO_END, end, None, end.last_ms, None))
+    elif not is_running and not any(file.is_last for file in ends):
+        found.append(_gap(GapKind.NO_LAST, end, None, end.last_ms, None))
     return found
 
 

@@ -84,7 +84,7 @@ def _step(lines: DataFrame, number: int, output: Path, delay_ms: int) -> None:
     new = summaries_of(lines)
     copies = [file.path for file in new if any(_contains(known, file) for known in memory.files)]
     files = [*memory.files, *(file for file in new if file.path not in copies)]
-    integrity = judge_files(files)
+    integrity = judge_files(files, is_running=True)
     events = events_in(lines, integrity).where(~F.col("path").isin(copies))
     latest_ms = max([memory.latest_ms, *(file.last_ms for file in files)])
     gone_below = memory.gone_below | _gone_in(events)

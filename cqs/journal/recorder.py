@@ -61,7 +61,7 @@ class Recorder:
         self._failed_ms = None
         self.tick()
         try:
-            self._writer.close()
+            self._writer.close(is_last=True)
             self._tidy()
         except OSError as error:
             self._fail(error, 0)

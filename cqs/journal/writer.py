@@ -71,8 +71,8 @@ class Writer:
             or (self._clock.now_ms() - self._opened_ms >= self._file_age_ms and self._counts.total() > 1)
         )
 
-    def close(self) -> None:
-        """Ends the file, if one is open, with its closing line, durably."""
+    def close(self, *, is_last: bool = False) -> None:
+        """Ends the file, if one is open, with its closing line, durably. `is_last`: no other one will follow."""
         if self._fd < 0:
             return
         mark = self._numberer.number
@@ -84,6 +84,7 @@ class Writer:
                     file=self._file,
                     count=self._counts.total(),
                     checksum=self._checksum,
+                    is_last=is_last,
                     counts=dict(self._counts),
                 )
             )

@@ -7,7 +7,9 @@ from dataclasses import replace
 from spark_jobs.integrity import FileSummary, GapKind, Integrity, judge
 
 
-def summary(first: int, last: int, *, closed: bool = True, path: str = "", incarnation: str = "i") -> FileSummary:
+def summary(
+    first: int, last: int, *, closed: bool = True, ends: bool = True, path: str = "", incarnation: str = "i"
+) -> FileSummary:
     return FileSummary(
         path=path or f"{incarnation}-{first}",
         node="n",
@@ -19,6 +21,7 @@ def summary(first: int, last: int, *, closed: bool = True, path: str = "", incar
         checksum=99,
         closed_lines=last - first if closed else None,
         closed_checksum=99 if closed else None,
+        is_last=closed and ends,
         first_ms=first * 10,
         last_ms=last * 10,
     )
@@ -50,6 +53,15 @@ def test_last_file_without_a_closing_line_is_an_open_gap() -> None:
     [gap] = judge([summary(1, 10), summary(11, 20, closed=False)]).gaps
 
     assert (gap.kind, gap.lines, gap.from_ms, gap.until_ms) == (GapKind.NO_END, None, 200, None)
+
+
+def test_last_file_that_is_gone_is_missed_though_no_number_tells_of_it() -> None:
+    rotated = [summary(1, 10, ends=False), summary(11, 20, ends=False)]
+    [gap] = judge(rotated).gaps
+
+    assert (gap.kind, gap.lines, gap.from_ms, gap.until_ms) == (GapKind.NO_LAST, None, 200, None)
+    assert judge(rotated, is_running=True).is_whole
+    assert judge([*rotated, summary(21, 22)]).is_whole
 
 
 def test_file_that_was_given_up_is_no_gap_when_the_next_goes_on() -> None:

@@ -30,6 +30,18 @@ def test_full_file_is_finished_and_the_next_one_goes_on_counting(tmp_path: Path)
     assert [(line.number, line.event.value) for line in lines_of(second.path)] == [(8, "opened"), (9, "sent")]
 
 
+def test_only_the_file_that_ends_in_order_says_that_it_is_the_last(tmp_path: Path) -> None:
+    bench = JournalBench(tmp_path, file_bytes_max=2_000)
+    for _ in range(3):
+        bench.send(*["x"] * 10)
+        bench.flush()
+    bench.journal.finish()
+
+    closing = [line for line in bench.lines() if line.event is EventName.CLOSED]
+    assert len(closing) >= 3
+    assert [line.is_last for line in closing] == [False] * (len(closing) - 1) + [True]
+
+
 def test_old_file_is_finished_unless_nothing_was_told(tmp_path: Path) -> None:
     bench = JournalBench(tmp_path, file_age_ms=60_000)
     bench.clock.advance_ms(60_000)
