@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 _FORMAT = 2
+Row = tuple[Any, ...]
 Call = tuple[str, int, str, str, Sequence[Any]]
 """Event, time in ms, the queue as JSON text, what all lines have in common, and a row for each line."""
 Note = tuple[str, str, dict[str, Any]]

@@ -7,14 +7,12 @@ was sent; one that was read from the store is hashed again.
 
 from __future__ import annotations
 
-from typing import Any
-
 from cqs.cache.interface import Received
 from cqs.digests import raw_of_body
 from cqs.events import INDEX_ATTRIBUTE, RUN_ATTRIBUTE, SENDER_ATTRIBUTE
+from cqs.journal.calls import Row
 from cqs.message import Message
 
-Row = tuple[Any, ...]
 _TOLD = {RUN_ATTRIBUTE, SENDER_ATTRIBUTE, INDEX_ATTRIBUTE}
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from cqs.events import INDEX_ATTRIBUTE, RUN_ATTRIBUTE, SENDER_ATTRIBUTE, EventName
 from cqs.ids import text_of
+from cqs.journal.calls import Row
 from cqs.queue import Queue
 
 _QUOTED_MAX = 4_096
@@ -51,27 +52,17 @@ def _of_addresses(_: str, rows: Sequence[int]) -> list[str]:
 
 
 def _of_sent(_: str, rows: Sequence[Any]) -> list[str]:
-    return [f',"address":"{_text_of(address)}"{_of_content(*content)}' for address, *content in rows]
+    return [f',"address":"{_text_of(row[0])}"{_of_content(row)}' for row in rows]
 
 
 def _of_moved(target: str, rows: Sequence[Any]) -> list[str]:
     return [
-        f',"address":"{_text_of(old)}"{target},"to_address":"{_text_of(new)}"{_of_content(*content)}'
-        for old, (new, *content) in rows
+        f',"address":"{_text_of(old)}"{target},"to_address":"{_text_of(new[0])}"{_of_content(new)}' for old, new in rows
     ]
 
 
-def _of_content(
-    md5: bytes,
-    size: int,
-    sent_ms: int,
-    sender_id: str,
-    visible_ms: int,
-    group: str | None,
-    sequence: int,
-    moved_id: str | None,
-    attributes: tuple[tuple[str, bytes], ...],
-) -> str:
+def _of_content(row: Row) -> str:
+    _, md5, size, sent_ms, sender_id, visible_ms, group, sequence, moved_id, attributes = row
     text = f',"md5":"{md5.hex()}","bytes":{size},"sent_ms":{sent_ms},"sender_id":{quoted(sender_id)}'
     if visible_ms:
         text += f',"visible_ms":{visible_ms}'
