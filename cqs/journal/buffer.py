@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import structlog
 
-from cqs.journal.calls import Call, pack
+from cqs.journal.calls import Call, pack, pack_call
 
 LINES_MAX = 500
-"""Of a frame: about a quarter of a millisecond of the event loop."""
+"""Of a frame."""
 _log = structlog.get_logger("cqs.journal")
 
 
@@ -32,7 +32,7 @@ class Buffer:
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
-        self._calls: list[Call] = []
+        self._calls: list[bytes] = []
         self._lines = 0
         self._frames: deque[Frame] = deque()
         self._bytes = 0
@@ -42,8 +42,13 @@ class Buffer:
         """Called when there is a whole frame."""
 
     def put(self, call: Call) -> None:
-        """Never waits and never raises."""
-        self._calls.append(call)
+        """Never waits and never raises. Packs it at once, while it is at hand in the processor's caches."""
+        try:
+            self._calls.append(pack_call(call))
+        except ValueError as error:
+            _log.error("journal_call_unfit", call=call[0], reason=str(error))
+            self.miss(len(call[4]))
+            return
         self._lines += len(call[4])
         if self._lines >= LINES_MAX:
             self._pack()
@@ -65,17 +70,11 @@ class Buffer:
         self.dropped += lines
 
     def _pack(self) -> None:
-        lines = self._lines
-        try:
-            data = pack(self._untold, self._calls)
-        except ValueError as error:
-            _log.error("journal_call_unfit", reason=str(error), missing=lines)
-            self.miss(lines)
+        data = pack(self._untold, self._calls)
+        if self._bytes + len(data) > self._bytes_max:
+            self.miss(self._lines)
         else:
-            if self._bytes + len(data) > self._bytes_max:
-                self.miss(lines)
-            else:
-                self._untold = 0
-                self._frames.append(Frame(data, lines))
-                self._bytes += len(data)
+            self._untold = 0
+            self._frames.append(Frame(data, self._lines))
+            self._bytes += len(data)
         self._calls, self._lines = [], 0

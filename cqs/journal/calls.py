@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 _FORMAT = 2
 Row = tuple[Any, ...]
-Call = tuple[str, int, str, str, Sequence[Any]]
+Call = tuple[str, int, str, str, list[Any]]
 """Event, time in ms, the queue as JSON text, what all lines have in common, and a row for each line."""
 Note = tuple[str, str, dict[str, Any]]
 """For the server's log: level, event, fields."""
@@ -30,15 +30,20 @@ class Report(NamedTuple):
     trouble: str = ""
 
 
-def pack(missing: int, calls: Sequence[Call]) -> bytes:
+def pack_call(call: Call) -> bytes:
     """Raises ValueError for what is no plain value."""
-    return marshal.dumps((missing, list(calls)), _FORMAT)
+    return marshal.dumps(call, _FORMAT)
+
+
+def pack(missing: int, calls: Sequence[bytes]) -> bytes:
+    """A frame of packed calls."""
+    return marshal.dumps((missing, tuple(calls)), _FORMAT)
 
 
 def unpack(data: bytes) -> tuple[int, list[Call]]:
-    """How many lines are missing before these calls, and the calls."""
+    """How many lines are missing before the calls of a frame, and the calls."""
     missing, calls = marshal.loads(data)
-    return missing, calls
+    return missing, list(map(marshal.loads, calls))
 
 
 def pack_report(report: Report) -> bytes:

@@ -8,6 +8,7 @@ concerns a whole queue is always written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 from zlib import crc32
 
 from cqs.cache.interface import Received
@@ -56,7 +57,7 @@ class Journal:
     def sent(self, queue: Queue, messages: Sequence[Message]) -> None:
         if self._sample_every > 1:
             messages = [message for message in messages if self._is_chosen(message.address)]
-        self._tell(_SENT, queue, [rows.of_message(message) for message in messages])
+        self._tell(_SENT, queue, rows.of_messages(messages))
 
     def deduplicated(self, queue: Queue, addresses: Sequence[int]) -> None:
         self._tell(EventName.DEDUPLICATED.value, queue, self._chosen(addresses))
@@ -65,7 +66,7 @@ class Journal:
         self, queue: Queue, received: Sequence[Received], *, is_from_store: bool, receiver_id: str = ""
     ) -> None:
         event = _FROM_STORE if is_from_store else _RECEIVED
-        self._tell(event, queue, [rows.of_received(one) for one in self._sampled(received)], receiver_id)
+        self._tell(event, queue, rows.of_received(self._sampled(received)), receiver_id)
 
     def received_nothing(self, queue: Queue) -> None:
         now_ms = self._now_ms()
@@ -77,7 +78,7 @@ class Journal:
         self._nothing[queue.uid] = (queue, count + 1)
 
     def given_back(self, queue: Queue, received: Sequence[Received]) -> None:
-        self._tell(EventName.GIVEN_BACK.value, queue, [rows.of_given_back(one) for one in self._sampled(received)])
+        self._tell(EventName.GIVEN_BACK.value, queue, rows.of_received(self._sampled(received), is_given_back=True))
 
     def deleted(self, queue: Queue, addresses: Sequence[int]) -> None:
         self._tell(_DELETED, queue, self._chosen(addresses))
@@ -93,10 +94,10 @@ class Journal:
         self._tell(EventName.EXPIRED.value, queue, self._chosen(addresses))
 
     def moved(self, source: Queue, target: Queue, messages: Sequence[tuple[int, Message]]) -> None:
-        chosen = [
-            (old, rows.of_message(new)) for old, new in messages if self._is_chosen(old) or self._is_chosen(new.address)
-        ]
-        self._tell(EventName.MOVED.value, source, chosen, texts.of_queue(target, "to_"))
+        chosen = [(old, new) for old, new in messages if self._is_chosen(old) or self._is_chosen(new.address)]
+        news = rows.of_messages([new for _, new in chosen])
+        told = [(old, row) for (old, _), row in zip(chosen, news, strict=True)]
+        self._tell(EventName.MOVED.value, source, told, texts.of_queue(target, "to_"))
 
     def purged(self, queue: Queue) -> None:
         self._tell(EventName.PURGED.value, queue, [None])
@@ -110,7 +111,7 @@ class Journal:
             self._tell(EventName.RECEIVED_NOTHING.value, queue, [count])
         self._nothing.clear()
 
-    def _tell(self, event: str, queue: Queue, told: Sequence[object], common: str = "") -> None:
+    def _tell(self, event: str, queue: Queue, told: list[Any], common: str = "") -> None:
         if told:
             text = self._queues.get(queue.storage_id) or self._text_of(queue)
             self.buffer.put((event, self._now_ms(), text, common, told))

@@ -7,6 +7,8 @@ was sent; one that was read from the store is hashed again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cqs.cache.interface import Received
 from cqs.digests import raw_of_body
 from cqs.events import INDEX_ATTRIBUTE, RUN_ATTRIBUTE, SENDER_ATTRIBUTE
@@ -16,42 +18,41 @@ from cqs.message import Message
 _TOLD = {RUN_ATTRIBUTE, SENDER_ATTRIBUTE, INDEX_ATTRIBUTE}
 
 
-def of_message(message: Message) -> Row:
-    """Its content and what its sender says of it."""
-    body = message.body
-    return (
-        message.address,
-        message.md5 or raw_of_body(body),
-        len(body) if body.isascii() else len(body.encode()),
-        message.sent_ms,
-        message.sender_id,
-        message.visible_ms,
-        message.group,
-        message.sequence,
-        message.moved_id,
-        _of_attributes(message) if message.attributes else (),
-    )
+def of_messages(messages: Sequence[Message]) -> list[Row]:
+    """Their content and what their senders say of them."""
+    return [
+        (
+            one.address,
+            one.md5 or raw_of_body(one.body),
+            len(one.body) if one.body.isascii() else len(one.body.encode()),
+            one.sent_ms,
+            one.sender_id,
+            one.visible_ms,
+            one.group,
+            one.sequence,
+            one.moved_id,
+            _of_attributes(one) if one.attributes else (),
+        )
+        for one in messages
+    ]
 
 
-def of_received(one: Received) -> Row:
-    """A receive, with the digest of the body that went out; b"" when none did."""
-    message = one.message
-    return (
-        one.address,
-        one.sent_ms,
-        one.receive_number,
-        one.receive_count,
-        one.received_ms,
-        one.hidden_until_ms,
-        one.group,
-        one.sequence,
-        b"" if message is None else message.md5 or raw_of_body(message.body),
-    )
-
-
-def of_given_back(one: Received) -> Row:
-    """A receive that reached nobody."""
-    return (*of_received(one)[:-1], b"")
+def of_received(received: Sequence[Received], *, is_given_back: bool = False) -> list[Row]:
+    """Receives, each with the digest of the body that went out; b"" for those that reached nobody."""
+    return [
+        (
+            one.address,
+            one.sent_ms,
+            one.receive_number,
+            one.receive_count,
+            one.received_ms,
+            one.hidden_until_ms,
+            one.group,
+            one.sequence,
+            b"" if is_given_back or one.message is None else one.message.md5 or raw_of_body(one.message.body),
+        )
+        for one in received
+    ]
 
 
 def _of_attributes(message: Message) -> tuple[tuple[str, bytes], ...]:

@@ -196,7 +196,7 @@ def test_what_can_not_be_packed_is_counted_and_fails_nobody(
     bench.send("x")
     bench.flush()
 
-    assert bench.names() == ["opened", "sent", "dropped_events"]
+    assert bench.names() == ["opened", "dropped_events", "sent"]
     assert bench.journal.dropped == 1
     assert "journal_call_unfit" in capsys.readouterr().out
 
