@@ -16,8 +16,12 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from cassandra import ConsistencyLevel
+from cassandra.query import SimpleStatement
+
 from cqs.clock import SystemClock
 from cqs.store.cassandra import CassandraStore
+from cqs.store.cassandra.cluster import make_cluster
 from cqs.store.cassandra.session import Session
 from cqs.store.interface import Store
 from deploy.cluster.api_node import ApiNode
@@ -104,9 +108,22 @@ class TwoDatacenters(Place):
             await session.close()
 
     async def rows_left(self, names: Sequence[str]) -> dict[str, int]:
-        """As of a place; the data centre that holds more of a queue counts."""
+        """As of a place, once the copies are one, which an operator sees to when a data centre is back (`nodetool
+        repair`): a delete that dc1 had not passed on when it was killed leaves a row in dc2, and dc1, the home, rightly
+        hands it out to nobody. Then the data centre that holds more of a queue counts."""
+        await asyncio.to_thread(self._make_copies_one)
         left = [await self._rows_left_in(store, names) for store in map(self._store_in, NAMES)]
         return {name: max(rows[name] for rows in left) for name in names}
+
+    def _make_copies_one(self) -> None:
+        """Reads all messages of both data centres at once: Cassandra then writes to each what it lacks."""
+        cluster = make_cluster(replace(self._options(), datacenter=NAMES[0]))
+        try:
+            everything = f"SELECT queue_id, row, at FROM {self._keyspace}.messages"
+            read = SimpleStatement(everything, consistency_level=ConsistencyLevel.ALL, fetch_size=1_000)
+            list(cluster.connect().execute(read, timeout=60.0))
+        finally:
+            cluster.shutdown()
 
     def _store_in(self, name: str) -> Store:
         return CassandraStore(replace(self._options(), datacenter=name), SystemClock())
