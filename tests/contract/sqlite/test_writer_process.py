@@ -34,7 +34,10 @@ def home(tmp_path: Path, clock: ManualClock) -> SqliteHome:
 
 @pytest.fixture
 async def store(home: SqliteHome) -> AsyncIterator[SqliteStore]:
-    yield await home.open()
+    """With nothing on its way to the writer."""
+    opened = await home.open()
+    await opened.swept()
+    yield opened
     await home.close()
 
 
