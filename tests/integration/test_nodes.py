@@ -179,3 +179,49 @@ def test_a_killed_node_loses_nothing_and_repeats_at_most_what_it_was_handing_out
     print(load.facts())
     assert load.lost == set()
     assert len(load.duplicated) <= 2 * 2 * 10
+
+
+def waiting(cluster: Cluster, name: str, hint: str, count: int) -> list[str]:
+    """Bodies in the order of their sends, in a new queue with this consistency hint."""
+    sqs = sqs_at(cluster.apis[0])
+    url = sqs.create_queue(QueueName=name, tags={"cqs:consistency-hint": hint})["QueueUrl"]
+    bodies = [f"{number:03}" for number in range(count)]
+    for body in bodies:
+        sqs.send_message(QueueUrl=url, MessageBody=body)
+    return bodies
+
+
+def received_by_turns(cluster: Cluster, name: str, count: int) -> list[str]:
+    """Bodies, one a call, each deleted before the next node is asked."""
+    bodies: list[str] = []
+    give_up_s = time.monotonic() + 60
+    clients = [sqs_at(node) for node in cluster.apis]
+    while len(bodies) < count and time.monotonic() < give_up_s:
+        sqs = clients[len(bodies) % 2]
+        url = f"{sqs.meta.endpoint_url}/000000000000/{name}"
+        try:
+            for message in sqs.receive_message(QueueUrl=url).get("Messages", []):
+                sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+                bodies.append(message["Body"])
+        except (BotoCoreError, ClientError):
+            time.sleep(0.02)
+    return bodies
+
+
+def test_without_redis_the_hint_says_how_far_from_the_oldest_a_node_may_take(cluster: Cluster) -> None:
+    """Return-From-Cassandra (BDQS): K = 1 keeps the order, K = 16 takes any of the sixteen oldest; none is lost."""
+    strict, loose = waiting(cluster, "strict", "1", 40), waiting(cluster, "loose", "16", 40)
+    (redis,) = cluster.redises
+    redis.stop()
+    try:
+        in_order = received_by_turns(cluster, "strict", len(strict))
+        at_random = received_by_turns(cluster, "loose", len(loose))
+    finally:
+        redis.start()
+
+    assert in_order == strict
+    assert at_random != loose and sorted(at_random) == loose
+    left = list(loose)
+    for body in at_random:
+        assert left.index(body) < 16
+        left.remove(body)
