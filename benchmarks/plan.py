@@ -18,26 +18,26 @@ from benchmarks import results
 from benchmarks.fleet import say
 from benchmarks.report import main as write_page
 
-_WARM = ("--jvm-warm", "120")
+_WARM = ("--jvm-warm", "90")
 _LUKEWARM = ("--jvm-warm", "40")
 _US_AND_ELASTICMQ = ("--servers", "cqs,elasticmq")
 PLAN: dict[str, tuple[str, ...]] = {
     "core": (
         *("benchmarks", "--only", "mixed-64x1", "mixed-64x10", "mixed-16x10", "mixed-1x1", "rate-2000"),
-        *("--servers", "cqs,cqs-signed,cqs-redis-sqlite,elasticmq,elasticmq-h2,goaws", "--window", "2.5", *_WARM),
+        *("--servers", "cqs,cqs-signed,cqs-redis-sqlite,elasticmq,elasticmq-h2,goaws", "--window", "2", *_WARM),
     ),
     "matrix": (
         *("benchmarks", "--only", "mixed-16x1", "mixed-16x1-after-100000", "mixed-16x10-after-100000"),
         *("mixed-256x1", "mixed-256x10", "body-256", "body-4096", "body-65536", "body-1048576"),
         *("queues-10", "queues-1000", "fifo-1", "fifo-1000"),
-        *("--servers", "cqs,elasticmq,goaws", "--window", "1.5", *_LUKEWARM),
+        *("--servers", "cqs,elasticmq,goaws", "--window", "1.2", *_LUKEWARM),
     ),
     "deep": (
         *("benchmarks", "--only", "mixed-16x1", "mixed-16x1-after-1000000"),
         *(*_US_AND_ELASTICMQ, "--window", "2.5", *_LUKEWARM),
     ),
     "queues": ("benchmarks", "--only", "queues-10", "queues-100000", "--servers", "cqs", "--window", "2.5"),
-    "idle": ("benchmarks", "--only", "pollers-1000", "--servers", "cqs,elasticmq,goaws", "--window", "6", *_LUKEWARM),
+    "idle": ("benchmarks", "--only", "pollers-1000", "--servers", "cqs,elasticmq,goaws", "--window", "4", *_LUKEWARM),
     "zdmq": (
         *("benchmarks", "--only"),
         *(f"zdmq-{threads}-{size}" for threads in (1, 8, 32, 96) for size in (1_024, 65_536, 1_048_576)),
@@ -48,7 +48,7 @@ PLAN: dict[str, tuple[str, ...]] = {
         *("--servers", "cqs-redis-cassandra,elasticmq,moto", "--window", "2.5", *_LUKEWARM),
     ),
     "nodes": ("benchmarks.cluster", "nodes", "--seconds", "2.5", "--rounds", "5"),
-    "paper": ("benchmarks.cluster", "paper"),
+    "paper": ("benchmarks.cluster", "paper", "--seconds", "5"),
     "memory": ("benchmarks.memory", "--messages", "100000"),
     "memory-million": ("benchmarks.memory", "--messages", "1000000", "--servers", "cqs", "--repetitions", "1"),
 }
