@@ -81,6 +81,11 @@ CREATE TABLE move_tasks (
 );
 """
 
+INDEXES = """
+CREATE INDEX IF NOT EXISTS dropped_by_time ON dropped (dropped_ms);
+"""
+"""Made at each start, too: a file may be older than one of them."""
+
 
 def connect(path: Path) -> sqlite3.Connection:
     """A connection for use by one thread at a time, in explicit transactions. Raises sqlite3.Error."""
@@ -121,11 +126,11 @@ def make_file(path: Path, mode: int) -> None:
 
 
 def create_or_check(connection: sqlite3.Connection, path: Path) -> None:
-    """Makes the tables in an empty file, all at once or not at all. Raises StoreUnavailable when the file is of another
-    schema version or of another program; sqlite3.Error."""
+    """Makes the tables in an empty file, or the indexes that an older one lacks, all at once or not at all. Raises
+    StoreUnavailable when the file is of another schema version or of another program; sqlite3.Error."""
     names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if not names:
-        connection.executescript(f"BEGIN IMMEDIATE; {TABLES}")
+        connection.executescript(f"BEGIN IMMEDIATE; {TABLES} {INDEXES}")
         connection.execute("INSERT INTO meta VALUES ('schema_version', ?)", (SCHEMA_VERSION,))
         connection.execute("INSERT INTO meta VALUES ('secret', ?)", (os.urandom(32),))
         connection.execute("COMMIT")
@@ -142,6 +147,7 @@ def create_or_check(connection: sqlite3.Connection, path: Path) -> None:
             f"{path} has schema version {row[0]}, this cqs-server reads version {SCHEMA_VERSION}: "
             "use the version of cqs-server that wrote it, or another data directory."
         )
+    connection.executescript(INDEXES)
 
 
 def secret_of(connection: sqlite3.Connection) -> bytes:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -158,3 +160,15 @@ async def test_a_file_that_was_deleted_or_replaced_takes_nothing_until_it_is_bac
     await store.append(queue, [after])
 
     assert await held(store, queue) == addresses_of([before, after])
+
+
+async def test_a_drop_forgets_old_drops_without_a_look_at_the_others_also_in_an_older_file(home: SqliteHome) -> None:
+    """As a scan, a hundred thousand drops within a minute took 5 ms each at the end."""
+    await (await home.open()).close()
+    with closing(sqlite3.connect(home.file)) as older:
+        older.execute("DROP INDEX dropped_by_time")
+    await (await home.open()).close()
+
+    with closing(sqlite3.connect(home.file)) as connection:
+        (plan,) = connection.execute("EXPLAIN QUERY PLAN DELETE FROM dropped WHERE dropped_ms <= 1").fetchall()
+    assert "SEARCH dropped USING" in plan[-1]
