@@ -77,4 +77,5 @@ class Repeats:
             self._accepted.clear()
         name = head[b"authorization"][:-SIGNATURE_LENGTH]
         signed = said.claim.signed
-        self._accepted[name] = Accepted(date, said.stamp.at_ms, said.preamble, signed, b"\n".join(head), credential, key)
+        names = b"\n".join(head)
+        self._accepted[name] = Accepted(date, said.stamp.at_ms, said.preamble, signed, names, credential, key)
