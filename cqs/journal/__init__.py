@@ -1,6 +1,6 @@
 """The event journal: what happened to every message, as JSON lines in files that Spark reads (`cqs.events.Line`).
 
-    event loop                                  recorder process, niced
+    event loop                                  recorder process, in idle time
     ──────────                                  ───────────────────────
     Journal (a Witness) ──► Buffer ── frames ──► Recorder: text, number, checksum
                             bounded                         │

@@ -75,6 +75,7 @@ def is_alive(pid: int) -> bool:
 
 async def test_all_that_was_told_is_written_and_the_process_ends(journal: Journal, tmp_path: Path) -> None:
     recorder = pid_of(journal)
+    assert os.sched_getscheduler(recorder) == os.SCHED_IDLE
     for _ in range(100):
         delete(journal, 70)
 
