@@ -6,9 +6,9 @@ It lives as long as the other end of the socket is open. When the server says go
 when the server is gone without a word, what came is written, and the missing line shows that there was more. Its first
 report says that the first file is begun, or why it can't be.
 
-It runs when nobody else wants the core (SCHED_IDLE). Merely niced, it kept the writer of SQLite, which commits wait for,
-from its core for up to a millisecond each time: 7 % of the messages a second in batches. When there is no idle time at
-all, the server's buffer fills, and what has no room then is counted and told.
+It runs when nobody else wants the core (SCHED_IDLE). Merely niced, it kept the writer of SQLite, which commits wait
+for, from its core for up to a millisecond each time: 7 % of the messages a second in batches. When there is no idle
+time at all, the server's buffer fills, and what has no room then is counted and told.
 """
 
 from __future__ import annotations
