@@ -9,6 +9,7 @@ why only we do that.
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import time
@@ -63,7 +64,8 @@ def main(given: Sequence[str] | None = None) -> int:
     for name in parser.parse_args(given).only:
         module, *arguments = PLAN[name]
         start = time.monotonic()
-        command = [sys.executable, "-m", module, *arguments, "--output", str(results.FOLDER / f"{name}.json")]
+        output = os.path.relpath(results.FOLDER / f"{name}.json")
+        command = [sys.executable, "-m", module, *arguments, "--output", output]
         if subprocess.run(command, check=False).returncode:
             failed.append(name)
         say(f"{name}: {time.monotonic() - start:.0f} s")
