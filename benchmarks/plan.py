@@ -1,9 +1,9 @@
 """The runs that docs/benchmarks.md is made of: `make bench-page`, or `python -m benchmarks.plan [--only NAME …]`.
 
-Each is one command with one file of raw results, in which all servers took turns. They are apart because not every
-server can do everything (moto would take hours, goaws has no FIFO), and because two cores do not carry a Cassandra, two
-JVMs and a Redis at once without telling on each other. 100,000 queues are made and dropped anew in each round, which is
-why only we do that.
+Each is one command with one file of raw results, in which its servers took turns; in `all` that is every one of them.
+The others are apart because not every server can do everything (moto would take hours, goaws has no FIFO), and because
+two cores do not carry a Cassandra, two JVMs and a Redis at once without telling on each other. 100,000 queues are made
+and dropped anew in each round, which is why only we do that.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ PLAN: dict[str, tuple[str, ...]] = {
         *(f"zdmq-{threads}-{size}" for threads in (1, 8, 32, 96) for size in (1_024, 65_536, 1_048_576)),
         *(*_US_AND_ELASTICMQ, "--window", "1", *_LUKEWARM),
     ),
-    "cassandra": (
-        *("benchmarks", "--only", "mixed-16x1", "mixed-16x10"),
-        *("--servers", "cqs-redis-cassandra,elasticmq,moto", "--window", "2.5", *_LUKEWARM),
+    "all": (
+        *("benchmarks", "--only", "mixed-16x1", "mixed-16x10", "--window", "2", *_LUKEWARM),
+        *("--servers", "cqs,cqs-signed,cqs-redis-sqlite,cqs-redis-cassandra,elasticmq,goaws,moto"),
     ),
     "nodes": ("benchmarks.cluster", "nodes", "--seconds", "2.5", "--rounds", "5"),
     "paper": ("benchmarks.cluster", "paper", "--seconds", "5"),
