@@ -101,7 +101,8 @@ class SignedAccess:
         ).caller
 
     def authorize_call(self, caller: Caller, action: str) -> None:
-        rules.authorize_call(caller, action, self._home)
+        rules.authorize_account(caller, action)
+        rules.authorize_server(caller, action, self._home)
 
     def authorize(self, caller: Caller, action: str, queue: Queue) -> None:
         if caller.account != queue.account:

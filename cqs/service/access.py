@@ -12,7 +12,7 @@ to other accounts, and denies nothing to the owner, who must be able to mend it.
 from __future__ import annotations
 
 from cqs.errors import AccessDenied, QueueDoesNotExist
-from cqs.identity import Caller, Role
+from cqs.identity import Caller
 from cqs.queue import Queue
 from cqs.service.policy import Verdict
 from cqs.service.policy_actions import OF_THE_SERVER, OWNER_ONLY, is_in_role, permission_of
@@ -44,10 +44,8 @@ def authorize_queue(caller: Caller, action: str, queue: Queue) -> None:
     raise _denied(caller, permission, queue.arn, why)
 
 
-def authorize_call(caller: Caller, action: str, home: str) -> None:
-    """Before it is known what the action is on; actions on the server itself belong to the account `home`. Raises
-    AccessDenied."""
-    authorize_account(caller, action)
+def authorize_server(caller: Caller, action: str, home: str) -> None:
+    """For actions on the server itself, which belongs to the account `home`. Raises AccessDenied."""
     if action in OF_THE_SERVER and caller.account != home:
         why = f"because only users of the server's own account ({home}) may do this"
         raise _denied(caller, action, f"arn:aws:sqs:*:{home}:*", why)
@@ -55,7 +53,7 @@ def authorize_call(caller: Caller, action: str, home: str) -> None:
 
 def authorize_account(caller: Caller, action: str) -> None:
     """For actions on no queue that exists: CreateQueue, ListQueues. Raises AccessDenied."""
-    if caller.role is Role.READ_ONLY and not is_in_role(Role.READ_ONLY, action):
+    if not is_in_role(caller.role, action):
         permission, resource = permission_of(action), f"arn:aws:sqs:*:{caller.account}:*"
         raise _denied(caller, permission, resource, f"because the role {caller.role.value} does not allow it")
 
