@@ -10,7 +10,7 @@ import msgspec
 from admin.formats import duration, number, percent
 from admin.queue_list import ring_of
 from admin.visit import Visit
-from cqs.cache.interface import Counts
+from cqs.cache.counts import Counts
 from cqs.metrics.depths import Depth
 from cqs.metrics.rings import Ring
 from cqs.queue import Queue

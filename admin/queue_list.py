@@ -13,7 +13,7 @@ from operator import attrgetter
 import msgspec
 
 from admin.visit import Visit
-from cqs.cache.interface import Counts
+from cqs.cache.counts import Counts
 from cqs.metrics.rings import QUEUE_SUMS, Ring
 from cqs.queue import Queue
 from cqs.service.engine import Engine

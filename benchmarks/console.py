@@ -2,11 +2,15 @@
 
     python -m benchmarks.console [--on redis+cassandra] [--queues 10000] [--messages 100000] [--calls 1000]
 
+    this process: API, console and loops, as `cqs serve` puts them together ◄── calls ── benchmarks.traffic, a process
+                                      ▲                                                 of its own
+                                      └── pages, one after the other, from this one
+
 On memory, or on a Redis and a Cassandra of its own, started for it. Messages are loaded by the two steps of a send,
 many at a time: into the store, then into the cache. Prints milliseconds of server time a page (from the request read
-to the answer made) and its size, while so many API calls a second are started beside it, in the same process, which
-samples its queues as a server does; then what became of those calls, how late the event loop was, and how much of a
-core five open tabs take that refresh every five seconds.
+to the answer made) and its size, while another process starts so many API calls a second; then what became of those
+calls, how late the event loop was, how much of a core each process took, and, once the calls have ended, how much CPU a
+page takes (this client's part included) and five open tabs that refresh every five seconds.
 """
 
 from __future__ import annotations
@@ -15,36 +19,36 @@ import argparse
 import asyncio
 import contextlib
 import gc
+import os
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from statistics import median, quantiles
 
 import uvloop
 from aiohttp import ClientSession, web
-from aiohttp.test_utils import TestServer
 
-from admin.app import make_application
-from admin.console import About, make_console
+from admin.links import PREFIX
+from benchmarks import proc
 from benchmarks.filling import ACCOUNT, fill
 from benchmarks.traffic import Traffic
-from cqs import backends, parts
-from cqs.api.metrics_page import metrics_mounts
-from cqs.api.origins import Origins
+from cqs import backends, doors, parts
+from cqs.api.app import App
 from cqs.clock import SystemClock
+from cqs.config import Config
 from cqs.config.load import load
-from cqs.service import revisibility, statistics
-from cqs.service.accounts import Accounts
-from cqs.service.credentials import Credentials
+from cqs.listen import open_sockets
+from cqs.people import open_people
+from cqs.server import LOOPS
+from cqs.service import residency
 from cqs.service.engine import Engine
-from cqs.service.passwords import Passwords
-from cqs.service.seal import Sealer
 from cqs.store.cassandra import Options, schema
-from cqs.store.identity import MemoryIdentities
 from deploy.cluster.ring import Ring
 
 TABS, TAB_PERIOD_S = 5, 5
+QUIET_ROUNDS = 20
 PAGES = {
     "overview": "/",
     "queues": "/queues",
@@ -57,39 +61,62 @@ PAGES = {
     "search in bodies": f"/q/{ACCOUNT}/queue-00000/messages?text=nowhere",
     "dead letters": "/dead-letters",
     "nodes": "/nodes",
-    "/metrics": "/metrics",
-    "/jmx": "/jmx",
 }
+SCRAPES = ("/metrics", "/jmx")
+REFRESHED = ("overview", "queues", "a queue", "its messages", "nodes")
 ON: dict[str, dict[str, object]] = {"memory": {"in_memory": True}, "redis+cassandra": {"redis": "spawn"}}
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
+@dataclass(frozen=True)
+class Served:
+    """A server in this process. `took`: milliseconds of each page since it was last cleared."""
+
+    engine: Engine
+    port: int
+    took: list[float]
+    pids: Mapping[str, Sequence[int]]
+    """Processes by what they are."""
+
+    def url(self, path: str) -> str:
+        return f"http://127.0.0.1:{self.port}{path}"
+
+
 @asynccontextmanager
-async def engine_on(settings: Mapping[str, object]) -> AsyncIterator[Engine]:
-    """As a server builds it."""
-    config = load(settings, {}).config
+async def served(config: Config, database_pids: Sequence[int]) -> AsyncIterator[Served]:
+    """As `cqs serve` builds and runs it, without data."""
     clock, rng = SystemClock(), random.Random(1)
-    store, servers = backends.store_of(config, clock), backends.CacheServers(config, clock, rng)
+    store, cache = backends.store_of(config, clock), backends.CacheServers(config, clock, rng)
     await store.open()
-    await servers.start()
+    await cache.start()
     try:
-        yield await parts.engine_of(config, store, servers, clock, rng, None)
+        people = await open_people(config, store, clock)
+        lately = doors.lately_of(config, clock)
+        engine = await parts.engine_of(config, store, cache, clock, rng, None, lately)
+        await residency.open_all(engine)
+        mounts = await doors.mounts_of(engine, store, people.accounts, config, lately, cache)
+        took: list[float] = []
+        for application in mounts.values():
+            application.middlewares.insert(0, _stopwatch(took))
+        app = App(parts.dispatcher_of(engine, people.credentials, config), mounts=mounts)
+        sockets = open_sockets(config.listening, is_checked=False)
+        await app.start(sockets)
+        loops = [asyncio.create_task(loop(engine)) for loop in LOOPS]
+        redis_pids = [cache.spawned.pid] if cache.spawned is not None else []
+        pids = {"server": [os.getpid()], "Redis": redis_pids, "Cassandra": database_pids}
+        try:
+            yield Served(engine, sockets[0].getsockname()[1], took, pids)
+        finally:
+            for loop in loops:
+                loop.cancel()
+            await asyncio.gather(*loops, return_exceptions=True)
+            await app.stop()
     finally:
-        await servers.close()
+        await cache.close()
         await store.close()
 
 
-async def measure(arguments: argparse.Namespace, settings: Mapping[str, object]) -> None:
-    """Prints the table."""
-    async with engine_on(settings) as engine:
-        await fill(engine, arguments.queues, arguments.messages)
-        await asyncio.sleep(arguments.settle)
-        await _measure(engine, arguments)
-
-
-async def _measure(engine: Engine, arguments: argparse.Namespace) -> None:
-    took: list[float] = []
-
+def _stopwatch(took: list[float]) -> Callable[..., Awaitable[web.StreamResponse]]:
     @web.middleware
     async def stopwatch(request: web.Request, handler: Handler) -> web.StreamResponse:
         begun = time.perf_counter()
@@ -97,84 +124,102 @@ async def _measure(engine: Engine, arguments: argparse.Namespace) -> None:
         took.append((time.perf_counter() - begun) * 1_000)
         return response
 
-    console = make_console(engine, _accounts(engine), b"s" * 32, About())
-    console.templates.warm()
-    application = make_application(console)
-    application.middlewares.insert(0, stopwatch)
-    for path, mount in metrics_mounts(engine, Origins()).items():
-        application.router.add_get("/ADMIN" + path, next(iter(mount.router.routes())).handler)
-    server = TestServer(application)
-    await server.start_server()
-    gc.collect()
-    gc.freeze()
-    traffic = Traffic(engine, arguments.calls)
-    loops = [asyncio.create_task(work) for work in (statistics.run(engine), revisibility.run(engine), traffic.run())]
-    async with ClientSession() as client:
+    return stopwatch
+
+
+async def measure(arguments: argparse.Namespace, config: Config, database_pids: Sequence[int]) -> None:
+    """Prints the tables."""
+    async with served(config, database_pids) as server, ClientSession() as client:
+        await fill(server.engine, arguments.queues, arguments.messages)
+        gc.collect()
+        gc.freeze()
         print(f"{arguments.on}: {arguments.queues:,} queues, {arguments.messages:,} messages", end=", ")
         print(f"{arguments.calls:,} calls/s beside it")
-        print(f"{'page':<20}{'median ms':>10}{'95 % ms':>10}{'live ms':>10}{'kB':>8}")
-        for name, path in PAGES.items():
-            whole, size = await _times(client, server, path, arguments.rounds, took, {})
-            live, _ = await _times(client, server, path, arguments.rounds, took, {"HX-Request": "true"})
-            most = quantiles(whole, n=20, method="inclusive")[-1]
-            middle, of_live = median(whole), median(live)
-            print(f"{name:<20}{middle:>10.1f}{most:>10.1f}{of_live:>10.1f}{size / 1_000:>8.1f}")
-        print(traffic.told(engine.metrics.loop_lag))
-        for loop in loops:
-            loop.cancel()
-        await asyncio.gather(*loops, return_exceptions=True)
-        await _share(client, server)
-    await server.close()
+        with _traffic(server, arguments) as traffic:
+            await traffic.begun()
+            await asyncio.sleep(arguments.settle)
+            before, begun_s = _cpu_s(server), time.perf_counter()
+            await _pages(server, client, arguments.rounds)
+            after, seconds = _cpu_s(server), time.perf_counter() - begun_s
+            told = await traffic.end()
+        lag = server.engine.metrics.loop_lag
+        print(f"{told.per_second:,.0f} calls/s were answered, {told.failed} failed, {told.received} received a message")
+        print(f"half within {told.half_s * 1_000:g} ms, 99 % within {told.most_s * 1_000:g} ms", end="; ")
+        print(f"event loop late: half within {lag.quantile(0.5) * 1_000:g} ms, 99 % {lag.quantile(0.99) * 1_000:g} ms")
+        shares = [f"{name} {(after[name] - before[name]) / seconds:.2f}" for name in before]
+        print(f"cores taken: {', '.join(shares)}, calls {told.cpu_s / told.seconds:.2f}")
+        await _cpu_of_pages(server, client)
+
+
+@contextmanager
+def _traffic(server: Served, arguments: argparse.Namespace) -> Iterator[Traffic]:
+    traffic = Traffic(server.port, arguments.calls, arguments.queues)
+    try:
+        yield traffic
+    finally:
+        traffic.kill()
+
+
+async def _pages(server: Served, client: ClientSession, rounds: int) -> None:
+    print(f"{'page':<20}{'median ms':>10}{'95 % ms':>10}{'live ms':>10}{'kB':>8}")
+    for name, path in [*((name, PREFIX + path) for name, path in PAGES.items()), *((one, one) for one in SCRAPES)]:
+        whole, size = await _times(server, client, path, rounds, {})
+        live, _ = await _times(server, client, path, rounds, {"HX-Request": "true"})
+        most = quantiles(whole, n=20, method="inclusive")[-1]
+        print(f"{name:<20}{median(whole):>10.1f}{most:>10.1f}{median(live):>10.1f}{size / 1_000:>8.1f}", flush=True)
 
 
 async def _times(
-    client: ClientSession, server: TestServer, path: str, rounds: int, took: list[float], headers: dict[str, str]
+    server: Served, client: ClientSession, path: str, rounds: int, headers: dict[str, str]
 ) -> tuple[list[float], int]:
-    took.clear()
+    server.took.clear()
     size = 0
     for _ in range(rounds):
-        async with client.get(server.make_url("/ADMIN" + path), headers=headers) as answer:
+        async with client.get(server.url(path), headers=headers) as answer:
             size = len(await answer.read())
             assert answer.status == 200, path
-    return list(took), size
+    return list(server.took), size
 
 
-async def _share(client: ClientSession, server: TestServer) -> None:
-    """CPU of the process a refresh, the client's own work included, so the truth is lower."""
-    paths = ["/", "/queues", f"/q/{ACCOUNT}/queue-00000", f"/q/{ACCOUNT}/queue-00000/messages", "/nodes"]
-    begun, rounds = time.process_time(), 20
-    for _ in range(rounds):
-        for path in paths:
-            async with client.get(server.make_url("/ADMIN" + path), headers={"HX-Request": "true"}) as answer:
-                await answer.read()
-    a_round = (time.process_time() - begun) / rounds
-    print(f"{TABS} tabs that refresh every {TAB_PERIOD_S} s: {a_round / TAB_PERIOD_S:.1%} of a core, client included")
+async def _cpu_of_pages(server: Served, client: ClientSession) -> None:
+    """Of this process, the client's part included, so the truth is lower; and of Redis."""
+    each: dict[str, float] = {}
+    for name, path in PAGES.items():
+        before = _cpu_s(server)
+        await _times(server, client, PREFIX + path, QUIET_ROUNDS, {"HX-Request": "true"})
+        after = _cpu_s(server)
+        each[name] = (after["server"] - before["server"]) / QUIET_ROUNDS
+        redis_ms = (after["Redis"] - before["Redis"]) / QUIET_ROUNDS * 1_000
+        print(f"CPU of a refresh: {name:<20}{each[name] * 1_000:>6.1f} ms, of Redis {redis_ms:.1f} ms")
+    share = sum(each[name] for name in REFRESHED) / TAB_PERIOD_S
+    print(f"{TABS} tabs that refresh every {TAB_PERIOD_S} s: {share:.1%} of a core, client and background included")
 
 
-def _accounts(engine: Engine) -> Accounts:
-    identities, sealer = MemoryIdentities(), Sealer([b"k" * 32])
-    credentials = Credentials(identities, sealer, engine.clock)
-    return Accounts(identities, sealer, Passwords(), engine.clock, credentials)
+def _cpu_s(server: Served) -> dict[str, float]:
+    used = {name: proc.usage(pids).cpu_s for name, pids in server.pids.items() if pids or name == "Redis"}
+    return used | {"server": time.process_time()}
 
 
 def main() -> None:
     """Reads the arguments and measures."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--queues", type=int, default=10_000)
     parser.add_argument("--messages", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--calls", type=int, default=1_000)
-    parser.add_argument("--settle", type=float, default=0.0, help="seconds between loading and measuring")
+    parser.add_argument("--settle", type=float, default=10.0, help="seconds of calls before the pages are measured")
     parser.add_argument("--on", choices=sorted(ON), default="memory")
     arguments = parser.parse_args()
     with contextlib.ExitStack() as stack, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        settings = dict(ON[arguments.on])
+        settings = dict(ON[arguments.on]) | {"port": 0}
+        pids: list[int] = []
         if "cassandra" in arguments.on:
             ring = stack.enter_context(Ring())
             hosts = tuple(ring.contact_points)
             runner.run(schema.apply(Options(hosts=hosts, port=ring.port), {}))
             settings |= {"cassandra": ",".join(hosts), "cassandra_port": ring.port}
-        runner.run(measure(arguments, settings))
+            pids = [node.pid for node in ring.nodes]
+        runner.run(measure(arguments, load(settings, {}).config, pids))
 
 
 if __name__ == "__main__":

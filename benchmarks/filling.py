@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from benchmarks.fleet import say
 from cqs import digests
+from cqs.errors import CacheUnavailable
 from cqs.message import Message
 from cqs.queue import UID_BITS, Queue, QueueName, Redrive, Settings
 from cqs.service import queues
@@ -20,8 +21,15 @@ from cqs.service.statistics import Sampler
 
 T = TypeVar("T")
 ACCOUNT = "000000000000"
-WORKERS = 64
+WORKERS = 32
 LOAD_BATCH = 500
+PAUSE_S = 0.5
+"""After a cache server that did not answer in time: many messages at once may be too many for a busy machine."""
+
+
+def name_of(number: int) -> str:
+    """What the queue with this number is called."""
+    return f"queue-{number:05}"
 
 
 async def fill(engine: Engine, queue_count: int, message_count: int) -> None:
@@ -32,7 +40,7 @@ async def fill(engine: Engine, queue_count: int, message_count: int) -> None:
 
     async def create(number: int) -> Queue:
         settings = Settings(redrive=Redrive(dead.arn, 3)) if number % 100 == 0 else Settings()
-        return await _create(engine, f"queue-{number:05}", settings, {"n": str(number)}, rng.getrandbits(UID_BITS))
+        return await _create(engine, name_of(number), settings, {"n": str(number)}, rng.getrandbits(UID_BITS))
 
     made = await _all(create, range(queue_count))
     say(f"{len(made):,} queues made after {time.perf_counter() - begun_s:.0f} s")
@@ -60,6 +68,7 @@ async def _create(engine: Engine, name: str, settings: Settings, tags: dict[str,
     )
     epoch = await engine.cache.begin_fill(shard_of(queue))
     if epoch is not None:
+        engine.epochs.note(shard_of(queue), epoch)
         await engine.cache.fill(shard_of(queue), epoch, [], is_last=True)
     engine.registry.put(await engine.store.create(queue))
     return queue
@@ -80,7 +89,13 @@ async def _load(engine: Engine, queue: Queue, count: int) -> None:
         for body in bodies
     ]
     await engine.store.append(queue, messages)
-    await engine.cache.put(shard_of(queue), [entry_of(message) for message in messages])
+    entries = [entry_of(message) for message in messages]
+    while True:
+        try:
+            await engine.cache.put(shard_of(queue), entries)
+            return
+        except CacheUnavailable:
+            await asyncio.sleep(PAUSE_S)
 
 
 async def _all(work: Callable[[int], Awaitable[T]], numbers: Iterable[int]) -> list[T]:

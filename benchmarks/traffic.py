@@ -1,70 +1,145 @@
-"""Calls that are served beside what is measured, in the same process."""
+"""API calls from a process of their own, so that what is measured beside them is the server:
+
+    python -m benchmarks.traffic PORT CALLS QUEUES
+
+Starts CALLS calls a second on kept connections: sends and receives, in turn, each on a queue drawn anew, and a delete
+of each message that was received. It says "ready" when it begins. Until SIGTERM; then prints one line of JSON, `Told`.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import gc
 import random
+import signal
+import subprocess
+import sys
 import time
+from contextlib import suppress
 
-from cqs.errors import CqsError
+import msgspec
+import uvloop
+
+from benchmarks.filling import ACCOUNT, name_of
+from cqs.metrics.declarations import REQUEST_SECONDS
 from cqs.metrics.histogram import Histogram
-from cqs.queue import Queue
-from cqs.service.draft_rules import Draft
-from cqs.service.engine import Engine
-from cqs.service.receive import ReceiveRequest, receive
-from cqs.service.send import send_batch
 
-UNDER_WAY_MAX = 64
+CONNECTIONS = 64
+_HEAD = (
+    "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-amz-json-1.0\r\n"
+    "X-Amz-Target: AmazonSQS.{action}\r\nContent-Length: {length}\r\n\r\n"
+)
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What became of the calls; all but `seconds` and `cpu_s` of the process count what was answered."""
+
+    calls: int
+    failed: int
+    received: int
+    seconds: float
+    half_s: float
+    most_s: float
+    cpu_s: float
+
+    @property
+    def per_second(self) -> float:
+        return self.calls / self.seconds
 
 
 class Traffic:
-    """Sends and receives beside the pages: `per_second` are started, as long as no more than UNDER_WAY_MAX run."""
+    """The process, as whoever starts it sees it. A context manager that ends it."""
 
-    def __init__(self, engine: Engine, per_second: int) -> None:
-        self._engine = engine
-        self._per_second = per_second
-        self._begun_s = 0.0
-        self._done = 0
-        self._pauses: list[float] = []
+    def __init__(self, port: int, per_second: int, queues: int) -> None:
+        command = [sys.executable, "-m", "benchmarks.traffic", str(port), str(per_second), str(queues)]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE)
 
-    async def run(self) -> None:
-        """For ever. Calls that fail are not counted."""
-        rng = random.Random(2)
-        every: list[Queue] = list(self._engine.registry)
-        under_way: set[asyncio.Task[None]] = set()
-        self._begun_s, started = time.perf_counter(), 0
-        gc.callbacks.append(self._note_pause)
-        while self._per_second:
-            due = int((time.perf_counter() - self._begun_s) * self._per_second)
-            for _ in range(min(due - started, UNDER_WAY_MAX - len(under_way))):
-                started += 1
-                task = asyncio.create_task(self._one(rng.choice(every), rng.random() < 0.5))
-                under_way.add(task)
-                task.add_done_callback(under_way.discard)
-            await asyncio.sleep(0.01)
+    async def begun(self) -> None:
+        """Returns when it calls."""
+        assert self._process.stdout is not None
+        await asyncio.to_thread(self._process.stdout.readline)
 
-    async def _one(self, queue: Queue, is_send: bool) -> None:
-        with contextlib.suppress(CqsError):
-            if is_send:
-                await send_batch(self._engine, queue, [Draft("x")], "bench")
-            else:
-                await receive(self._engine, queue, ReceiveRequest(count_max=1, wait_ms=0), lambda: True)
-            self._done += 1
+    async def end(self) -> Told:
+        """Stops it."""
+        self._process.terminate()
+        output, _ = await asyncio.to_thread(self._process.communicate)
+        return msgspec.json.decode(output, type=Told)
 
-    def _note_pause(self, phase: str, info: dict[str, int]) -> None:
-        now_s = time.perf_counter()
-        if phase == "start":
-            self._pause_s = now_s
-        else:
-            self._pauses.append(now_s - self._pause_s)
+    def kill(self) -> None:
+        """Idempotent."""
+        self._process.kill()
+        self._process.wait()
 
-    def told(self, lag: Histogram) -> str:
-        """What became of it."""
-        rate = self._done / (time.perf_counter() - self._begun_s)
-        longest_ms = max(self._pauses, default=0.0) * 1_000
-        return (
-            f"{rate:,.0f} calls/s were answered; event loop late: half within {lag.quantile(0.5) * 1_000:g} ms, "
-            f"99 % within {lag.quantile(0.99) * 1_000:g} ms; longest garbage collection {longest_ms:.0f} ms"
-        )
+
+class _Schedule:
+    """When each call is due; whoever is free takes the next one. One that is late is not made up for by a burst beyond
+    CONNECTIONS calls under way."""
+
+    def __init__(self, per_second: int, queues: int) -> None:
+        self.per_second = per_second
+        self.queues = queues
+        self.rng = random.Random(2)
+        self.begun_s = time.perf_counter()
+        self.taken = 0
+        self.done = self.failed = self.received = 0
+        self.took = Histogram.of(REQUEST_SECONDS)
+
+    async def turn(self) -> None:
+        due_s = self.begun_s + self.taken / self.per_second
+        self.taken += 1
+        left_s = due_s - time.perf_counter()
+        if left_s > 0:
+            await asyncio.sleep(left_s)
+
+
+async def _work(port: int, schedule: _Schedule) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+
+    async def call(action: str, **fields: object) -> dict[str, list[dict[str, str]]]:
+        await schedule.turn()
+        body = msgspec.json.encode(fields)
+        begun_ns = time.perf_counter_ns()
+        writer.write(_HEAD.format(action=action, length=len(body)).encode() + body)
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().split(b"content-length:", 1)[1].split(b"\r\n", 1)[0])
+        answer = await reader.readexactly(length)
+        schedule.took.observe(time.perf_counter_ns() - begun_ns)
+        schedule.done += 1
+        if not head.startswith(b"HTTP/1.1 200"):
+            schedule.failed += 1
+            return {}
+        return msgspec.json.decode(answer) if answer else {}
+
+    while True:
+        queue = name_of(schedule.rng.randrange(schedule.queues))
+        url = f"http://127.0.0.1:{port}/{ACCOUNT}/{queue}"
+        await call("SendMessage", QueueUrl=url, MessageBody="x")
+        queue = name_of(schedule.rng.randrange(schedule.queues))
+        url = f"http://127.0.0.1:{port}/{ACCOUNT}/{queue}"
+        for message in (await call("ReceiveMessage", QueueUrl=url)).get("Messages", []):
+            schedule.received += 1
+            await call("DeleteMessage", QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+
+
+async def _run(port: int, per_second: int, queues: int) -> None:
+    schedule = _Schedule(per_second, queues)
+    loop = asyncio.get_running_loop()
+    working = asyncio.gather(*(_work(port, schedule) for _ in range(CONNECTIONS)))
+    loop.add_signal_handler(signal.SIGTERM, working.cancel)
+    print("ready", flush=True)
+    with suppress(asyncio.CancelledError):
+        await working
+    told = Told(
+        calls=schedule.done,
+        failed=schedule.failed,
+        received=schedule.received,
+        seconds=time.perf_counter() - schedule.begun_s,
+        half_s=schedule.took.quantile(0.5),
+        most_s=schedule.took.quantile(0.99),
+        cpu_s=time.process_time(),
+    )
+    print(msgspec.json.encode(told).decode(), flush=True)
+
+
+if __name__ == "__main__":
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_run(*map(int, sys.argv[1:])))

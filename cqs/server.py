@@ -44,7 +44,8 @@ from cqs.workers import Workers
 if TYPE_CHECKING:
     from cqs.tracing import Tracing
 
-_LOOPS = (heartbeat.run, marking.run, revisibility.run, repair.run, move_tasks.run, statistics.run, sweep.run)
+LOOPS = (heartbeat.run, marking.run, revisibility.run, repair.run, move_tasks.run, statistics.run, sweep.run)
+"""What runs beside the calls, for ever."""
 _log = structlog.get_logger("cqs.server")
 
 
@@ -116,7 +117,7 @@ class _Built:
     def loops(self) -> list[Coroutine[object, object, None]]:
         """What runs beside the calls."""
         looks = [] if self.loaded.config.security.auth == "open" else [self.people.credentials.run()]
-        return [*(loop(self.engine) for loop in _LOOPS), *looks, self.surroundings.run()]
+        return [*(loop(self.engine) for loop in LOOPS), *looks, self.surroundings.run()]
 
 
 async def _serve(

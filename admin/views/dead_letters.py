@@ -11,7 +11,7 @@ from admin.letters import Group, arrived_ms, grouped, kind_of, reason_of
 from admin.queue_list import Choice, find
 from admin.snippets import ELLIPSIS, Snippets, of_each, url_of
 from admin.views.new_queue import NAMES_MAX
-from admin.views.queues import Row, row_of, rows_of
+from admin.views.queues import rows_of
 from admin.visit import Visit
 from cqs.cache.interface import State
 from cqs.errors import CacheUnavailable
@@ -60,8 +60,8 @@ async def show(visit: Visit) -> web.StreamResponse:
     if not sources:
         redrive = queue.settings.redrive
         target = engine.registry.of_arn(redrive.target_arn) if redrive is not None else None
-        row: Row | None = await row_of(visit, target) if target is not None else None
-        return visit.page("no_dead_letters.html", queue=queue, tab="dead", target=target, row=row)
+        rows = await rows_of(visit, [target] if target is not None else [])
+        return visit.page("no_dead_letters.html", queue=queue, tab="dead", target=target, row=next(iter(rows), None))
     looked_at, is_more = await visit.console.thrift.ask(
         ("letters", queue.storage_id), lambda: _look(visit, queue), is_fresh=not visit.is_refresh
     )

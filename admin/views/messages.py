@@ -17,7 +17,8 @@ from admin.cqs_words import Params
 from admin.message_filter import FIELDS, is_asking, wanted_of
 from admin.snippets import ELLIPSIS, Snippets, of_each, url_of
 from admin.visit import Visit
-from cqs.cache.interface import Counts, State
+from cqs.cache.counts import Counts
+from cqs.cache.interface import State
 from cqs.errors import CacheUnavailable
 from cqs.queue import Queue
 from cqs.service import queues

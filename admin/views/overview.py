@@ -11,7 +11,7 @@ from admin.queue_list import fullest
 from admin.snippets import Snippets, snippets
 from admin.views.queues import accounts_of, rows_of
 from admin.visit import Visit
-from cqs.cache.interface import Counts
+from cqs.cache.counts import Counts
 from cqs.metrics.rings import Ring
 
 TOP_MAX = 8

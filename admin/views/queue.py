@@ -9,7 +9,7 @@ from aiohttp import web
 
 from admin.charts import RANGE_NAMES, range_of
 from admin.snippets import snippets, url_of
-from admin.views.queues import row_of
+from admin.views.queues import rows_of
 from admin.visit import Visit
 from admin.wire_attributes import attributes_of
 from cqs.cache.interface import ShardState, State
@@ -34,7 +34,7 @@ async def show(visit: Visit) -> web.StreamResponse:
     """The page. Raises QueueDoesNotExist, AccessDenied."""
     queue = visit.queue("GetQueueAttributes")
     engine = visit.console.engine
-    row = await row_of(visit, queue)
+    (row,) = await rows_of(visit, [queue])
     chart_range = range_of(visit.query("range"))
     return visit.page(
         "queue.html",

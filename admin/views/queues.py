@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 import msgspec
@@ -25,12 +24,11 @@ from admin.queue_list import (
 )
 from admin.snippets import snippets
 from admin.visit import Visit
-from cqs.cache.interface import Counts, Residency
-from cqs.errors import CacheUnavailable
+from cqs.cache.counts import Counts
+from cqs.cache.interface import Residency, Sight
 from cqs.queue import Queue, name_of_arn
-from cqs.service import queues
+from cqs.service import statistics
 from cqs.service.engine import shard_of
-from cqs.service.statistics import depth_of
 
 FOUND_MAX = 8
 PAGE_NUMBER_MAX = 1_000_000
@@ -78,20 +76,13 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 
 async def rows_of(visit: Visit, chosen: Sequence[Queue]) -> list[Row]:
-    """The queues as they are at this moment, asked side by side."""
-    return await asyncio.gather(*(row_of(visit, queue) for queue in chosen))
+    """The queues as they are at this moment, asked together."""
+    sights = await statistics.survey(visit.console.engine, chosen)
+    return [_row_of(visit, queue, sight) for queue, sight in zip(chosen, sights, strict=True)]
 
 
-async def row_of(visit: Visit, queue: Queue) -> Row:
-    """The queue as it is at this moment."""
+def _row_of(visit: Visit, queue: Queue, sight: Sight | None) -> Row:
     engine = visit.console.engine
-    counts: Counts | None = None
-    try:
-        now, state = await asyncio.gather(queues.counts(engine, queue), engine.cache.state(shard_of(queue)))
-        engine.metrics.depths.put(depth_of(engine, queue, now))
-        counts, residency = now, state.residency
-    except CacheUnavailable:
-        residency = Residency.ABSENT
     ring = ring_of(engine, queue)
     in_rate, out_rate = rates_of(ring, visit.now_ms)
     sent, deleted = sparks_of(ring, visit.now_ms)
@@ -99,8 +90,8 @@ async def row_of(visit: Visit, queue: Queue) -> Row:
     target = name_of_arn(redrive.target_arn) if redrive is not None else None
     return Row(
         queue=queue,
-        counts=counts,
-        residency=residency.value,
+        counts=sight.counts if sight is not None else None,
+        residency=(sight.state.residency if sight is not None else Residency.ABSENT).value,
         is_dirty=engine.dirt.is_on(shard_of(queue)),
         in_rate=in_rate,
         out_rate=out_rate,

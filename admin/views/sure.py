@@ -7,7 +7,7 @@ from aiohttp import web
 from admin.queue_list import choice_of, find
 from admin.snippets import snippets, url_of
 from admin.visit import Visit
-from cqs.cache.interface import Counts
+from cqs.cache.counts import Counts
 from cqs.errors import CacheUnavailable
 from cqs.queue import Queue, QueueName
 from cqs.service import queues

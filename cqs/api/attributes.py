@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from cqs import limits
 from cqs.api.redrive_policy import parse_redrive, parse_redrive_allow, write_redrive, write_redrive_allow
-from cqs.cache.interface import Counts
+from cqs.cache.counts import Counts
 from cqs.errors import InvalidAttributeName, InvalidAttributeValue
 from cqs.queue import DedupScope, Queue, Settings, ThroughputLimit
 from cqs.service import policy_reader

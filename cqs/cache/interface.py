@@ -23,6 +23,7 @@ from typing import Protocol
 
 import msgspec
 
+from cqs.cache.counts import Counts
 from cqs.message import Message
 
 RECEIVES_BEFORE_BACK = 3
@@ -158,17 +159,11 @@ class Revealed(msgspec.Struct, frozen=True):
     next_ms: int | None
 
 
-class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """Approximate numbers of one shard, for attributes and metrics."""
+class Sight(msgspec.Struct, frozen=True):
+    """A shard at one moment, as people and metrics see it."""
 
-    ready: int = 0
-    in_flight: int = 0
-    delayed: int = 0
-    oldest_ms: int | None = None
-    """Sent time of the oldest ready message, None when there is none; messages received RECEIVES_BEFORE_BACK times
-    or more do not count (SQS), nor do in-flight and delayed ones."""
-    groups_in_flight: int = 0
-    noisy_groups: int = 0
+    state: ShardState
+    counts: Counts
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -236,6 +231,10 @@ class QueueCache(Protocol):
     async def counts(self, shard: Shard) -> Counts:
         """The shard's numbers; zeros when absent."""
 
+    async def survey(self, shards: Sequence[Shard]) -> list[Sight | None]:
+        """State and numbers of each, in order, by one call a cache server and SURVEYED_MAX shards: each as it is at a
+        moment of its own. None = its server can't be reached; raises CacheUnavailable when none can."""
+
     async def drop(self, shard: Shard) -> None:
         """Forgets the shard (purged, deleted, to be refilled): absent afterwards."""
 
@@ -246,5 +245,6 @@ class QueueCache(Protocol):
         """When the next shard will have work; None = never, as far as is known."""
 
 
+SURVEYED_MAX = 50
 TOMBSTONE_MS = 60_000
 VESTING_LEASE_MS = 5_000

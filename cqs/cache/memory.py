@@ -15,8 +15,8 @@ import random
 from collections.abc import Sequence
 
 from cqs.cache.bodies import BodyBudget
+from cqs.cache.counts import Counts
 from cqs.cache.interface import (
-    Counts,
     Entry,
     Outcome,
     Page,
@@ -24,6 +24,7 @@ from cqs.cache.interface import (
     Revealed,
     Shard,
     ShardState,
+    Sight,
     State,
     Taken,
     TakeRequest,
@@ -141,6 +142,9 @@ class MemoryCache:
     async def counts(self, shard: Shard) -> Counts:
         held = self._shards.get(shard)
         return Counts() if held is None else held.counts(self._clock.now_ms())
+
+    async def survey(self, shards: Sequence[Shard]) -> list[Sight | None]:
+        return [Sight(await self.state(shard), await self.counts(shard)) for shard in shards]
 
     async def drop(self, shard: Shard) -> None:
         held = self._shards.pop(shard, None)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cqs.cache.bodies import BodyBudget
+from cqs.cache.counts import Counts
 from cqs.cache.interface import (
     DEAD_BATCH_MAX,
     DEAD_LEASE_MS,
-    Counts,
     Entry,
     Outcome,
     Page,

@@ -16,7 +16,7 @@ from prometheus_client.core import Metric as Family
 from prometheus_client.core import UnknownMetricFamily
 from prometheus_client.registry import Collector
 
-from cqs.cache.interface import Counts
+from cqs.cache.counts import Counts
 from cqs.identity import DEFAULT_ACCOUNT
 from cqs.metrics.depths import age_s
 from cqs.metrics.node import ratio_of

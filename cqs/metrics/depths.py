@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 import msgspec
 
-from cqs.cache.interface import Counts
+from cqs.cache.counts import Counts
 from cqs.queue import QueueName
 
 

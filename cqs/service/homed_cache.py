@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cqs.cache.counts import Counts
 from cqs.cache.interface import (
-    Counts,
     Entry,
     Outcome,
     Page,
@@ -22,6 +22,7 @@ from cqs.cache.interface import (
     Revealed,
     Shard,
     ShardState,
+    Sight,
     State,
     Taken,
     TakeRequest,
@@ -108,6 +109,10 @@ class HomedCache:
 
     async def counts(self, shard: Shard) -> Counts:
         return await self._cache.counts(shard)
+
+    async def survey(self, shards: Sequence[Shard]) -> list[Sight | None]:
+        """As this data centre's cache has them, without a look at their homes."""
+        return await self._cache.survey(shards)
 
     async def drop(self, shard: Shard) -> None:
         await self._cache.drop(shard)

@@ -27,7 +27,8 @@ import contextlib
 import msgspec
 
 from cqs import limits
-from cqs.cache.interface import Counts, Shard
+from cqs.cache.counts import Counts
+from cqs.cache.interface import Shard
 from cqs.errors import (
     CacheUnavailable,
     CqsError,

@@ -3,16 +3,18 @@
     every 5 s    count up to QUEUES_MAX queues ──► depths ──► rings (node, and each queue with traffic)
     a scrape     count the admitted queues anew ──► snapshot ──► text, in a thread
 
-Counting a queue costs the memory cache some microseconds; with more queues than QUEUES_MAX each pass goes on where the
-last one ended, and the totals lag by that much.
+Queues are counted SURVEYED_MAX at a time, one call of the cache each; a pass spreads them over SPREAD_S, so that nobody
+waits for more than that many. With more queues than QUEUES_MAX each pass goes on where the last one ended, and the
+totals lag by that much.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 
-from cqs.cache.interface import Counts
+from cqs.cache.counts import Counts
+from cqs.cache.interface import SURVEYED_MAX, Sight
 from cqs.errors import CacheUnavailable, CqsError, ServiceUnavailable
 from cqs.metrics import declarations as d
 from cqs.metrics import latency
@@ -25,12 +27,11 @@ from cqs.queue import Queue, QueueName
 from cqs.service.engine import Engine, shard_of
 
 SENDS = ("SendMessage", "SendMessageBatch")
-QUEUES_MAX = 4_000
-"""Counted in one pass. On Redis each costs some 100 µs of the loop: a pass takes a twelfth of the time at most."""
-COUNTERS = 32
-"""Counts under way at a time: they share a round trip to a cache server, and each waits for a turn of a busy loop."""
+QUEUES_MAX = 10_000
+"""Counted in one pass."""
+SPREAD_S = 3.0
 QUEUES_A_TURN = 50
-"""Queues counted before others run."""
+"""Queues drawn before others run."""
 SAMPLES_A_HOUSEKEEPING = 12
 LAG_PERIOD_S = 0.25
 HEALTH_S_MAX = 5.0
@@ -42,7 +43,7 @@ async def run(engine: Engine) -> None:
         group.create_task(_measure_lag(engine))
         sampler = Sampler(engine)
         while True:
-            await sampler.sample()
+            await sampler.sample(SPREAD_S)
             await asyncio.sleep(SAMPLE_S - engine.clock.now_ms() / 1_000 % SAMPLE_S)
 
 
@@ -57,11 +58,13 @@ class Sampler:
             latency.Lately(metric) for metric in (d.REQUEST_SECONDS, d.CACHE_SECONDS, d.STORE_SECONDS)
         )
 
-    async def sample(self) -> None:
-        """One pass. Without the cache the depths stay as they were."""
+    async def sample(self, spread_s: float = 0.0) -> None:
+        """One pass; `spread_s`: how long it takes its time for counting. Without the cache the depths stay as they
+        were."""
         engine, metrics = self._engine, self._engine.metrics
         queues = list(engine.registry)
-        await count(engine, self._turn(queues))
+        turn = self._turn(queues)
+        await count(engine, turn, spread_s * SURVEYED_MAX / max(len(turn), SURVEYED_MAX))
         metrics.depths.sampled_ms = engine.clock.now_ms()
         if len(metrics.depths) > len(queues) or self._samples % SAMPLES_A_HOUSEKEEPING == 0:
             metrics.depths.keep_only({queue.uid for queue in queues})
@@ -126,26 +129,27 @@ def _admit(engine: Engine, queues: Sequence[Queue]) -> None:
             table.meet(queue_now)
 
 
-async def count(engine: Engine, queues: Iterable[Queue]) -> None:
-    """Asks the cache how full the queues are. While it can't be reached, what was known stays."""
-    left = iter(queues)
-    await asyncio.gather(*(_count(engine, left) for _ in range(COUNTERS)))
+async def count(engine: Engine, queues: Sequence[Queue], pause_s: float = 0.0) -> None:
+    """Asks the cache how full the queues are, SURVEYED_MAX at a time with pauses between, in which others run. While it
+    can't be reached, what was known stays."""
+    for start in range(0, len(queues), SURVEYED_MAX):
+        await survey(engine, queues[start : start + SURVEYED_MAX])
+        await asyncio.sleep(pause_s)
 
 
-async def count_one(engine: Engine, queue: Queue) -> None:
-    """`count` for one queue."""
-    await _count(engine, iter((queue,)))
-
-
-async def _count(engine: Engine, queues: Iterator[Queue]) -> None:
-    for place, queue in enumerate(queues):
-        if place % QUEUES_A_TURN == QUEUES_A_TURN - 1:
-            await asyncio.sleep(0)
-        try:
-            counts = await engine.cache.counts(shard_of(queue))
-        except CacheUnavailable:
-            return
-        engine.metrics.depths.put(depth_of(engine, queue, counts))
+async def survey(engine: Engine, queues: Sequence[Queue]) -> list[Sight | None]:
+    """What the cache says of each now; None = it can't be reached. Depths are kept, and epochs: who sends to the queue
+    next need not ask for its epoch then."""
+    try:
+        sights = await engine.cache.survey([shard_of(queue) for queue in queues])
+    except CacheUnavailable:
+        return [None] * len(queues)
+    for queue, sight in zip(queues, sights, strict=True):
+        if sight is not None:
+            if sight.state.epoch:
+                engine.epochs.note(shard_of(queue), sight.state.epoch)
+            engine.metrics.depths.put(depth_of(engine, queue, sight.counts))
+    return sights
 
 
 def depth_of(engine: Engine, queue: Queue, counts: Counts) -> Depth:

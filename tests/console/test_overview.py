@@ -82,7 +82,7 @@ async def test_what_a_silent_cache_hides_is_said_to_be_unknown(desk: Desk) -> No
     queue = await desk.bench.create("orders")
     await desk.bench.send(queue, "one")
     await words(desk)
-    for name in ("counts", "state", "peek", "next_vesting_ms"):
+    for name in ("survey", "state", "peek", "next_vesting_ms"):
         desk.bench.cache.fail(name, CacheUnavailable("no route"), times=1_000)
     desk.bench.clock.advance_ms(5_000)
 

@@ -159,6 +159,6 @@ async def test_sorting_only_what_is_not_zero_is_sorting_all(order: str, is_up: b
 
 
 async def test_sorting_ten_thousand_queues_asks_the_cache_for_none(desk: Desk) -> None:
-    desk.bench.cache.fail("counts", AssertionError("asked"))
+    desk.bench.cache.fail("survey", AssertionError("asked"))
 
     assert find(desk.bench.engine, ACCOUNT, Choice(order="oldest")) == []

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from cqs.cache.counts import Counts
 from cqs.cache.interface import (
-    Counts,
     Entry,
     Outcome,
     QueueCache,

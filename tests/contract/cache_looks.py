@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cqs.cache.interface import State
+from cqs.cache.counts import Counts
+from cqs.cache.interface import SURVEYED_MAX, Residency, Shard, ShardState, Sight, State
 from cqs.message import Message
 from tests.contract.cache_bench import CacheBench, of
 
@@ -99,6 +100,31 @@ class LookRules:
         assert await bench.numbers() == (2, 1, 1)
         await bench.remove(second.address, 4)
         assert await bench.numbers() == (2, 0, 0)
+
+    async def test_survey_tells_of_many_shards_what_each_tells_alone(self, bench: CacheBench) -> None:
+        await bench.put(1, 2, 3)
+        await bench.take(1)
+        others = [await bench.sibling(storage_id) for storage_id in range(2, 2 * SURVEYED_MAX + 10)]
+        for number, other in enumerate(others, 10):
+            await other.put(*range(number, number + number % 4), delay_ms=number % 2 * 1_000)
+        absent = Shard(9_999, bench.shard.is_fifo)
+        shards = [*(other.shard for other in others), absent, bench.shard]
+
+        found = await bench.cache.survey(shards)
+
+        alone = [Sight(await bench.cache.state(shard), await bench.cache.counts(shard)) for shard in shards]
+        assert found == alone
+        assert [one and one.state.residency for one in found[-2:]] == [Residency.ABSENT, Residency.READY]
+        assert await bench.cache.survey([]) == []
+
+    async def test_survey_sees_a_shard_that_is_being_filled(self, bench: CacheBench) -> None:
+        shard = Shard(9_999, bench.shard.is_fifo)
+        epoch = await bench.cache.begin_fill(shard)
+        assert epoch is not None
+
+        (found,) = await bench.cache.survey([shard])
+
+        assert found == Sight(ShardState(Residency.INITIALIZING, epoch), Counts())
 
     async def test_age_is_that_of_the_longest_waiting(self, bench: CacheBench) -> None:
         assert (await bench.counts()).oldest_ms is None

@@ -111,6 +111,7 @@ async def test_looking_puts_nothing_off(bench: CacheBench, admin: redis.Redis) -
     await bench.advance(KEEP_MS - 1_000)
 
     await bench.counts()
+    await bench.cache.survey([bench.shard])
     await bench.peek(State.READY)
     await bench.cache.lookup(bench.shard, [1])
     await bench.cache.state(bench.shard)

@@ -128,6 +128,10 @@ class TestDeadServers:
         await living.put(2)
 
         assert of(await living.take()) == [2]
+        lost, seen = await living.cache.survey([dying.shard, living.shard])
+        assert lost is None
+        assert seen is not None
+        assert (seen.counts.in_flight, seen.state) == (1, await living.cache.state(living.shard))
         await living.advance(1_000)
         assert await living.cache.vesting(10) == [living.shard]
         assert await living.cache.next_vesting_ms() is not None
@@ -138,6 +142,8 @@ class TestDeadServers:
             with pytest.raises(CacheUnavailable):
                 await cache.counts(SHARD)
 
+            with pytest.raises(CacheUnavailable):
+                await cache.survey([SHARD])
             with pytest.raises(CacheUnavailable):
                 await cache.vesting(10)
             with pytest.raises(CacheUnavailable):

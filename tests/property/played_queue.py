@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cqs.cache.interface import Counts
+from cqs.cache.counts import Counts
 from cqs.cache.memory import MemoryCache
 from cqs.errors import InvalidParameterValue
 from cqs.ids import Addresses

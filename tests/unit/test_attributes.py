@@ -7,7 +7,7 @@ import json
 import pytest
 
 from cqs.api.attributes import NAMES, SETTINGS, changes_of, names_of, needs_counts, read
-from cqs.cache.interface import Counts
+from cqs.cache.counts import Counts
 from cqs.errors import InvalidAttributeName, InvalidAttributeValue, InvalidParameterValue
 from cqs.queue import DedupScope, Queue, Redrive, RedriveAllow, RedrivePermission, Settings, ThroughputLimit
 from cqs.service.queue_rules import WIRE_NAMES

@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from cqs.cache.interface import Counts, QueueCache, Shard
+from cqs.cache.counts import Counts
+from cqs.cache.interface import QueueCache, Shard
 from cqs.cache.memory import MemoryCache
 from cqs.errors import CacheUnavailable
 from cqs.metrics.calls import Calls

@@ -6,11 +6,12 @@ import asyncio
 
 import pytest
 
-from cqs.cache.interface import Counts
+from cqs.cache.counts import Counts
 from cqs.errors import CacheUnavailable
 from cqs.metrics.rings import Ring
 from cqs.queue import Queue
 from cqs.service import statistics
+from cqs.service.engine import shard_of
 from cqs.service.statistics import Sampler
 from tests.engine import Bench, until
 from tests.protocol.measured import measured_bench
@@ -63,7 +64,7 @@ async def test_depths_stay_as_they_were_while_the_cache_is_away() -> None:
     await bench.send(queue, "one")
     sampler = Sampler(bench.engine)
     await sampler.sample()
-    bench.cache.fail("counts", CacheUnavailable("away"), times=100)
+    bench.cache.fail("survey", CacheUnavailable("away"), times=100)
     await bench.send(queue, "two")
 
     await sampler.sample()
@@ -72,6 +73,21 @@ async def test_depths_stay_as_they_were_while_the_cache_is_away() -> None:
     assert depth is not None
     assert depth.counts.ready == 1
     assert last(bench.engine.metrics.ring, bench)["sent"] == 2
+
+
+async def test_a_sample_learns_the_epoch_that_a_send_would_ask_for() -> None:
+    bench = await measured_bench()
+    queue = await bench.create("orders")
+    await bench.send(queue, "one")
+    epoch = (await bench.cache.state(shard_of(queue))).epoch
+    bench.engine.epochs.note(shard_of(queue), epoch + 1)
+    await Sampler(bench.engine).sample()
+    bench.store.fail("read", AssertionError("asked"))
+
+    await bench.send(queue, "two")
+
+    assert bench.engine.epochs.of(shard_of(queue)) == epoch
+    assert (await bench.counts(queue)).ready == 2
 
 
 async def test_many_queues_are_counted_turn_by_turn(monkeypatch: pytest.MonkeyPatch) -> None:

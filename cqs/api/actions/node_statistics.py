@@ -12,7 +12,7 @@ from cqs.api.shapes.extensions import (
     GetNodeStatisticsResult,
     QueueStatistics,
 )
-from cqs.cache.interface import Counts
+from cqs.cache.counts import Counts
 from cqs.errors import InvalidParameterValue
 from cqs.metrics.calls import CallStats
 from cqs.metrics.declarations import CONNECTIONS
@@ -29,7 +29,7 @@ async def node_statistics(context: Context, request: GetNodeStatisticsRequest) -
     now_ms = engine.clock.now_ms()
     if request.queue_url:
         queue = await context.queue(request.queue_url)
-        await statistics.count_one(engine, queue)
+        await statistics.survey(engine, [queue])
         stats, depth = metrics.queues.get(queue.key), metrics.depths.get(queue.uid)
         ring = stats.ring if stats is not None and stats.ring is not None else Ring(QUEUE_SUMS, QUEUE_PEAKS)
         counts = Counts() if depth is None else depth.counts

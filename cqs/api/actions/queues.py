@@ -21,7 +21,7 @@ from cqs.api.shapes.queues import (
     PurgeQueueRequest,
     SetQueueAttributesRequest,
 )
-from cqs.cache.interface import Counts
+from cqs.cache.counts import Counts
 from cqs.errors import MissingParameter
 from cqs.queue import QueueName
 from cqs.service import queues

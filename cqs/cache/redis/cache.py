@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from typing import TypeVar, cast
 
+from cqs.cache.counts import Counts
 from cqs.cache.interface import (
     VESTING_LEASE_MS,
-    Counts,
     Entry,
     Outcome,
     Page,
@@ -27,6 +27,7 @@ from cqs.cache.interface import (
     Revealed,
     Shard,
     ShardState,
+    Sight,
     State,
     Taken,
     TakeRequest,
@@ -38,6 +39,7 @@ from cqs.cache.redis.replies import ConnectionLost, Reply
 from cqs.cache.redis.runner import ScriptRunner
 from cqs.cache.redis.scripts import load
 from cqs.cache.redis.servers import Servers
+from cqs.cache.redis.survey import look, survey
 
 KEEP_MS = 3_600_000
 FILL_LEASE_MS = 10_000
@@ -49,7 +51,6 @@ ENTRIES_MAX, FIFO_MAX = 500, 100
 """Messages a script deals with; more are put, filled, looked at and (FIFO) revealed by several, so that nobody waits
 long for one of them."""
 LOOKS_MAX = 100
-_RESIDENCY = {b"a": Residency.ABSENT, b"i": Residency.INITIALIZING, b"r": Residency.READY}
 _OUTCOME = {b"done": Outcome.DONE, b"gone": Outcome.GONE, b"stale": Outcome.STALE}
 _EPOCH_BITS = 53
 
@@ -57,7 +58,7 @@ T = TypeVar("T")
 
 _BEGIN_FILL, _FILL, _PUT, _TAKE, _HIDE = map(load, ("begin_fill", "fill", "put", "take", "hide"))
 _FENCE, _GIVE_BACK, _REMOVE, _REVEAL, _REDELAY = map(load, ("fence", "give_back", "remove", "reveal", "redelay"))
-_SCAN, _LOOKUP, _COUNTS, _DROP, _STATE = map(load, ("scan", "lookup", "counts", "drop", "state"))
+_SCAN, _LOOKUP, _DROP, _STATE = map(load, ("scan", "lookup", "drop", "state"))
 _VESTING, _NEXT_VESTING = map(load, ("vesting", "next_vesting"))
 
 
@@ -93,7 +94,7 @@ class RedisCache:
 
     async def state(self, shard: Shard) -> ShardState:
         residency, epoch = cast("list[bytes]", await self._run(_STATE, shard))
-        return ShardState(_RESIDENCY[residency], int(epoch))
+        return ShardState(codec.RESIDENCY[residency], int(epoch))
 
     async def begin_fill(self, shard: Shard) -> int | None:
         epoch = self._rng.getrandbits(_EPOCH_BITS) or 1
@@ -114,7 +115,7 @@ class RedisCache:
         fence = b"" if epoch is None else b"%d" % epoch
         for page in _pages(entries):
             residency = await self._run(_PUT, shard, fence, *self._entry_words(shard, page))
-        return _RESIDENCY[cast(bytes, residency)]
+        return codec.RESIDENCY[cast(bytes, residency)]
 
     async def take(self, shard: Shard, request: TakeRequest) -> Taken:
         request_id, replay_ms, slot = request.request_id.encode(), request.replay_ms, b""
@@ -146,7 +147,7 @@ class RedisCache:
             received=codec.received_of(cast("list[bytes | None]", received), received_ms),
             dead=codec.received_of(cast("list[bytes | None]", dead), received_ms) if dead else [],
             expired=[codec.address_of(word) for word in cast("list[bytes]", expired)],
-            residency=_RESIDENCY[cast(bytes, residency)],
+            residency=codec.RESIDENCY[cast(bytes, residency)],
             is_over_limit=bool(is_over),
         )
 
@@ -205,18 +206,11 @@ class RedisCache:
         return known
 
     async def counts(self, shard: Shard) -> Counts:
-        reply = await self._run(_COUNTS, shard)
-        if not reply:
-            return Counts()
-        ready, in_flight, delayed, groups, noisy, oldest = cast("list[int]", reply)
-        return Counts(
-            ready=ready,
-            in_flight=in_flight,
-            delayed=delayed,
-            oldest_ms=int(oldest) if oldest else None,
-            groups_in_flight=groups,
-            noisy_groups=noisy,
-        )
+        sights = await look(self.servers.of(shard), self.servers, [shard])
+        return sights[0].counts
+
+    async def survey(self, shards: Sequence[Shard]) -> list[Sight | None]:
+        return await survey(self.servers, shards)
 
     async def drop(self, shard: Shard) -> None:
         await self._run(_DROP, shard, keys.vesting_name(shard))

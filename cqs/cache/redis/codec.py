@@ -16,11 +16,12 @@ from typing import cast
 
 import msgspec
 
-from cqs.cache.interface import Entry, Received, State, Ticket
+from cqs.cache.interface import Entry, Received, Residency, State, Ticket
 from cqs.errors import CacheUnavailable
 from cqs.message import Attribute, Message
 
 ADDRESS_BYTES = 16
+RESIDENCY = {b"a": Residency.ABSENT, b"i": Residency.INITIALIZING, b"r": Residency.READY}
 _NEVER_RECEIVED = b"0"
 
 
