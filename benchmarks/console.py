@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import gc
 import os
 import random
 import time
@@ -34,7 +33,7 @@ from admin.links import PREFIX
 from benchmarks import proc
 from benchmarks.filling import ACCOUNT, fill
 from benchmarks.traffic import Traffic
-from cqs import backends, doors, parts
+from cqs import backends, doors, heap, parts
 from cqs.api.app import App
 from cqs.clock import SystemClock
 from cqs.config import Config
@@ -131,8 +130,7 @@ async def measure(arguments: argparse.Namespace, config: Config, database_pids: 
     """Prints the tables."""
     async with served(config, database_pids) as server, ClientSession() as client:
         await fill(server.engine, arguments.queues, arguments.messages)
-        gc.collect()
-        gc.freeze()
+        heap.set_aside()
         print(f"{arguments.on}: {arguments.queues:,} queues, {arguments.messages:,} messages", end=", ")
         print(f"{arguments.calls:,} calls/s beside it")
         with _traffic(server, arguments) as traffic:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import cProfile
-import gc
 import json
 import random
 import tempfile
@@ -25,7 +24,7 @@ from typing import Any, cast
 
 import uvloop
 
-from cqs import backends, doors, observers, parts
+from cqs import backends, doors, heap, observers, parts
 from cqs.api.app import App
 from cqs.api.http.connection import Connection
 from cqs.api.lanes import Lanes
@@ -160,8 +159,7 @@ async def measure(flags: dict[str, object], options: argparse.Namespace) -> None
     script = Script(options.batch)
     clients = [Client(lanes, script) for _ in range(options.clients)]
     await clients[0].create_queue()
-    gc.collect()
-    gc.freeze()
+    heap.set_aside()
     await _run(clients, 20)
     rounds = max(1, options.calls // 3 // options.clients)
     profiler = cProfile.Profile() if options.profile is not None else None

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import random
 import signal
 import socket
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING
 import structlog
 import uvloop
 
-from cqs import backends, boot, doors, logs, observers, open_files, parts
+from cqs import backends, boot, doors, heap, logs, observers, open_files, parts
 from cqs.api.app import App
 from cqs.api.siblings import Siblings
 from cqs.banner import announce
@@ -193,8 +192,7 @@ async def _accept(built: _Built, stop: Stop) -> None:
     engine.metrics.watch(CONNECTIONS, lambda: len(app.connections))
     engine.metrics.watch(REQUEST_BYTES, lambda: app.room.held)
     engine.metrics.watch(CROWDED_OUT, lambda: app.room.crowded_out)
-    gc.collect()
-    gc.freeze()
+    heap.set_aside()
     tls = None
     if built.certificate is not None:
         tls = built.certificate.context

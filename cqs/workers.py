@@ -13,7 +13,6 @@ parent is gone is told to stop by the kernel. The parent has one thread and no e
 from __future__ import annotations
 
 import ctypes
-import gc
 import json
 import os
 import shutil
@@ -27,6 +26,7 @@ from pathlib import Path
 
 import structlog
 
+from cqs import heap
 from cqs.banner import Start
 from cqs.errors import ConfigError, CqsError
 from cqs.slot import Slot
@@ -74,8 +74,7 @@ class Workers:
     def run(self) -> int:
         """Until told to stop: 0, or the first worker's code when it does not start."""
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
-        gc.collect()
-        gc.freeze()
+        heap.set_aside()
         try:
             return self._run()
         finally:

@@ -11,7 +11,7 @@ numbers stay in the node's totals. With name patterns, half of the places wait f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from cqs.metrics.queue_stats import QueueStats
@@ -35,7 +35,7 @@ class QueueTable:
         """The short way for every event; a uid that is missing here is met with `meet`."""
         self.other = QueueStats("", OTHER)
         self._retired = QueueStats("", "")
-        self._now_ms = 0
+        self._now_ms = self._first_gone_ms = 0
 
     def __len__(self) -> int:
         return len(self._by_name)
@@ -60,15 +60,14 @@ class QueueTable:
         """Whether that many queues fit, should all of them have a place."""
         return count <= self._plain_max
 
-    def forget_gone(self, living: Iterable[Queue], now_ms: int) -> None:
-        """Housekeeping, now and then, with all queues that exist: notes which admitted ones are gone."""
+    def forget_gone(self, uids: Container[int], is_living: Callable[[QueueName], bool], now_ms: int) -> None:
+        """Housekeeping, now and then, with the uids of all queues that exist: notes which admitted ones are gone."""
         self._now_ms = now_ms
-        names = {queue.uid: queue.key for queue in living}
-        for uid in [uid for uid in self.by_uid if uid not in names]:
+        for uid in [uid for uid in self.by_uid if uid not in uids]:
             del self.by_uid[uid]
-        present = set(names.values())
         for name, stats in self._by_name.items():
-            stats.gone_ms = 0 if name in present else stats.gone_ms or now_ms
+            stats.gone_ms = 0 if is_living(name) else stats.gone_ms or now_ms
+        self._first_gone_ms = min((stats.gone_ms for stats in self._by_name.values() if stats.gone_ms), default=now_ms)
 
     def total(self, field: str) -> int:
         """Of all queues ever, also those that left the table."""
@@ -87,6 +86,8 @@ class QueueTable:
     def _retire(self, *, is_wanted: bool) -> bool:
         """Frees the place of the queue that has been gone longest, for one that is wanted of any kind, else of one that
         is not wanted either."""
+        if self._now_ms - self._first_gone_ms < GONE_KEPT_MS:
+            return False
         gone = [
             stats
             for stats in self

@@ -46,6 +46,9 @@ class Registry:
     def get(self, key: QueueName) -> Queue | None:
         return self._by_name.get(key)
 
+    def has(self, key: QueueName) -> bool:
+        return key in self._by_name
+
     def find(self, key: QueueName) -> Queue:
         """The queue of that name; raises QueueDoesNotExist."""
         queue = self._by_name.get(key)

@@ -67,8 +67,9 @@ class Sampler:
         await count(engine, turn, spread_s * SURVEYED_MAX / max(len(turn), SURVEYED_MAX))
         metrics.depths.sampled_ms = engine.clock.now_ms()
         if len(metrics.depths) > len(queues) or self._samples % SAMPLES_A_HOUSEKEEPING == 0:
-            metrics.depths.keep_only({queue.uid for queue in queues})
-            metrics.queues.forget_gone(queues, engine.clock.now_ms())
+            uids = {queue.uid for queue in queues}
+            metrics.depths.keep_only(uids)
+            metrics.queues.forget_gone(uids, engine.registry.has, metrics.depths.sampled_ms)
         self._samples += 1
         _admit(engine, queues)
         await self._draw()

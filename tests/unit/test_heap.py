@@ -1,0 +1,72 @@
+"""What survives is set aside, and what ends later is freed all the same."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from cqs import heap
+from cqs.service import queues
+from cqs.service.delete import delete
+from tests.engine import Bench, make_bench
+
+
+@pytest.fixture(autouse=True)
+def _collector() -> Iterator[None]:
+    """As it was before, afterwards."""
+    callbacks = list(gc.callbacks)
+    heap.set_aside()
+    yield
+    gc.set_debug(0)
+    gc.garbage.clear()
+    gc.callbacks[:] = callbacks
+    gc.unfreeze()
+
+
+def test_so_many_survivors_are_set_aside_and_never_looked_through_again() -> None:
+    before = gc.get_freeze_count()
+    many = [[] for _ in range(heap.SURVIVORS_MAX)]  # type: ignore[var-annotated]
+
+    gc.collect()
+
+    assert gc.get_freeze_count() >= before + len(many)
+    assert len(gc.get_objects(generation=2)) < heap.SURVIVORS_MAX
+
+
+def test_few_survivors_are_looked_through_again() -> None:
+    gc.collect()
+    before = gc.get_freeze_count()
+    few = [[] for _ in range(heap.SURVIVORS_MAX // 2)]  # type: ignore[var-annotated]
+
+    gc.collect()
+
+    assert gc.get_freeze_count() <= before
+    assert len(gc.get_objects(generation=2)) >= len(few)
+
+
+@pytest.mark.parametrize("name", ["orders", "orders.fifo"])
+async def test_neither_messages_nor_queues_need_the_collector_to_be_freed(name: str) -> None:
+    """Or else they would stay for ever once they were set aside."""
+    bench = await make_bench()
+    await _live(bench, f"warm-{name}")
+    gc.collect()
+    gc.disable()
+    try:
+        await _live(bench, name)
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+    finally:
+        gc.enable()
+
+    assert [one for one in gc.garbage if type(one).__module__.startswith("cqs.")] == []
+
+
+async def _live(bench: Bench, name: str) -> None:
+    """A queue's life: messages sent, received, deleted, left; then it is deleted."""
+    queue = await bench.create(name)
+    await bench.send(queue, "one", "two", "three")
+    first, *_ = await bench.receive(queue)
+    await delete(bench.engine, queue, first.handle)
+    await queues.delete(bench.engine, queue)
