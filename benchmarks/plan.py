@@ -49,8 +49,8 @@ PLAN: dict[str, tuple[str, ...]] = {
         *("--servers", "cqs,cqs-signed,cqs-redis-sqlite,cqs-redis-cassandra,elasticmq,goaws,moto"),
     ),
     "nodes": ("benchmarks.cluster", "nodes", "--seconds", "2.5", "--rounds", "5"),
-    "paper": ("benchmarks.cluster", "paper", "--seconds", "5"),
-    "memory": ("benchmarks.memory", "--messages", "100000"),
+    "paper": ("benchmarks.cluster", "paper", "--seconds", "5", "--rounds", "5"),
+    "memory": ("benchmarks.memory", "--messages", "100000", "--repetitions", "5"),
     "memory-million": ("benchmarks.memory", "--messages", "1000000", "--servers", "cqs", "--repetitions", "1"),
 }
 """Module and arguments, by the name of the file."""

@@ -71,6 +71,7 @@ type drainer struct {
 	queues     ring
 	isLast     func() bool // whether no more will be sent
 	processing int64       // a message, ns
+	pause      int64       // after an empty answer, ns
 	hand       hand
 	busyUntil  int64
 }
@@ -96,6 +97,9 @@ func (d *drainer) answered(c *client, body []byte, now int64) (int, error) {
 	}
 	count, err := d.hand.received(d.load, body, now)
 	d.busyUntil = now + int64(count)*d.processing
+	if count == 0 {
+		d.busyUntil = now + d.pause
+	}
 	return count, err
 }
 

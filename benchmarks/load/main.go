@@ -30,7 +30,7 @@ type options struct {
 	backlog                                 uint64
 	rate                                    float64
 	duration, warmUp, drain, timeout        time.Duration
-	processing                              time.Duration
+	processing, pause                       time.Duration
 	isSigning, isKeeping, hasSDKHead        bool
 	accessKey, secretKey, region            string
 	seed                                    int64
@@ -61,6 +61,7 @@ func parseOptions(arguments []string) (*options, map[string]string, error) {
 	f.DurationVar(&o.warmUp, "warmup", 2*time.Second, "load before the window")
 	f.DurationVar(&o.drain, "drain", 10*time.Second, "longest time to finish after the window")
 	f.DurationVar(&o.processing, "processing", 0, "rate, receive: how long a receiver works on each message")
+	f.DurationVar(&o.pause, "pause", 0, "rate, receive: how long a receiver waits after an empty answer")
 	f.DurationVar(&o.timeout, "timeout", 30*time.Second, "a call without an answer is an error after this")
 	f.BoolVar(&o.isSigning, "sign", false, "sign each request (SigV4); else the header is there but its signature is not")
 	f.BoolVar(&o.isKeeping, "keep", false, "leave the queues in the end")

@@ -83,6 +83,6 @@ func (s *session) workers() ([]*client, error) {
 
 func (s *session) drainer(isLast func() bool) func(ring) behaviour {
 	return func(queues ring) behaviour {
-		return &drainer{load: &s.load, queues: queues, isLast: isLast, processing: int64(s.processing)}
+		return &drainer{load: &s.load, queues: queues, isLast: isLast, processing: int64(s.processing), pause: int64(s.pause)}
 	}
 }

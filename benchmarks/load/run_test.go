@@ -137,6 +137,13 @@ func TestRateModeKeepsToItsSchedule(t *testing.T) {
 	}
 }
 
+func TestAReceiverPausesAfterAnEmptyAnswer(t *testing.T) {
+	result, _ := play(t, &standIn{}, "-mode", "rate", "-rate", "0.1", "-receivers", "2", "-pause", "1h", "-warmup", "0s")
+	if result.EmptyReceives > 2 {
+		t.Errorf("%d empty receives by two receivers that pause for an hour", result.EmptyReceives)
+	}
+}
+
 func TestPollersAreInNoFigure(t *testing.T) {
 	result, _ := play(t, &standIn{}, "-mode", "idle", "-pollers", "2")
 	if result.Seconds < 0.15 {
