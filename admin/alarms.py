@@ -70,6 +70,9 @@ def _of_server(visit: Visit, problem: str) -> Iterator[Alarm]:
     if visit.console.engine.waiters.is_draining:
         text = "This node is draining: it tells load balancers to go elsewhere."
         yield Alarm(WARNING, -1e18, text, visit.links.to("/nodes"), "See")
+    for host in visit.console.engine.metrics.store_report().lost:
+        text = f"Cassandra host {host.address} ({host.datacenter}) can't be reached."
+        yield Alarm(WARNING, -1e18, text, visit.links.to("/nodes"), "See")
     failed, calls = _failures(visit.console.engine.metrics.ring, visit.now_ms)
     if failed >= ERRORS_MIN and failed > ERROR_SHARE_MAX * calls:
         text = f"{percent(failed / calls)} of the calls of the last minute failed ({number(failed)})."

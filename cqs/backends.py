@@ -36,6 +36,9 @@ from cqs.spawn import PrivateRedis
 from cqs.store.coordination import Node
 from cqs.store.interface import Store
 from cqs.store.memory import MemoryStore
+from cqs.store.report import StoreReport
+from cqs.store.sqlite.files import files_of
+from cqs.store.sqlite.schema import FILE_NAME
 from cqs.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -156,6 +159,18 @@ def cluster_of(config: Config, store: Store, cache: CacheServers, clock: Clock, 
         lost=cache.lost,
         deep_scan=store.deep_scan,
     )
+
+
+def store_report(config: Config, store: Store) -> StoreReport:
+    """Where the data of an open store lie, as is known now; asks nobody."""
+    if config.storage.is_in_memory:
+        return StoreReport()
+    if not config.backends.cassandra:
+        return StoreReport(files=files_of(folder_of(config.storage) / FILE_NAME))
+    from cqs.store.cassandra import CassandraStore
+
+    assert isinstance(store, CassandraStore)
+    return StoreReport(hosts=store.session.hosts())
 
 
 def store_name(config: Config) -> str:

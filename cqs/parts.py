@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -60,6 +61,7 @@ async def engine_of(
     servers.bells.attach(NodeSleepers(registry, waiters))
     cluster = backends.cluster_of(config, store, servers, clock, rng)
     metrics.is_leader = lambda: cluster.leadership.is_held
+    metrics.store_report = functools.partial(backends.store_report, config, store)
     cache = servers.cache
     if tracing is not None:
         cache, store = tracing.cache(cache), tracing.store(store)

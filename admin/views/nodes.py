@@ -79,6 +79,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         no_share=Share(),
         is_draining=visit.console.engine.waiters.is_draining,
         nodes=await _nodes(visit),
+        store=metrics.store_report(),
         waiting=len(visit.console.engine.waiters),
         snippets=of_each(visit, ("Drain", "DrainNode", {}), ("Take it in", "DrainNode", {"Draining": False})),
     )

@@ -35,6 +35,7 @@ from cqs.metrics.queue_table import PLACES, QueueTable
 from cqs.metrics.rings import NODE_PEAKS, NODE_SUMS, QUEUE_PEAKS, QUEUE_SUMS, Ring
 from cqs.metrics.timed import LayerTimes
 from cqs.metrics.witness import MetricsWitness
+from cqs.store.report import StoreReport
 
 
 class Build(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +63,8 @@ class NodeMetrics:
         self.build = build or Build()
         self.started_ms = started_ms
         self.is_leader = is_leader
+        self.store_report: Callable[[], StoreReport] = StoreReport
+        """Where the data lie, as is known now; called in the loop, asks nobody."""
         self.queues = QueueTable(places, patterns)
         self.depths = Depths()
         self.witness = MetricsWitness(self.queues, self.depths)

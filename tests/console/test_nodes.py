@@ -15,6 +15,7 @@ from cqs.service.long_poll import DRAINING_WAIT_MS
 from cqs.service.receive import ReceiveRequest, receive
 from cqs.service.statistics import Sampler
 from cqs.store.coordination import Node
+from cqs.store.report import StoreFile, StoreHost, StoreReport
 from tests.console.desk import Desk, make_desk
 from tests.engine import until
 
@@ -52,6 +53,44 @@ async def test_nodes_and_cache_servers_are_told_with_what_is_wrong() -> None:
     assert "api-1 draining CQS 7" in told
     assert 'href="http://10.0.0.9:9324/ADMIN/nodes"' in text
     assert 'href="javascript' not in text
+
+
+HOSTS = (
+    StoreHost(address="10.0.1.1", datacenter="dc1", rack="r1", version="5.0.6", is_up=True),
+    StoreHost(address="10.0.1.2", datacenter="dc1", rack="<b>", version="5.0.6", is_up=False),
+    StoreHost(address="10.0.2.1", datacenter="dc2", rack="r1"),
+)
+
+
+async def test_hosts_of_cassandra_are_told_as_the_driver_knows_them(desk: Desk) -> None:
+    desk.bench.engine.metrics.store_report = lambda: StoreReport(hosts=HOSTS)
+
+    page = await desk.get("/nodes")
+
+    assert "Cassandra 3 hosts" in page.words
+    assert "10.0.1.1 up dc1 r1 5.0.6 10.0.1.2 down dc1 <b> 5.0.6 10.0.2.1 not asked dc2 r1 –" in page.words
+    assert "<b>" not in page.text
+    assert "Store files" not in page.words
+
+
+async def test_a_host_that_is_down_is_said_on_the_overview(desk: Desk) -> None:
+    desk.bench.engine.metrics.store_report = lambda: StoreReport(hosts=HOSTS)
+
+    told = (await desk.get("/")).words
+
+    assert "Cassandra host 10.0.1.2 (dc1) can't be reached." in told
+    assert "10.0.1.1" not in told
+    assert "10.0.2.1" not in told
+
+
+async def test_files_of_an_embedded_store_are_told_with_their_sizes(desk: Desk) -> None:
+    files = (StoreFile(path="/data/messages.db", size_bytes=3 << 20), StoreFile(path="/data/m-wal", size_bytes=512))
+    desk.bench.engine.metrics.store_report = lambda: StoreReport(files=files)
+
+    told = (await desk.get("/nodes")).words
+
+    assert "/data/messages.db 3.0 MB /data/m-wal 512 B" in told
+    assert "Cassandra" not in told
 
 
 async def test_other_nodes_that_are_not_known_now_hide_nothing_else() -> None:

@@ -13,6 +13,7 @@ from cqs.api.operations import ALL, BY_TARGET
 from cqs.errors import CacheUnavailable, StoreUnavailable
 from cqs.service.policy_actions import ALL as PERMISSIONS
 from cqs.service.statistics import Sampler
+from cqs.store.report import StoreHost, StoreReport
 from cqs.witnesses import Witnesses
 from tests.engine import Bench, make_bench
 from tests.protocol.extension_world import refused, told, world_with
@@ -171,6 +172,22 @@ async def test_statistics_of_a_queue_are_its_own() -> None:
     assert "Actions" not in answer
     assert answer["Chart"]["Period"] == 60
     assert answer["Chart"]["Points"][-1][answer["Chart"]["Fields"].index("sent")] == 2
+
+
+async def test_statistics_tell_where_the_data_lie() -> None:
+    world = await make_world()
+    near = StoreHost(address="10.0.0.1", datacenter="dc1", rack="r1", version="5.0.6", is_up=False)
+    far = StoreHost(address="10.0.1.1", datacenter="dc2", rack="r2", version="5.0.6")
+    world.bench.engine.metrics.store_report = lambda: StoreReport(hosts=(near, far))
+
+    of_node = await told(world, "GetNodeStatistics", QueueUrl="")
+    of_queue = await told(world, "GetNodeStatistics")
+
+    assert of_node["Store"]["Hosts"] == [
+        {"Address": "10.0.0.1", "DataCenter": "dc1", "Rack": "r1", "Version": "5.0.6", "Up": False},
+        {"Address": "10.0.1.1", "DataCenter": "dc2", "Rack": "r2", "Version": "5.0.6", "Up": None},
+    ]
+    assert "Store" not in of_queue
 
 
 async def test_queue_that_nothing_happened_to_has_empty_statistics() -> None:

@@ -11,6 +11,9 @@ from cqs.api.shapes.extensions import (
     GetNodeStatisticsRequest,
     GetNodeStatisticsResult,
     QueueStatistics,
+    StoreFile,
+    StoreHost,
+    StorePlaces,
 )
 from cqs.cache.counts import Counts
 from cqs.errors import InvalidParameterValue
@@ -43,6 +46,7 @@ async def node_statistics(context: Context, request: GetNodeStatisticsRequest) -
         connections=int(metrics.watched().get(CONNECTIONS, 0)),
         totals=_totals(ring.recent(now_ms // 1_000), counts, waiting, now_ms),
         actions={} if request.queue_url else _actions(metrics),
+        store=None if request.queue_url else _store(metrics),
         chart=_chart(ring, range_s, now_ms // 1_000) if range_s else None,
     )
 
@@ -80,6 +84,17 @@ def _action(stats: CallStats) -> ActionStatistics:
         failures=dict(stats.failures),
         median_seconds=stats.duration.quantile(0.5),
         p99_seconds=stats.duration.quantile(0.99),
+    )
+
+
+def _store(metrics: NodeMetrics) -> StorePlaces:
+    report = metrics.store_report()
+    return StorePlaces(
+        hosts=[
+            StoreHost(address=one.address, data_center=one.datacenter, rack=one.rack, version=one.version, up=one.is_up)
+            for one in report.hosts
+        ],
+        files=[StoreFile(path=one.path, size_bytes=one.size_bytes) for one in report.files],
     )
 
 

@@ -160,6 +160,30 @@ class Chart(Output, frozen=True, kw_only=True, gc=False):
     points: list[list[float | None]]
 
 
+class StoreHost(Output, frozen=True, kw_only=True, gc=False):
+    """A host of Cassandra, as the node's driver knows it. `up` null = the node asks others only."""
+
+    address: str
+    data_center: str
+    rack: str
+    version: str
+    up: bool | None
+
+
+class StoreFile(Output, frozen=True, kw_only=True, gc=False):
+    """A file of the embedded store."""
+
+    path: str
+    size_bytes: int
+
+
+class StorePlaces(Output, frozen=True, kw_only=True, gc=False):
+    """Where the data lie; in memory both are empty."""
+
+    hosts: list[StoreHost]
+    files: list[StoreFile]
+
+
 class GetNodeStatisticsResult(Output, frozen=True, kw_only=True, gc=False):
     """`totals` are those of the queue when one is asked for, else of the node."""
 
@@ -169,6 +193,7 @@ class GetNodeStatisticsResult(Output, frozen=True, kw_only=True, gc=False):
     connections: int
     totals: QueueStatistics
     actions: dict[str, ActionStatistics] = {}
+    store: StorePlaces | None = None
     chart: Chart | None = None
 
 

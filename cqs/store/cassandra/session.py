@@ -14,7 +14,6 @@ once more when an attempt ends without an answer. Conditional writes are sent on
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -30,9 +29,11 @@ from cqs.errors import StoreUnavailable
 from cqs.store.cassandra import statements
 from cqs.store.cassandra.cluster import DECIDE, MESSAGES, PLAIN, make_cluster
 from cqs.store.cassandra.failures import told
+from cqs.store.cassandra.hosts import hosts_of
 from cqs.store.cassandra.options import Options
 from cqs.store.cassandra.statements import Kind, Statement
 from cqs.store.group_commit import CLOSED
+from cqs.store.report import StoreHost
 
 Row = tuple[Any, ...]
 Named = dict[str, Any]
@@ -40,7 +41,6 @@ Named = dict[str, Any]
 PREPARE_AT_ONCE = 8
 PAGE_ROWS = 1_000
 PER_NODE_S = 10.0
-_TABLE = re.compile(r"\b(FROM|INTO|UPDATE) (\w+)\b(?!\.)")
 _WORTH_REPEATING = (OperationTimedOut, WriteTimeout, ReadTimeout, NoHostAvailable)
 
 
@@ -119,10 +119,14 @@ class Session:
         answers = await asyncio.gather(*(one(host) for host in hosts))
         return {str(host.address): answer for host, answer in zip(hosts, answers, strict=True)}
 
+    def hosts(self) -> tuple[StoreHost, ...]:
+        """As the driver knows them now; asks nobody. None of them when it is closed."""
+        return hosts_of(self._cluster) if self._cluster is not None else ()
+
     async def prepare(self) -> None:
         """Prepares all statements. Raises StoreUnavailable."""
         session = self._opened()
-        texts = [_qualified(statement.cql, self._options.keyspace) for statement in statements.ALL]
+        texts = [statements.qualified(statement.cql, self._options.keyspace) for statement in statements.ALL]
 
         def prepare_all() -> dict[Statement, Any]:
             with ThreadPoolExecutor(PREPARE_AT_ONCE) as pool:
@@ -243,8 +247,3 @@ class Session:
                 waiter.set_exception(outcome)
             else:
                 waiter.set_result(_Answer([] if outcome is None else list(outcome), paging_state))
-
-
-def _qualified(cql: str, keyspace: str) -> str:
-    """With the keyspace before each table that has none: Cassandra warns of prepared statements that depend on USE."""
-    return _TABLE.sub(rf'\1 "{keyspace}".\2', cql)

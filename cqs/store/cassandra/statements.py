@@ -5,12 +5,14 @@ Values are positional. UNSET leaves a column unwritten, where NULL would write a
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 
 from cassandra.query import UNSET_VALUE
 
 UNSET: object = UNSET_VALUE
+_TABLE = re.compile(r"\b(FROM|INTO|UPDATE) (\w+)\b(?!\.)")
 
 
 class Kind(Enum):
@@ -196,3 +198,8 @@ MESSAGES = frozenset([INSERT_MESSAGE, DELETE_MESSAGE, DROP_MESSAGES])
 
 ALL: tuple[Statement, ...] = tuple([value for value in globals().values() if isinstance(value, Statement)])
 """Every statement of this file."""
+
+
+def qualified(cql: str, keyspace: str) -> str:
+    """With the keyspace before each table that has none: Cassandra warns of prepared statements that depend on USE."""
+    return _TABLE.sub(rf'\1 "{keyspace}".\2', cql)

@@ -92,6 +92,12 @@ def test_hostile_bodies_run_nothing(eye: Eye) -> None:
             assert page.locator("main script, main iframe, main img").count() == 0
 
 
+def test_the_nodes_page_shows_the_files_of_the_store(eye: Eye) -> None:
+    files = eye.open("/nodes").get_by_role("region", name="Store files")
+
+    assert "messages.db-wal" in files.inner_text()
+
+
 def test_without_a_script_everything_can_be_read(look: Callable[..., Eye]) -> None:
     eye = look(is_scripted=False)
     for path in (

@@ -1,0 +1,23 @@
+"""The hosts of the cluster, as the driver knows them."""
+
+from __future__ import annotations
+
+from cassandra.cluster import Cluster
+
+from cqs.store.report import StoreHost
+
+
+def hosts_of(cluster: Cluster) -> tuple[StoreHost, ...]:
+    """By data centre and address. Asks nobody: the driver hears of changes from one of them, and of those that it has
+    connections to it knows by itself whether they answer."""
+    found = [
+        StoreHost(
+            address=str(host.address),
+            datacenter=host.datacenter or "",
+            rack=host.rack or "",
+            version=host.release_version or "",
+            is_up=host.is_up,
+        )
+        for host in cluster.metadata.all_hosts()
+    ]
+    return tuple(sorted(found, key=lambda host: (host.datacenter, host.address)))
