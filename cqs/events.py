@@ -105,6 +105,8 @@ class Line(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=Tr
     """closed: sum of the CRC-32 of each line before, without its end."""
     is_last: bool = False
     """closed: the incarnation ended in order, and no file follows. Without it, nobody would miss a lost one."""
+    predecessor: str = ""
+    """opened, the incarnation's first file: the incarnation of the same node that was the latest in the folder."""
     counts: dict[str, int] = {}
     """closed: lines by event, `opened` included."""
 

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from cqs.events import VERSION, EventName
 from spark_jobs.arguments import refuse_missing
+from spark_jobs.compressed import with_torn
 from spark_jobs.errors import NoJournal, UnknownVersion
 from spark_jobs.integrity import FileSummary, Integrity, judge
 from spark_jobs.schema import CORRUPT, DEFAULTS, EVENT_NAMES, REQUIRED, line_schema
@@ -44,10 +45,12 @@ def read_journal(spark: SparkSession, folders: Sequence[str], stage: str) -> Jou
     """Everything in the folders, each read once. `stage` is a folder for intermediate Parquet. Raises NoJournal,
     UnknownVersion."""
     folders = list(dict.fromkeys(folder if "://" in folder else os.path.realpath(folder) for folder in folders))
-    paths = _listed(spark, folders)
-    lines = kept(_staged(spark, folders), stage)
+    refuse_missing(folders)
+    raw = _raw(spark, folders)
+    paths = _listed(raw, folders)
+    lines = kept(parsed(raw), stage)
     refuse_unknown_versions(lines)
-    summaries = summaries_of(lines)
+    summaries = with_torn(spark, summaries_of(lines))
     silent = paths - {summary.path for summary in summaries}
     integrity = judge([*summaries, *(FileSummary(path) for path in sorted(silent))])
     return Journal(events_in(lines, integrity), lines.where("is_bad").select("path", "text"), integrity)
@@ -60,14 +63,12 @@ def events_in(lines: DataFrame, integrity: Integrity) -> DataFrame:
         events = events.where(~F.col("path").isin(integrity.duplicates))
     if integrity.is_overlapping:
         events = events.dropDuplicates(["node", "incarnation", "number"])
-    return events.fillna(DEFAULTS).drop("text", "crc", "is_bad", "v", "file", "sampled", "checksum")
+    return events.fillna(DEFAULTS).drop("text", "crc", "is_bad", "v", "file", "sampled", "checksum", "predecessor")
 
 
-def _listed(spark: SparkSession, folders: Sequence[str]) -> set[str]:
-    """Paths of all files, also of those that nothing can be read from."""
-    refuse_missing(folders)
-    found = spark.read.format("binaryFile").option("pathGlobFilter", _FILES).load(list(folders)).select("path")
-    paths = {_path(row["path"]) for row in found.collect()}
+def _listed(raw: DataFrame, folders: Sequence[str]) -> set[str]:
+    """Paths of all files, also of empty ones and those that nothing can be read from."""
+    paths = {_path(path) for path in raw.inputFiles()}
     if not paths:
         raise NoJournal(f"No journal files in {', '.join(folders)}: was the server run with --journal full or sampled?")
     return paths
@@ -78,14 +79,13 @@ def _path(text: str) -> str:
     return "file:" + text.removeprefix("file:").removeprefix("//") if text.startswith("file:") else text
 
 
-def _staged(spark: SparkSession, folders: Sequence[str]) -> DataFrame:
-    raw = (
+def _raw(spark: SparkSession, folders: Sequence[str]) -> DataFrame:
+    return (
         spark.read.option("pathGlobFilter", _FILES)
         .option("lineSep", "\n")
         .option("ignoreCorruptFiles", "true")
         .text(list(folders))
     )
-    return parsed(raw)
 
 
 def parsed(raw: DataFrame) -> DataFrame:
@@ -146,6 +146,7 @@ def summaries_of(lines: DataFrame) -> list[FileSummary]:
             _count_of(EventName.PRUNED).alias("pruned"),
             F.min("at_ms").alias("first_ms"),
             F.max("at_ms").alias("last_ms"),
+            F.coalesce(F.max("predecessor"), F.lit("")).alias("predecessor"),
         )
     )
     return [_summary(row) for row in per_file.join(found, "path", "left").collect()]

@@ -4,7 +4,8 @@
                      file 1         file 2           file 4            and after 1200 something may be
 
 A file that another one contains (a copy, or the open file of a crash between rename and unlink) is passed over. What is
-missing is a gap, with the time it covers; over a gap nothing is proven.
+missing is a gap, with the time it covers; over a gap nothing is proven. An incarnation names the one before it, so that
+one whose files are all gone is missed.
 """
 
 from __future__ import annotations
@@ -21,9 +22,15 @@ class GapKind(StrEnum):
     MISSING = "missing lines"
     NO_END = "no closing line"
     NO_LAST = "the last file is missing"
+    NO_PREDECESSOR = "an earlier incarnation is missing"
     DROPPED = "events dropped by the server"
     DAMAGED = "checksum differs"
+    TORN = "damaged file"
     UNREADABLE = "unreadable file"
+
+
+CHANGED = {GapKind.DAMAGED, GapKind.TORN}
+"""What was read from there may differ from what was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,10 @@ class FileSummary:
     pruned: int = 0
     first_ms: int = 0
     last_ms: int = 0
+    predecessor: str = ""
+    """As the opening line says: the incarnation of this node that lay in the folder before."""
+    is_torn: bool = False
+    """Its compression breaks off or is damaged."""
 
     @property
     def is_closed(self) -> bool:
@@ -126,6 +137,11 @@ def judge(files: Sequence[FileSummary], *, is_running: bool = False) -> Integrit
         duplicates += passed
         is_overlapping |= overlaps
         gaps += _gaps(mine, is_running=is_running)
+        gaps += [
+            Gap(GapKind.NO_PREDECESSOR, file.node, file.predecessor, file.path, None, None, file.first_ms)
+            for file in mine
+            if file.predecessor and (file.node, file.predecessor) not in by_incarnation
+        ]
     return Integrity(
         kept=[file.path for file in kept],
         duplicates=[file.path for file in duplicates],
@@ -163,12 +179,16 @@ def _gaps(files: Sequence[FileSummary], *, is_running: bool) -> list[Gap]:
             found.append(_gap(GapKind.MISSING, file, file.missing, file.first_ms, file.last_ms))
         elif not file.is_sound:
             found.append(_gap(GapKind.DAMAGED, file, None, file.first_ms, file.last_ms))
+        if file.is_torn:
+            found.append(_gap(GapKind.TORN, file, None, file.last_ms, None))
         if file.dropped:
             found.append(_gap(GapKind.DROPPED, file, file.dropped, file.first_ms, file.last_ms))
         if file.last > last:
             last, last_ms = file.last, file.last_ms
     end = max(files, key=lambda file: file.last)
     ends = [file for file in files if file.last == end.last]
+    if all(file.is_torn for file in ends):
+        return found
     if not any(file.is_closed for file in ends):
         found.append(_gap(GapKind.NO_END, end, None, end.last_ms, None))
     elif not is_running and not any(file.is_last for file in ends):

@@ -69,6 +69,7 @@ def main(given: Sequence[str] | None = None) -> int:
     options = _arguments(given)
     command = shlex.join(["python", "-m", "spark_jobs.proof", *(sys.argv[1:] if given is None else given)])
     try:
+        _refuse_data_dir(options)
         workload = None if options.recorded else _workload(options)
         stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S}"
         name = f"{workload.name.replace('.', '_') if workload else 'recorded'}-{stamp}"
@@ -116,6 +117,16 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
+def _refuse_data_dir(options: argparse.Namespace) -> None:
+    """Of what is played against, the store can't be named. Raises JobError."""
+    if options.data_dir:
+        raise JobError(
+            "--data-dir is of no use here, as the store of a server that runs can't be read. A server that this "
+            "command starts is reconciled without it; of your own, stop it afterwards, and then run: python -m "
+            f"spark_jobs {' '.join(options.journal or ['JOURNAL'])} --data-dir {options.data_dir}"
+        )
+
+
 def _workload(options: argparse.Namespace) -> Workload:
     workload = named(options.workload)
     if options.messages:
@@ -140,7 +151,7 @@ def _proven(run: Run) -> int:
 def _target(options: argparse.Namespace) -> AbstractContextManager[Target]:
     output = make_output(options.output)
     if options.endpoint:
-        return nullcontext(Target(tuple(options.endpoint), tuple(options.journal), options.data_dir))
+        return nullcontext(Target(tuple(options.endpoint), tuple(options.journal)))
     if options.cassandra:
         return own_nodes(output, keyspace_of(options), options.redis, options.nodes)
     return own_server(output)

@@ -217,6 +217,7 @@ def _journal(found: Audit, figures: Mapping[str, Any]) -> str:
         "lines": number(whole.lines),
         "bad lines": number(whole.bad),
         "files": str(len(whole.kept)),
+        "files pruned": number(whole.pruned),
         "copies passed over": str(len(whole.duplicates)),
         "sampled": f"one message in {whole.sampled}" if whole.sampled > 1 else "every message",
         "command": str(figures["command"]),

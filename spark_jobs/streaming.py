@@ -26,6 +26,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from cqs.events import EventName
 from spark_jobs.arguments import duration_ms, make_output, refuse_missing
+from spark_jobs.compressed import with_torn
 from spark_jobs.errors import JobError
 from spark_jobs.events import FINISHED, events_in, parsed, refuse_unknown_versions, summaries_of
 from spark_jobs.failures import SPARK_FAILURES, refused, why
@@ -81,7 +82,7 @@ def _step(lines: DataFrame, number: int, output: Path, delay_ms: int) -> None:
     before, here = states / str(number - 1), states / str(number)
     memory = _remembered(before)
     refuse_unknown_versions(lines)
-    new = summaries_of(lines)
+    new = with_torn(spark, summaries_of(lines))
     copies = [file.path for file in new if any(_contains(known, file) for known in memory.files)]
     files = [*memory.files, *(file for file in new if file.path not in copies)]
     integrity = judge_files(files, is_running=True)

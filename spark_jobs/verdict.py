@@ -1,6 +1,7 @@
 """What the figures prove: pure, so that every case of it is tested without Spark.
 
-    violated    something happened that must not: certain whatever is missing from the journal
+    violated    something happened that must not: certain whatever is missing from the journal, unless a line of it
+                was changed
     unproven    nothing of that kind was seen, but lines are missing, messages were sampled, or some still wait
     proven      the journal is whole, every acknowledged message was accounted for, and no promise was broken
 
@@ -9,12 +10,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import PurePosixPath
 
 from spark_jobs.findings import Kind
-from spark_jobs.integrity import Integrity
+from spark_jobs.integrity import CHANGED, Gap, Integrity
 from spark_jobs.reconcile import Reconciled
 
 
@@ -73,13 +75,14 @@ class Verdict:
         return f"{self.lost}" if self.lost is not None else "unproven"
 
 
+_FILES_NAMED = 3
 _CERTAIN = {
     Kind.CORRUPTED: "arrived with another checksum than they were sent with",
     Kind.RESURRECTED: "deliveries came after the delete was acknowledged",
     Kind.STORED_CORRUPTED: "messages lie in the store with another checksum than they were sent with",
 }
 _CERTAIN_WHEN_WHOLE = {
-    Kind.UNEXPECTED: "messages were received that nobody sent",
+    Kind.UNEXPECTED: "messages were received that nobody sent: or the journal of a node is not here",
     Kind.HIDDEN_TOO_SHORT: "deliveries came while another receive held the message",
     Kind.FIFO_ORDER: "FIFO deliveries overtook an earlier message of their group",
     Kind.FIFO_TWO_CONSUMERS: "FIFO deliveries came while another call held their group",
@@ -103,6 +106,9 @@ def judge(totals: Totals, integrity: Integrity, *, is_drained: bool, store: Reco
         if lost > totals.of(Kind.CORRUPTED):
             wrong.append(f"{lost - totals.of(Kind.CORRUPTED)} acknowledged messages are lost")
     doubts = _doubts(totals, integrity, 0 if is_accounted else waiting)
+    if any(gap.kind in CHANGED for gap in integrity.gaps):
+        doubts = (*(f"{text}, unless a changed line says so" for text in wrong), *doubts)
+        wrong = []
     if wrong:
         return Verdict(State.VIOLATED, None if has_gaps else lost, (*wrong, *doubts))
     if doubts:
@@ -114,8 +120,8 @@ def _doubts(totals: Totals, integrity: Integrity, waiting: int) -> tuple[str, ..
     doubts: list[str] = []
     if integrity.gaps:
         doubts.append(
-            f"{totals.holes} messages touched by gaps: {integrity.missing_text} lines of the journal are missing "
-            f"({', '.join(sorted({gap.kind.value for gap in integrity.gaps}))})"
+            f"{totals.holes} messages touched by gaps: {integrity.missing_text} lines of the journal are missing or "
+            f"changed ({_named(integrity.gaps)}){_pruned(integrity.pruned)}"
         )
     if integrity.sampled > 1:
         unseen = totals.acknowledged * (integrity.sampled - 1)
@@ -125,6 +131,23 @@ def _doubts(totals: Totals, integrity: Integrity, waiting: int) -> tuple[str, ..
     if totals.acknowledged == 0:
         doubts.append("there is nothing to audit: no message was sent")
     return tuple(doubts)
+
+
+def _named(gaps: Sequence[Gap]) -> str:
+    """Why, and in which files."""
+    files: dict[str, list[str]] = {}
+    for gap in gaps:
+        files.setdefault(gap.kind.value, []).append(PurePosixPath(gap.path).name)
+    return "; ".join(f"{kind}: {_few(sorted(set(names)))}" for kind, names in sorted(files.items()))
+
+
+def _pruned(files: int) -> str:
+    return f"; {files} files were pruned to keep to the disk's budget" if files else ""
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _FILES_NAMED} more" if len(names) > _FILES_NAMED else ""
+    return ", ".join(names[:_FILES_NAMED]) + more
 
 
 def last_line(totals: Totals, verdict: Verdict, report: str) -> str:

@@ -77,6 +77,12 @@ def files_of(folder: Path) -> list[JournalFile]:
     return sorted(found, key=lambda file: file.order)
 
 
+def predecessor_of(folder: Path, node: str, incarnation: str) -> str:
+    """The node's latest other incarnation that has files there; "" without one. Raises OSError."""
+    others = [file for file in files_of(folder) if file.node == node and file.incarnation != incarnation]
+    return others[-1].incarnation if others else ""
+
+
 def finish_leftovers(folder: Path) -> int:
     """Compresses every `.open` file that no process holds; how many. Raises OSError."""
     return sum(_finish(file.path) for file in files_of(folder) if not file.is_finished)

@@ -45,22 +45,25 @@ class Writer:
         self._counts.update(encoded.counts)
 
     def open(self) -> None:
-        """Begins a file, if none is open, with its opening line."""
+        """Begins a file, if none is open, with its opening line. The first line of all names the incarnation before,
+        so that one is missed whose files are all gone."""
         if self._fd >= 0:
             return
         numberer = self._numberer
-        name = files.name_of(numberer.node, numberer.incarnation, self._started_ms, self._file + 1)
+        path = self._folder / files.name_of(numberer.node, numberer.incarnation, self._started_ms, self._file + 1)
         mark = numberer.number
-        self._fd = os.open(self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o640)
+        names = {} if mark else self._names_before()
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o640)
         self._file += 1
         self._opened_ms = self._clock.now_ms()
         try:
             lock(self._fd)
             sampled = numberer.sample_every
-            self.write(numberer.one(EventName.OPENED, self._opened_ms, file=self._file, sampled=sampled))
+            self.write(numberer.one(EventName.OPENED, self._opened_ms, file=self._file, sampled=sampled, **names))
         except OSError:
             numberer.number = mark
             self.abandon()
+            path.unlink(missing_ok=True)
             raise
 
     @property
@@ -101,6 +104,10 @@ class Writer:
             os.close(self._fd)
         self._fd = -1
         self._forget()
+
+    def _names_before(self) -> dict[str, str]:
+        before = files.predecessor_of(self._folder, self._numberer.node, self._numberer.incarnation)
+        return {"predecessor": before} if before else {}
 
     def _forget(self) -> None:
         self._bytes = self._checksum = self._opened_ms = 0

@@ -83,6 +83,14 @@ def test_folder_to_play_or_to_read_that_is_not_there_is_told(option: str, tmp_pa
     assert "is no folder" in told_by(proof.main, [option, str(tmp_path / "none"), *endpoint], capsys)
 
 
+@pytest.mark.parametrize("server", [[], ["--endpoint", "http://127.0.0.1:1", "--journal", "j"]])
+def test_store_of_what_is_played_against_is_refused(server: list[str], capsys: Told) -> None:
+    line = told_by(proof.main, ["--data-dir", "d", *server], capsys)
+
+    assert line.startswith("audit: --data-dir is of no use here, as the store of a server that runs can't be read.")
+    assert line.endswith(f"python -m spark_jobs {'j' if server else 'JOURNAL'} --data-dir d")
+
+
 @pytest.mark.parametrize("main", [audit_command.main, streaming.main, proof.main])
 def test_output_that_can_not_be_written_is_told(main: Main, tmp_path: Path, capsys: Told) -> None:
     taken = tmp_path / "file"

@@ -104,6 +104,25 @@ def test_dropped_events_and_unreadable_files_are_gaps() -> None:
     assert judge([FileSummary("torn", bad=3)]).missing_text == "an unknown number of"
 
 
+def test_incarnation_that_another_one_names_and_is_not_there_is_missed() -> None:
+    second = replace(summary(1, 9, incarnation="second"), predecessor="first")
+
+    [gap] = judge([second, replace(summary(1, 9, incarnation="third"), predecessor="second")]).gaps
+
+    assert (gap.kind, gap.node, gap.incarnation) == (GapKind.NO_PREDECESSOR, "n", "first")
+    assert (gap.lines, gap.from_ms, gap.until_ms) == (None, None, 10)
+    assert judge([second, summary(1, 9, incarnation="first")]).is_whole
+    assert not judge([second, replace(summary(1, 9, incarnation="first"), node="other")]).is_whole
+
+
+def test_torn_file_is_told_as_one_and_a_whole_copy_makes_up_for_it() -> None:
+    torn = replace(summary(11, 15, closed=False), is_torn=True, path="torn")
+
+    assert kinds(judge([summary(1, 10), torn])) == [(GapKind.TORN, None)]
+    assert kinds(judge([torn, summary(1, 10), summary(18, 20)])) == [(GapKind.TORN, None), (GapKind.MISSING, 2)]
+    assert judge([torn, summary(1, 10), summary(11, 20)]).is_whole
+
+
 def test_sampling_is_no_gap_but_not_whole() -> None:
     integrity = judge([replace(summary(1, 10), sampled=100), summary(1, 9, incarnation="all")])
 

@@ -60,7 +60,7 @@ def test_every_damage_is_seen_and_the_good_lines_are_read(spark: SparkSession, t
 
     found = {(gap.kind, Path(gap.path).name) for gap in journal.integrity.gaps}
     assert (GapKind.UNREADABLE, "n.20260101T000000.0123456789abc.000001.jsonl.gz") in found
-    assert (GapKind.NO_END, torn.name) in found
+    assert (GapKind.TORN, torn.name) in found
     assert (GapKind.MISSING, third.name) in found
     assert (GapKind.MISSING, fourth.name) in found
     assert len(journal.integrity.duplicates) == 1
@@ -70,6 +70,45 @@ def test_every_damage_is_seen_and_the_good_lines_are_read(spark: SparkSession, t
     sends = journal.events.where(f"event = '{EventName.SENT.value}'")
     assert sends.count() == sends.select("address").distinct().count()
     assert journal.integrity.is_whole is False
+
+
+def test_files_that_can_not_be_read_to_their_end_are_told_by_name(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "a journal"
+    whole, empty = play(folder, 40)
+    cut, garbled = (Path(shutil.copy(path, folder)) for path in play(tmp_path / "more", 200))
+    empty.write_bytes(b"")
+    cut.write_bytes(cut.read_bytes()[:-200])
+    packed = bytearray(garbled.read_bytes())
+    packed[-8] ^= 1
+    garbled.write_bytes(packed)
+    rewritten(whole, (b'"queue":"orders"', b'"queue":"0rders"'))
+    killed = tmp_path / "killed"
+    killed_paths = [Path(shutil.copy(path, folder)) for path in play(killed, 10, is_killed=True)]
+
+    journal = read(spark, folder)
+
+    found = {Path(gap.path).name: gap.kind for gap in journal.integrity.gaps}
+    assert found == {
+        whole.name: GapKind.DAMAGED,
+        empty.name: GapKind.UNREADABLE,
+        cut.name: GapKind.TORN,
+        garbled.name: GapKind.UNREADABLE,
+        **{path.name: GapKind.NO_END for path in killed_paths},
+    }
+
+
+def test_journal_of_an_incarnation_that_is_gone_is_missed(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "journal"
+    gone = play(folder, 10)
+    play(folder, 11)
+    assert read(spark, folder).integrity.is_whole
+    for path in gone:
+        path.unlink()
+
+    journal = read(spark, folder)
+
+    assert [gap.kind for gap in journal.integrity.gaps] == [GapKind.NO_PREDECESSOR] * 2
+    assert {gap.incarnation for gap in journal.integrity.gaps} == {path.name.split(".")[2] for path in gone}
 
 
 def test_whole_journals_of_two_nodes_are_whole(spark: SparkSession, tmp_path: Path) -> None:

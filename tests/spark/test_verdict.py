@@ -65,6 +65,30 @@ def test_what_is_certain_is_a_violation_even_over_a_gap(kind: Kind) -> None:
     assert (verdict.state, verdict.lost) == (State.VIOLATED, None)
 
 
+@pytest.mark.parametrize("kind", [Kind.CORRUPTED, Kind.RESURRECTED, Kind.STORED_CORRUPTED])
+@pytest.mark.parametrize("gap", [GapKind.DAMAGED, GapKind.TORN])
+def test_nothing_is_certain_when_a_line_may_have_been_changed(kind: Kind, gap: GapKind) -> None:
+    changed = Integrity(gaps=[Gap(gap, "n", "i", "p", None, 1, 2)])
+
+    verdict = judge(totals(**{kind.value.replace(" ", "_"): 2}), changed, is_drained=True)
+
+    assert (verdict.state, verdict.lost) == (State.UNPROVEN, None)
+    assert verdict.reasons[0].startswith("2 ")
+    assert verdict.reasons[0].endswith(", unless a changed line says so")
+
+
+def test_gaps_are_told_with_the_names_of_their_files() -> None:
+    gaps = [Gap(GapKind.TORN, "n", "i", f"file:/j/{name}.gz", None, 1, 2) for name in "edcba"]
+    integrity = Integrity(gaps=[*gaps, Gap(GapKind.NO_END, "n", "i", "x.gz", None, 1, 2)], pruned=7)
+
+    [reason] = judge(totals(), integrity, is_drained=True).reasons
+
+    assert reason.endswith(
+        "(damaged file: a.gz, b.gz, c.gz and 2 more; no closing line: x.gz); 7 files were pruned to keep to the disk's "
+        "budget"
+    )
+
+
 @pytest.mark.parametrize(
     "kind",
     [Kind.UNEXPECTED, Kind.HIDDEN_TOO_SHORT, Kind.FIFO_ORDER, Kind.FIFO_TWO_CONSUMERS, Kind.NOT_RECEIVED],

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import random
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,9 @@ from cqs.file_lock import lock
 from cqs.journal.files import files_of, finish_leftovers, node_name, prune
 from cqs.journal.journal import Journal
 from cqs.journal.rules import JournalRules
-from tests.unit.journal_bench import JournalBench, lines_of
+from cqs.testing.clock import ManualClock
+from cqs.testing.journal import JournalHere
+from tests.unit.journal_bench import QUEUE, JournalBench, lines_of
 
 
 def test_full_file_is_finished_and_the_next_one_goes_on_counting(tmp_path: Path) -> None:
@@ -110,6 +114,37 @@ def test_pruning_to_nothing_spares_the_file_being_written(tmp_path: Path) -> Non
 
     assert (count, freed > 0) == (1, True)
     assert [file.is_finished for file in files_of(tmp_path)] == [False]
+
+
+def test_incarnation_names_the_one_before_of_its_node_and_once(tmp_path: Path) -> None:
+    clock, rng = ManualClock(), random.Random(1)
+    for node in ("api-1", "api-2", "api-1", "api-1"):
+        clock.advance_ms(1)
+        journal = JournalHere(JournalRules(tmp_path, node, file_bytes_max=1), clock, rng)
+        for _ in range(2):
+            journal.revealed(QUEUE, 1)
+            journal.flush()
+        journal.writing.abandon()
+
+    opened = [line for file in files_of(tmp_path) for line in lines_of(file.path) if line.event is EventName.OPENED]
+    first, other, second, third = dict.fromkeys(line.incarnation for line in opened)
+    named = [(line.incarnation, line.predecessor) for line in opened if line.file == 1]
+    assert named == [(first, ""), (other, ""), (second, first), (third, second)]
+    assert {line.predecessor for line in opened if line.file > 1} == {""}
+
+
+def test_full_disk_leaves_no_empty_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(fd: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    bench = JournalBench(tmp_path)
+    monkeypatch.setattr("cqs.journal.writer.os.write", full)
+    for _ in range(3):
+        bench.send("x")
+        bench.flush()
+        bench.clock.advance_ms(1_000)
+
+    assert len(files_of(tmp_path)) == 1
 
 
 def test_foreign_files_are_no_journal(tmp_path: Path) -> None:
