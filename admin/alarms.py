@@ -77,12 +77,9 @@ def _of_server(visit: Visit, problem: str) -> Iterator[Alarm]:
     if failed >= ERRORS_MIN and failed > ERROR_SHARE_MAX * calls:
         text = f"{percent(failed / calls)} of the calls of the last minute failed ({number(failed)})."
         yield Alarm(WARNING, -1e17, text, visit.links.to("/nodes"), "See which")
-    registry = visit.console.engine.registry
-    for queue in registry:
-        redrive = queue.settings.redrive
-        if redrive is not None and queue.account == visit.account and registry.of_arn(redrive.target_arn) is None:
-            text = f"{queue.name}: its dead-letter queue is gone, so what always fails is tried until it expires."
-            yield Alarm(WARNING, -1.0, text, visit.links.queue(queue, "settings"), "Choose another")
+    for queue in visit.console.engine.registry.bereft(visit.account):
+        text = f"{queue.name}: its dead-letter queue is gone, so what always fails is tried until it expires."
+        yield Alarm(WARNING, -1.0, text, visit.links.queue(queue, "settings"), "Choose another")
 
 
 def _of_queue(visit: Visit, depth: Depth) -> Iterator[Alarm]:

@@ -7,19 +7,21 @@ The filter lives in the address of the page, so that it can be linked to, saved 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from heapq import nsmallest
+from heapq import nlargest
 from operator import attrgetter
 
 import msgspec
 
 from admin.visit import Visit
 from cqs.cache.counts import Counts
-from cqs.metrics.rings import QUEUE_SUMS, Ring
-from cqs.queue import Queue
+from cqs.metrics.depths import Depth
+from cqs.metrics.rings import QUEUE_SUMS, SAMPLE_S, Ring
+from cqs.queue import Queue, QueueName
 from cqs.service.engine import Engine
 
 PER_PAGE = 50
 ORDERS = ("backlog", "name", "ready", "in_flight", "delayed", "oldest", "in", "out")
+RATES = ("in", "out")
 _EMPTY = Counts()
 _SENT, _DELETED = QUEUE_SUMS.index("sent"), QUEUE_SUMS.index("deleted")
 
@@ -91,32 +93,57 @@ def find(engine: Engine, account: str, choice: Choice) -> list[Queue]:
     found = [queue for queue in own if _fits(engine, queue, choice)] if choice.is_filtering else own
     found.sort(key=attrgetter("name"))
     if choice.order != "name":
-        return _by_number(engine, found, choice)
+        return _by_number(engine, found, account, choice)
     if not choice.is_up:
         found.reverse()
     return found
 
 
-def _by_number(engine: Engine, found: list[Queue], choice: Choice) -> list[Queue]:
+def _by_number(engine: Engine, found: list[Queue], account: str, choice: Choice) -> list[Queue]:
     """By a number that is 0 for most queues: only the others are sorted. Equal ones stay in order of their names."""
-    key = _key_of(engine, choice.order)
-    if choice.order in ("in", "out"):
-        some = [queue for queue in found if ring_of(engine, queue) is not None]
-    else:
-        held = {depth.uid for depth in engine.metrics.depths.held()}
-        some = [queue for queue in found if queue.uid in held]
-    numbers = {queue.uid: number for queue in some if (number := key(queue))}
-    some = [queue for queue in some if queue.uid in numbers]
+    numbers = _rates(engine, account, choice.order) if choice.order in RATES else _depths(engine, account, choice.order)
+    some = [queue for queue in found if queue.uid in numbers]
     some.sort(key=lambda queue: numbers[queue.uid], reverse=not choice.is_up)
     rest = [queue for queue in found if queue.uid not in numbers]
     return rest + some if choice.is_up else some + rest
 
 
+def _rates(engine: Engine, account: str, order: str) -> dict[int, float]:
+    """By uid, of the queues of which there are charts; those without traffic are left out."""
+    now_ms, place = engine.clock.now_ms(), RATES.index(order)
+    found: dict[int, float] = {}
+    for stats in engine.metrics.queues:
+        if stats.account == account and stats.ring is not None and (rate := rates_of(stats.ring, now_ms)[place]):
+            queue = engine.registry.get(QueueName(account, stats.name))
+            if queue is not None:
+                found[queue.uid] = rate
+    return found
+
+
+def _depths(engine: Engine, account: str, order: str) -> dict[int, float]:
+    """By uid, of the queues that hold messages; those with a 0 are left out."""
+    number = _number_of(engine, order)
+    held = engine.metrics.depths.held()
+    return {depth.uid: value for depth in held if depth.name.account == account and (value := number(depth))}
+
+
+def _number_of(engine: Engine, order: str) -> Callable[[Depth], float]:
+    if order == "backlog":
+        return attrgetter("messages")
+    if order == "oldest":
+        now_ms = engine.clock.now_ms()
+        return lambda depth: now_ms - (depth.counts.oldest_ms or now_ms)
+    return attrgetter(f"counts.{order}")
+
+
 def fullest(engine: Engine, account: str, limit: int) -> list[Queue]:
     """The queues of the account that hold most messages, as last sampled, most first."""
     held = [depth for depth in engine.metrics.depths.held() if depth.name.account == account]
-    most = nsmallest(limit, held, key=lambda depth: (-depth.messages, depth.name.name))
-    return [queue for depth in most if (queue := engine.registry.get(depth.name)) is not None]
+    sizes = [depth.messages for depth in held]
+    least = min(nlargest(limit, sizes), default=0)
+    full = [depth for depth, size in zip(held, sizes, strict=True) if size >= least]
+    full.sort(key=lambda depth: (-depth.messages, depth.name.name))
+    return [queue for depth in full[:limit] if (queue := engine.registry.get(depth.name)) is not None]
 
 
 def counts_of(engine: Engine, queue: Queue) -> Counts:
@@ -135,17 +162,17 @@ def rates_of(ring: Ring | None, now_ms: int) -> tuple[float, float]:
     """Messages sent and deleted a second, over the last minute."""
     if ring is None:
         return 0.0, 0.0
-    rows = [row for row in ring.chart(60, now_ms // 1_000 - 5).rows if row[_SENT] is not None]
-    seconds = 5 * max(len(rows), 1)
-    return _sum(row[_SENT] for row in rows) / seconds, _sum(row[_DELETED] for row in rows) / seconds
+    sent, deleted = ring.series((_SENT, _DELETED), 60, now_ms // 1_000 - SAMPLE_S)
+    seconds = SAMPLE_S * max(sum(value is not None for value in sent), 1)
+    return _sum(sent) / seconds, _sum(deleted) / seconds
 
 
 def sparks_of(ring: Ring | None, now_ms: int) -> tuple[list[float | None], list[float | None]]:
     """Messages sent and deleted in each of the last thirty whole minutes: one that has only begun looks like a fall."""
     if ring is None:
         return [], []
-    rows = ring.chart(1_860, now_ms // 1_000).rows[:-1]
-    return [row[_SENT] for row in rows], [row[_DELETED] for row in rows]
+    sent, deleted = ring.series((_SENT, _DELETED), 1_860, now_ms // 1_000)
+    return sent[:-1], deleted[:-1]
 
 
 def _sum(values: Iterable[float | None]) -> float:
@@ -174,15 +201,3 @@ def _is_of_kind(engine: Engine, queue: Queue, kind: str) -> bool:
 
 def _backlog(counts: Counts) -> int:
     return counts.ready + counts.in_flight + counts.delayed
-
-
-def _key_of(engine: Engine, order: str) -> Callable[[Queue], float]:
-    now_ms = engine.clock.now_ms()
-    if order in ("in", "out"):
-        place = 0 if order == "in" else 1
-        return lambda queue: rates_of(ring_of(engine, queue), now_ms)[place]
-    if order == "oldest":
-        return lambda queue: now_ms - (counts_of(engine, queue).oldest_ms or now_ms)
-    if order == "backlog":
-        return lambda queue: _backlog(counts_of(engine, queue))
-    return lambda queue: int(getattr(counts_of(engine, queue), order))

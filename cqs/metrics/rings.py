@@ -63,12 +63,22 @@ class Ring:
 
     def chart(self, range_s: int, now_s: int) -> Chart:
         """The last `range_s` seconds in the finest resolution that reaches back so far."""
-        level = next((one for one in self._levels if one.period_s * one.size >= range_s), self._levels[-1])
-        count = min(-(-range_s // level.period_s), level.size)
+        level, count = self._level(range_s)
         end = now_s // level.period_s + 1
         rows = [level.row(slot) for slot in range(end - count, end)]
         start_s = (end - count) * level.period_s
         return Chart(fields=self.fields, start_s=start_s, period_s=level.period_s, rows=rows)
+
+    def _level(self, range_s: int) -> tuple[_Level, int]:
+        """The finest resolution that reaches back so far, and how many of its periods are wanted."""
+        level = next((one for one in self._levels if one.period_s * one.size >= range_s), self._levels[-1])
+        return level, min(-(-range_s // level.period_s), level.size)
+
+    def series(self, fields: Sequence[int], range_s: int, now_s: int) -> list[list[float | None]]:
+        """As `chart`, but only the values of the fields in these places: a list for each."""
+        level, count = self._level(range_s)
+        end = now_s // level.period_s + 1
+        return [level.column(field, end - count, end) for field in fields]
 
     def recent(self, now_s: int) -> dict[str, float]:
         """Sums and peaks of the last ten minutes."""
@@ -112,6 +122,17 @@ class _Level:
             return [None] * self.width
         start = slot % self.size * self.width
         return [None if isnan(value) else value for value in self.cells[start : start + self.width]]
+
+    def column(self, place: int, start: int, end: int) -> list[float | None]:
+        """One cell of each slot from `start` up to `end`, of `size` slots at most."""
+        first, last = max(start, self.slot - self.size + 1), min(end, self.slot + 1)
+        if self.slot < 0 or first >= last:
+            return [None] * (end - start)
+        cells = self.cells[place :: self.width]
+        begin, stop = first % self.size, (last - 1) % self.size + 1
+        found = cells[begin:stop] if begin < stop else cells[begin:] + cells[:stop]
+        known = [value if value == value else None for value in found]
+        return [None] * (first - start) + known + [None] * (end - last)
 
     def columns(self, last: int) -> Sequence[Sequence[float]]:
         """What was sampled in the `size` slots up to `last`, by field."""

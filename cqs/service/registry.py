@@ -112,6 +112,12 @@ class Registry:
         start = bisect_right(names, after)
         return [self._by_name[QueueName(target.account, name)] for name in names[start : start + limit]]
 
+    def bereft(self, account: str) -> list[Queue]:
+        """Queues of the account whose dead-letter queue does not exist."""
+        targets = [(name_of_arn(arn), names) for arn, names in self._sources.items()]
+        gone = [names for key, names in targets if key and key.account == account and key not in self._by_name]
+        return [self._by_name[QueueName(account, name)] for names in gone for name in names]
+
     def _forget_source(self, queue: Queue) -> None:
         target_arn = _target_of(queue)
         if not target_arn:

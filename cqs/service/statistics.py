@@ -189,7 +189,7 @@ async def admitted_depths(engine: Engine) -> list[Depth]:
     metrics = engine.metrics
     found = [engine.registry.get(QueueName(stats.account, stats.name)) for stats in metrics.queues]
     queues = [queue for queue in found if queue is not None]
-    await count(engine, queues)
+    await survey(engine, queues)
     own = [depth for queue in queues if (depth := metrics.depths.get(queue.uid)) is not None]
     rest = metrics.depths.totals(without={depth.uid for depth in own})
     other = Depth(name=QueueName("", OTHER), uid=-1, counts=rest, retention_ms=0, is_dead_letter=False)

@@ -141,3 +141,18 @@ def test_source_keeps_its_place_when_something_else_changes() -> None:
     registry.put(msgspec.structs.replace(source, version=1, tags={"team": "shop"}))
 
     assert names(registry.sources(queue("dead", uid=2), "", 10)) == ["orders"]
+
+
+def test_queues_without_their_dead_letter_queue_are_known() -> None:
+    registry = Registry()
+    for one in (queue("orders", 1, dead="dead"), queue("bills", 2, dead="dead"), queue("mail", 3), queue("a", 4)):
+        registry.put(one)
+    assert names(registry.bereft(ACCOUNT)) == ["bills", "orders"]
+
+    registry.put(queue("dead", 5))
+    assert registry.bereft(ACCOUNT) == []
+
+    registry.discard(queue("dead", 5))
+    registry.discard(queue("orders", 1))
+    assert names(registry.bereft(ACCOUNT)) == ["bills"]
+    assert registry.bereft("111111111111") == []

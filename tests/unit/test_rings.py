@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from cqs.metrics.rings import RANGES, RESOLUTIONS, Ring
+import random
+
+import pytest
+
+from cqs.metrics.rings import RANGES, RESOLUTIONS, SAMPLE_S, Ring
 
 FIELDS = (("sent",), ("visible",))
 NOW_S = 1_700_000_400
@@ -104,3 +108,20 @@ def test_last_ten_minutes_are_summed() -> None:
 def test_empty_ring_is_empty() -> None:
     assert ring().recent(NOW_S) == {"sent": 0, "visible": 0}
     assert ring().chart(10, NOW_S).rows == [[None, None], [None, None]]
+
+
+@pytest.mark.parametrize("range_s", [60, 600, 1_860, 604_800])
+def test_a_series_is_a_column_of_the_chart(range_s: int) -> None:
+    rng, made, now_s = random.Random(range_s), Ring(("sent", "deleted"), ("visible",)), 1_000_000
+    assert made.series((0, 2), range_s, now_s) == columns(made, range_s, now_s)
+    for _ in range(400):
+        now_s += rng.choice((SAMPLE_S, SAMPLE_S, SAMPLE_S, 4 * SAMPLE_S, 700))
+        made.add(now_s, [rng.randrange(9), 1, 2])
+        for later_s in (now_s - SAMPLE_S, now_s, now_s + 30, now_s + 1_000_000):
+            assert made.series((0, 2), range_s, later_s) == columns(made, range_s, later_s)
+
+
+def columns(made: Ring, range_s: int, now_s: int) -> list[list[float | None]]:
+    """The first and the third field, as the chart has them."""
+    rows = made.chart(range_s, now_s).rows
+    return [[row[0] for row in rows], [row[2] for row in rows]]

@@ -22,10 +22,11 @@ def _nobody(_: Shard) -> int:
 
 
 class _Place(NamedTuple):
-    """Where a shard lives, and the keys its scripts get."""
+    """Where a shard lives, the keys its scripts get, and what the server is called."""
 
     server: ScriptRunner
     keys: tuple[bytes, bytes]
+    name: str
 
 
 class Servers:
@@ -80,11 +81,11 @@ class Servers:
 
     def name_of(self, shard: Shard) -> str:
         """The name of the server that the shard lives on."""
-        return self._owner(keys.state_key(shard))
+        return (self._places.get(shard) or self._find(shard)).name
 
     def run(self, script: Script, shard: Shard, *words: bytes | str | int) -> Coroutine[object, object, Reply]:
         """Runs the script on the shard. Raises CacheUnavailable."""
-        server, shard_keys = self._places.get(shard) or self._find(shard)
+        server, shard_keys, _ = self._places.get(shard) or self._find(shard)
         return server.run(script, shard_keys, (self._now(), server.run_id, self._keep, self._who(shard), *words))
 
     def run_together(
@@ -120,5 +121,6 @@ class Servers:
         if len(self._places) >= _PLACES_MAX:
             self._places.clear()
         state_key = keys.state_key(shard)
-        place = self._places[shard] = _Place(self._by_name[self._owner(state_key)], (state_key, keys.VESTING))
+        name = self._owner(state_key)
+        place = self._places[shard] = _Place(self._by_name[name], (state_key, keys.VESTING), name)
         return place
