@@ -142,6 +142,8 @@ def bounds_of(config: Config) -> Bounds:
         body_s_max=bounds.body_timeout_ms / 1_000,
         idle_s_max=bounds.keep_alive_ms / 1_000,
         requests_bytes_max=max(bounds.request_memory, bounds.body_max),
+        answers_bytes_max=bounds.answer_memory,
+        unread_s_max=bounds.body_timeout_ms / 1_000,
         connections_max=connections_within(bounds.connections_max),
         connections_per_address_max=bounds.connections_per_address_max,
     )

@@ -30,7 +30,7 @@ from cqs.clock import SystemClock
 from cqs.config import Config, Loaded
 from cqs.errors import ConfigError, CqsError
 from cqs.listen import open_sockets
-from cqs.metrics.declarations import CACHE_TROUBLE, CONNECTIONS, CROWDED_OUT, REQUEST_BYTES
+from cqs.metrics.declarations import CACHE_TROUBLE, CONNECTIONS, CROWDED_OUT, CUT_OFF, REQUEST_BYTES, UNREAD_BYTES
 from cqs.people import People, open_people
 from cqs.service import drain, heartbeat, marking, move_tasks, repair, residency, revisibility, statistics, sweep
 from cqs.service.engine import Engine
@@ -192,6 +192,8 @@ async def _accept(built: _Built, stop: Stop) -> None:
     engine.metrics.watch(CONNECTIONS, lambda: len(app.connections))
     engine.metrics.watch(REQUEST_BYTES, lambda: app.room.held)
     engine.metrics.watch(CROWDED_OUT, lambda: app.room.crowded_out)
+    engine.metrics.watch(UNREAD_BYTES, lambda: app.connections.unread.held)
+    engine.metrics.watch(CUT_OFF, lambda: app.connections.unread.count_cut_off)
     heap.set_aside()
     tls = None
     if built.certificate is not None:

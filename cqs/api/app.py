@@ -27,7 +27,8 @@ from multidict import CIMultiDict
 from cqs.api.dispatch import Dispatcher
 from cqs.api.http.body import Body
 from cqs.api.http.bounds import DEFAULT_BOUNDS, Bounds
-from cqs.api.http.connection import Answer, Connection, Connections
+from cqs.api.http.connection import Answer, Connection
+from cqs.api.http.connections import Connections
 from cqs.api.http.plain_reply import SERVER
 from cqs.api.http.room import Room
 from cqs.api.http.rules import refusal
@@ -134,7 +135,7 @@ class App:
     def connection(self, server: web.Server) -> Connection:
         """A protocol for one new connection."""
         loop = asyncio.get_running_loop()
-        return Connection(server, self.connections, self._refuse_unread, loop=loop, bounds=self._bounds)
+        return Connection(server, self.connections, self._refuse_unread, loop=loop, bounds=self._bounds, room=self.room)
 
     def make_request(
         self,

@@ -74,17 +74,23 @@ class Lane(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._is_full = True
+        self._lanes.connections.unread.enter(self, self._loop.time())
 
     def resume_writing(self) -> None:
         self._is_full = False
+        self._lanes.connections.unread.leave(self)
+        self.since_s = self._loop.time()
         self._go_on()
+
+    def unread(self) -> int:
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def is_client_there(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
     def sweep(self, now_s: float) -> None:
         """Called about every second: what is slow goes to aiohttp, which has deadlines; what is silent goes."""
-        if self._is_busy or self._transport is None:
+        if self._is_busy or self._is_full or self._transport is None:
             return
         bounds = self._lanes.bounds
         age_s = now_s - self.since_s
@@ -188,11 +194,11 @@ class Lane(asyncio.Protocol):
             return
         self._transport.pause_reading()
         if self._behind is None:
-            self._behind = self._lanes.room.place(self._cut_off)
+            self._behind = self._lanes.room.place(self.cut_off)
         if not self._behind.grow_to(size):
-            self._cut_off()
+            self.cut_off()
 
-    def _cut_off(self) -> None:
+    def cut_off(self) -> None:
         self._waiting.clear()
         if self._transport is not None:
             self._transport.abort()

@@ -8,7 +8,8 @@ from contextlib import suppress
 
 from cqs.api.dispatch import Dispatcher
 from cqs.api.http.bounds import Bounds
-from cqs.api.http.connection import Connection, Connections
+from cqs.api.http.connection import Connection
+from cqs.api.http.connections import Connections
 from cqs.api.http.outbox import Outbox
 from cqs.api.http.plain_reply import ReplyWriter
 from cqs.api.http.room import Room

@@ -22,7 +22,11 @@ class Bounds:
     header_timeout_ms: int = setting(
         10_000, values.duration(100, _HOUR_MS), "For a request's headers to arrive, from its first byte or the connect."
     )
-    body_timeout_ms: int = setting(60_000, values.duration(100, _HOUR_MS), "For a request's body to arrive.")
+    body_timeout_ms: int = setting(
+        60_000,
+        values.duration(100, _HOUR_MS),
+        "For a request's body to arrive; so long, too, a client may read nothing of its answer.",
+    )
     body_max: int = setting(
         6_356_992,
         values.size(2_000, 1_000_000_000),
@@ -33,6 +37,11 @@ class Bounds:
         values.size(0, 1_000_000_000_000),
         "Bytes of all requests that are coming in or being served, beyond 16 kB of each connection; at least body_max. "
         "When they are more, what has been coming in for longest is told ServiceUnavailable.",
+    )
+    answer_memory: int = setting(
+        256_000_000,
+        values.size(0, 1_000_000_000_000),
+        "Bytes of answers that clients have not read. When they are more, who reads nothing for a second is cut off.",
     )
     header_max: int = setting(
         16_384, values.size(1_000, 1_000_000), "Size of a request's first line and header fields together."

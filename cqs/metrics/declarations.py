@@ -190,6 +190,12 @@ CROWDED_OUT = _declare(
     Kind.GAUGE,
     "Requests refused since the start because those coming in were more than request_memory; should be 0.",
 )
+UNREAD_BYTES = _declare("cqs_unread_answer_bytes", Kind.GAUGE, "Bytes of answers that clients have not read.")
+CUT_OFF = _declare(
+    "cqs_unread_answers_cut_off",
+    Kind.GAUGE,
+    "Clients cut off since the start because they did not read their answers; should be 0.",
+)
 HIT_RATIO = _declare(
     "cqs_cache_hit_ratio", Kind.GAUGE, "Share of received messages that the cache served, over ten minutes; 1 = all."
 )

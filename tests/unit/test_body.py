@@ -38,6 +38,13 @@ async def test_bytes_of_a_body_that_was_cut_off_are_not_held_by_its_error() -> N
     assert sum(sizes) == 0
 
 
+async def test_client_that_left_before_its_body_was_read_is_no_failure_of_ours() -> None:
+    content = StreamReader(Mock(connected=False), 2**16, loop=asyncio.get_running_loop())
+
+    with pytest.raises(BadRequest):
+        await Body(content, Bounds(), Room(1_000_000)).read()
+
+
 async def test_body_that_comes_slowly_makes_way_for_another() -> None:
     room = Room(100_000)
     contents = [StreamReader(Mock(), 2**16, loop=asyncio.get_running_loop()) for _ in range(2)]

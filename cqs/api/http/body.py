@@ -34,7 +34,7 @@ class Body:
 
     async def read(self) -> bytes:
         """The whole body; call it once. Raises RequestEntityTooLarge, RequestTimeout, CrowdedOut, and BadRequest when
-        it is cut off or its chunks are bad."""
+        it is cut off or its chunks are bad. aiohttp says RuntimeError of a client that left before the reading."""
         try:
             if self._content.is_eof():
                 body = self._content.read_nowait()
@@ -43,7 +43,7 @@ class Body:
                 body = await self._read_slowly()
         except TimeoutError as error:
             raise (CrowdedOut() if self._is_crowded_out else RequestTimeout()) from error
-        except (web.RequestPayloadError, ConnectionError, ValueError) as error:
+        except (web.RequestPayloadError, ConnectionError, ValueError, RuntimeError) as error:
             raise BadRequest("The body is incomplete or not well-formed.") from error
         self._place.keep()
         return body

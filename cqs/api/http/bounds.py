@@ -31,6 +31,10 @@ class Bounds:
     """How long what a refused client still sends is read away, so that it gets to read why."""
     requests_bytes_max: int = 256_000_000
     """Of all requests that are coming in or being served, over all connections (`cqs.api.http.room`)."""
+    answers_bytes_max: int = 256_000_000
+    """Of answers that their clients do not read, over all connections (`cqs.api.http.unread`)."""
+    unread_s_max: float = 60.0
+    """How long a client may read nothing of its answer."""
     connections_max: int = 10_000
     connections_per_address_max: int = 10_000
 

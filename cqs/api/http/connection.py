@@ -1,9 +1,9 @@
-"""Connections with deadlines and a bound on their number, which aiohttp alone does not have.
+"""aiohttp's connection with deadlines, and with bounds on what waits in it, which aiohttp alone does not have.
 
     connect ──► head awaited ──► request served ──► idle ──► head awaited ──► …
                  header_s_max     body: see body.py   idle_s_max
-                 then 408, or     the answer: as long
-                 silence if silent  as it takes
+                 then 408, or     the answer: as long as it
+                 silence if silent  takes; unread: unread.py
 
 Nothing is timed per request: a connection only notes since when it waits for a head, and one sweep looks at all of
 them. An answer that could not be written is told to whoever asked to hear of it (`Answer.undelivered`).
@@ -13,18 +13,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
-from typing import Protocol
+from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 from aiohttp.http_exceptions import LineTooLong
+from aiohttp.streams import EMPTY_PAYLOAD
 
 from cqs.api.http.bounds import Bounds
+from cqs.api.http.connections import Connections
+from cqs.api.http.room import PLACE_FREE, Room
 from cqs.api.wire_errors import BadRequest, HttpError, RequestHeaderFieldsTooLarge
 
-SWEEPS_PER_DEADLINE = 4
-SWEEP_S_MAX = 1.0
 _TIMED_OUT = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 FULL = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n"
 _TOO_MANY = "Too many headers"
@@ -38,73 +37,11 @@ class Answer(web.Response):
     undelivered: Callable[[], Awaitable[None]] | None = None
 
 
-class Guest(Protocol):
-    """A connection of either lane. `address` is the client's."""
-
-    address: str
-
-    def sweep(self, now_s: float) -> None:
-        """Looks at its deadline; called about every second."""
-
-
-class Connections:
-    """All open connections of a process: how many, from where, and which have waited too long."""
-
-    def __init__(self, bounds: Bounds) -> None:
-        self._bounds = bounds
-        self._open: set[Guest] = set()
-        self._by_address: Counter[str] = Counter()
-
-    def __len__(self) -> int:
-        return len(self._open)
-
-    def __iter__(self) -> Iterator[Guest]:
-        return iter(list(self._open))
-
-    def has_room(self, address: str, coming: int = 0, coming_from_there: int = 0) -> bool:
-        """Whether one more fits in, beside others that are coming and not counted yet."""
-        bounds = self._bounds
-        return (
-            len(self._open) + coming < bounds.connections_max
-            and self._by_address[address] + coming_from_there < bounds.connections_per_address_max
-        )
-
-    def admit(self, connection: Guest) -> bool:
-        """Counts the connection, unless there are too many."""
-        address = connection.address
-        if not self.has_room(address):
-            return False
-        self._open.add(connection)
-        self._by_address[address] += 1
-        return True
-
-    def leave(self, connection: Guest) -> None:
-        """Idempotent."""
-        if connection not in self._open:
-            return
-        self._open.discard(connection)
-        self._by_address[connection.address] -= 1
-        if not self._by_address[connection.address]:
-            del self._by_address[connection.address]
-
-    async def run(self) -> None:
-        """Closes connections that have waited for a head too long, for ever."""
-        period_s = min(SWEEP_S_MAX, self._bounds.header_s_max / SWEEPS_PER_DEADLINE)
-        loop = asyncio.get_running_loop()
-        while True:
-            await asyncio.sleep(period_s)
-            self.sweep(loop.time())
-
-    def sweep(self, now_s: float) -> None:
-        """Lets every connection look at its own deadline."""
-        for connection in list(self._open):
-            connection.sweep(now_s)
-
-
 class Connection(web.RequestHandler):
     """One client's connection."""
 
     __slots__ = (
+        "_behind",
         "_connections",
         "_has_heard",
         "_header_s_max",
@@ -124,6 +61,7 @@ class Connection(web.RequestHandler):
         *,
         loop: asyncio.AbstractEventLoop,
         bounds: Bounds,
+        room: Room,
     ) -> None:
         super().__init__(
             server,
@@ -140,6 +78,7 @@ class Connection(web.RequestHandler):
         self._connections = connections
         self._header_s_max = bounds.header_s_max
         self._refuse = refuse
+        self._behind = room.place(self.cut_off)
         self._is_busy = False
         self._has_heard = False
         self.address = ""
@@ -156,6 +95,7 @@ class Connection(web.RequestHandler):
         """A head is complete; its request is being served."""
         self._is_busy = True
         self.waiting_since_s = None
+        self._count_behind()
 
     def sweep(self, now_s: float) -> None:
         if self.waiting_since_s is not None and self.waiting_since_s < now_s - self._header_s_max:
@@ -181,14 +121,45 @@ class Connection(web.RequestHandler):
         transport.close()
 
     def connection_lost(self, exc: BaseException | None) -> None:
+        """aiohttp is not told why: it would raise that where an answer is being written, and the error and that frame
+        would hold each other, and the answer, until a full garbage collection."""
         self._connections.leave(self)
-        super().connection_lost(exc)
+        super().connection_lost(None)
+        if self._waiter is None:
+            self._messages.clear()
+        self._count_behind()
 
     def data_received(self, data: bytes) -> None:
         self._has_heard = True
         if self.waiting_since_s is None and not self._is_busy:
             self.waiting_since_s = self._loop.time()
         super().data_received(data)
+        self._count_behind()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._connections.unread.enter(self, self._loop.time())
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._connections.unread.leave(self)
+
+    def unread(self) -> int:
+        return 0 if self.transport is None else self.transport.get_write_buffer_size()
+
+    def cut_off(self) -> None:
+        if self.transport is not None:
+            self.transport.abort()
+
+    def _count_behind(self) -> None:
+        """Requests that wait behind the one that is served take up room; crowded out, their connection ends."""
+        size = 0
+        if self._is_busy and self.transport is not None:
+            size = sum(body.total_raw_bytes for _, body in self._messages if body is not EMPTY_PAYLOAD)
+        if size <= PLACE_FREE:
+            self._behind.leave()
+        elif not self._behind.grow_to(size):
+            self.cut_off()
 
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None

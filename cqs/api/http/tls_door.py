@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from cqs.api.http.bounds import Bounds
-from cqs.api.http.connection import Connections
+from cqs.api.http.connections import Connections
 
 GOODBYE_S = 1.0
 """How long a closing connection waits for the other side to end TLS, too."""
