@@ -3,7 +3,7 @@ some milliseconds for 10,000 queues; each alarm leads to where one can do someth
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -11,9 +11,11 @@ from admin.formats import duration, number, percent
 from admin.queue_list import ring_of
 from admin.visit import Visit
 from cqs.cache.counts import Counts
+from cqs.metrics.declarations import CACHE_TROUBLE
 from cqs.metrics.depths import Depth
 from cqs.metrics.rings import Ring
 from cqs.queue import Queue
+from cqs.store.coordination import Node
 from cqs.store.interface import MoveStatus
 
 SHOWN_MAX = 12
@@ -70,9 +72,6 @@ def _of_server(visit: Visit, problem: str) -> Iterator[Alarm]:
     if visit.console.engine.waiters.is_draining:
         text = "This node is draining: it tells load balancers to go elsewhere."
         yield Alarm(WARNING, -1e18, text, visit.links.to("/nodes"), "See")
-    for host in visit.console.engine.metrics.store_report().lost:
-        text = f"Cassandra host {host.address} ({host.datacenter}) can't be reached."
-        yield Alarm(WARNING, -1e18, text, visit.links.to("/nodes"), "See")
     failed, calls = _failures(visit.console.engine.metrics.ring, visit.now_ms)
     if failed >= ERRORS_MIN and failed > ERROR_SHARE_MAX * calls:
         text = f"{percent(failed / calls)} of the calls of the last minute failed ({number(failed)})."
@@ -80,6 +79,21 @@ def _of_server(visit: Visit, problem: str) -> Iterator[Alarm]:
     for queue in visit.console.engine.registry.bereft(visit.account):
         text = f"{queue.name}: its dead-letter queue is gone, so what always fails is tried until it expires."
         yield Alarm(WARNING, -1.0, text, visit.links.queue(queue, "settings"), "Choose another")
+
+
+def of_parts(visit: Visit, nodes: Sequence[Node]) -> Iterator[Alarm]:
+    """Of cache servers, hosts of the store and other nodes, as far as is known without asking."""
+    metrics, path = visit.console.engine.metrics, visit.links.to("/nodes")
+    troubled = int(metrics.watched().get(CACHE_TROUBLE, 0))
+    if troubled:
+        whose = "1 cache server is" if troubled == 1 else f"{troubled} cache servers are"
+        yield Alarm(DANGER, -1e17, f"{whose} in trouble: the store answers for their queues, slower.", path, "See")
+    for host in metrics.store_report().lost:
+        text = f"Cassandra host {host.address} ({host.datacenter}) can't be reached."
+        yield Alarm(WARNING, -1e18, text, path, "See")
+    for node in nodes:
+        if node.lost:
+            yield Alarm(WARNING, -1e17, f"Node {node.name} can't reach {', '.join(node.lost)}.", path, "See")
 
 
 def _of_queue(visit: Visit, depth: Depth) -> Iterator[Alarm]:

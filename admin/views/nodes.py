@@ -78,7 +78,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         shares=await _shares(visit),
         no_share=Share(),
         is_draining=visit.console.engine.waiters.is_draining,
-        nodes=await _nodes(visit),
+        nodes=await nodes_of(visit),
         store=metrics.store_report(),
         waiting=len(visit.console.engine.waiters),
         snippets=of_each(visit, ("Drain", "DrainNode", {}), ("Take it in", "DrainNode", {"Draining": False})),
@@ -118,8 +118,8 @@ async def _servers(visit: Visit) -> tuple[int, Mapping[str, ServerReport]]:
     return await visit.console.thrift.ask("servers", find_out, is_fresh=not visit.is_refresh)
 
 
-async def _nodes(visit: Visit) -> Sequence[Node] | None:
-    """The other nodes; None when they are not known now, or there are none."""
+async def nodes_of(visit: Visit) -> Sequence[Node] | None:
+    """All nodes that live; None when they are not known now, or there are none."""
     ask = visit.console.about.nodes
     try:
         return await ask() if ask is not None else None

@@ -5,10 +5,11 @@ from __future__ import annotations
 import msgspec
 from aiohttp import web
 
-from admin.alarms import SHOWN_MAX, alarms_of
+from admin.alarms import SHOWN_MAX, alarms_of, of_parts
 from admin.charts import RANGE_NAMES, range_of
 from admin.queue_list import fullest
 from admin.snippets import Snippets, snippets
+from admin.views.nodes import nodes_of
 from admin.views.queues import accounts_of, rows_of
 from admin.visit import Visit
 from cqs.cache.counts import Counts
@@ -35,7 +36,9 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 async def show(visit: Visit) -> web.StreamResponse:
     """The page; what is sampled anyway, and the fullest queues counted anew."""
     problem = await visit.console.health.problem()
-    alarms = alarms_of(visit, problem)
+    nodes = await nodes_of(visit)
+    parts = list(of_parts(visit, nodes or ()))
+    alarms = sorted([*alarms_of(visit, problem), *parts])
     top = fullest(visit.console.engine, visit.account, TOP_MAX)
     return visit.page(
         "overview.html",
@@ -46,7 +49,8 @@ async def show(visit: Visit) -> web.StreamResponse:
         range=range_of(visit.query("range")),
         ranges=RANGE_NAMES,
         accounts=accounts_of(visit),
-        problem=problem,
+        is_whole=not problem and not parts,
+        nodes=nodes,
         sampled_ms=visit.console.engine.metrics.depths.sampled_ms,
         snippets=_first_steps(visit) if not len(visit.console.engine.registry) else [],
     )

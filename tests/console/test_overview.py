@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from admin.console import About
 from cqs.errors import CacheUnavailable, StoreUnavailable
+from cqs.metrics.declarations import CACHE_TROUBLE
 from cqs.queue import Redrive
 from cqs.service import queues
 from cqs.service.statistics import Sampler
-from tests.console.desk import Desk
+from cqs.store.coordination import Node
+from tests.console.desk import Desk, make_desk
 from tests.engine import ACCOUNT
 
 
@@ -130,3 +133,33 @@ async def test_whoever_has_no_queue_yet_is_shown_how_to_make_one(desk: Desk) -> 
         assert command in page.words
     await desk.bench.create("hello")
     assert "Welcome to CQS" not in (await desk.get("/")).words
+
+
+async def test_what_the_node_stands_on_is_told_when_it_is_in_trouble() -> None:
+    async def nodes() -> list[Node]:
+        return [
+            Node(name="api-1", started_ms=1, beat_ms=1),
+            Node(name="api-2", started_ms=1, beat_ms=1, lost=("10.0.0.2:6379", "10.0.0.3:6379")),
+        ]
+
+    desk = await make_desk(about=About(nodes=nodes))
+    desk.bench.engine.metrics.watch(CACHE_TROUBLE, lambda: 2)
+    told = await words(desk)
+    desk.bench.engine.metrics.watch(CACHE_TROUBLE, lambda: 1)
+    of_one = await words(desk)
+    await desk.client.close()
+
+    assert "2 cache servers are in trouble: the store answers for their queues, slower." in told
+    assert "Node api-2 can't reach 10.0.0.2:6379, 10.0.0.3:6379." in told
+    assert "Store and cache in trouble Nodes 2" in told
+    assert "1 cache server is in trouble" in of_one
+
+
+async def test_parts_that_are_well_are_not_told_of(desk: Desk) -> None:
+    desk.bench.engine.metrics.watch(CACHE_TROUBLE, lambda: 0)
+
+    told = await words(desk)
+
+    assert "Nothing needs attention." in told
+    assert "Store and cache well" in told
+    assert "Store and cache well Nodes" not in told
