@@ -10,10 +10,12 @@ from collections.abc import AsyncIterator
 import pytest
 import redis
 
+from cqs.api.http.drive import Drive
 from cqs.cache.redis.connection import PENDING_MAX, Address, Link
 from cqs.cache.redis.replies import ConnectionLost, Refused, Reply
 from cqs.cache.redis.script import Script
 from cqs.errors import CacheUnavailable
+from tests.engine import until
 from tests.needs import needs
 from tests.proxy import Proxy
 from tests.redis_server import RedisProcess
@@ -120,6 +122,20 @@ class TestLosses:
         proxy.release()
         assert await link.connected(5)
         assert await echoes(link, b"again") == [b"again"]
+
+    async def test_a_request_that_runs_without_a_task_can_wait_for_the_connection(self, link: Link) -> None:
+        heard: list[bool] = []
+
+        async def request() -> None:
+            heard.append(await link.connected(5))
+            heard.append(await link.connected(0))
+
+        link.give_up("cut by the test")
+        Drive(request(), asyncio.get_running_loop()).step()
+        assert heard == []
+        await until(lambda: len(heard) == 2)
+
+        assert heard == [True, True]
 
     async def test_late_answer_fails_everything_outstanding(self, proxy: Proxy) -> None:
         link = link_to(Address(path=proxy.path), timeout_s=0.1)

@@ -88,10 +88,9 @@ class Link:
         return self._reason
 
     async def connected(self, timeout_s: float) -> bool:
-        """Waits for a connection, no longer than that; whether there is one."""
+        """Waits for a connection, no longer than that; whether there is one. Needs no task (`cqs.api.http.drive`)."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(timeout_s):
-                await self._gained.wait()
+            await asyncio.wait_for(self._gained.wait(), timeout_s)
         return self._is_ready
 
     async def start(self) -> None:
