@@ -173,13 +173,13 @@ class Messages:
         start_at = self._marks.oldest(queue) if is_deep else self._marks.floor(queue, row)
         return Walk(self._session, self._clock, statement, queue.storage_id, row, start_at=start_at)
 
-    async def occupied(self, queue: Queue, wanted: Sequence[int]) -> list[int]:
-        """Those of the rows that may hold messages, by one query; at worst all of them."""
+    async def occupied(self, queue: Queue, wanted: Sequence[int], *, is_deep: bool = False) -> list[int]:
+        """Those of the rows that may hold messages, by one query; at worst all of them. `is_deep`: as of `pages`."""
         if not wanted:
             return []
         await self._marks.load(queue)
-        start_at = min(self._marks.floor(queue, row) for row in wanted)
-        late = [row for row in wanted if self._marks.late(queue, row)]
+        start_at = self._marks.oldest(queue) if is_deep else min(self._marks.floor(queue, row) for row in wanted)
+        late = [] if is_deep else [row for row in wanted if self._marks.late(queue, row)]
         try:
             found = await self._session.read(cql.OCCUPIED_ROWS, (queue.storage_id, list(wanted), start_at))
         except TooMuchToRead:

@@ -1,5 +1,8 @@
 """All messages of a queue with their leases, rows side by side, ids and times only.
 
+    100 rows ──25 a query──► which hold something ──8 at a time──► pages
+
+Most rows of most queues are empty, and a query for each would make the first touch of an empty queue cost a hundred.
 SCAN_AT_ONCE rows are read at the same time, a page of each; a row's pages come in order, the rows as they are done.
 Bodies are never read here: a fill needs to know what there is, and a megabyte a message would be a poor way to ask.
 """
@@ -17,6 +20,8 @@ from cqs.store.cassandra.messages import Messages, Page
 from cqs.store.cassandra.session import Row
 from cqs.store.interface import Stored
 
+OCCUPIED_AT_ONCE = 25
+"""Rows that one query is asked about: what it meets of tombstones it meets in all of them."""
 SCAN_AT_ONCE = 8
 SCAN_PAGE = 1_000
 
@@ -27,7 +32,9 @@ async def scan(
     """Pages of at most about SCAN_PAGE messages, none of them empty. Raises StoreUnavailable."""
     await marks.load(queue, is_fresh=True)
     newest = await leases.living(queue)
-    waiting = iter(range(rows))
+    asked = [range(start, min(start + OCCUPIED_AT_ONCE, rows)) for start in range(0, rows, OCCUPIED_AT_ONCE)]
+    occupied = await asyncio.gather(*(messages.occupied(queue, some, is_deep=is_deep) for some in asked))
+    waiting = iter([row for some in occupied for row in some])
     active: dict[int, AsyncIterator[Page]] = {}
     while True:
         while len(active) < SCAN_AT_ONCE and (row := next(waiting, None)) is not None:
