@@ -117,7 +117,7 @@ def address_text(key: int, tail: int) -> str:
 
 
 class Witness(Protocol):
-    """Hears of every step of every message, after it was made."""
+    """Hears of every step of every message, after it was made. It may keep what it is given, which nobody changes."""
 
     def sent(self, queue: Queue, messages: Sequence[Message]) -> None: ...
 

@@ -1,7 +1,8 @@
 """Calls of the witness as bytes, between the server and its recorder: flat tuples for `marshal`. Version 2 of its
-format looks for no repetitions, which takes longer than to write them: a line is 0.1 us.
+format looks for no repetitions, which in rows takes longer than to write them; what many calls share is their pack's.
 
-    to the recorder    (lines missing before, [call, …])    or None: that was all
+    to the recorder    (lines missing before, (pack, …))    or None: that was all
+              pack     ([head, …], [(place of its head, time in ms, [row for each line, …]), …])
     back               (lines done, of these lost, [note, …], why no file can be written or "")
 """
 
@@ -9,12 +10,20 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from cqs.queue import Queue
 
 _FORMAT = 2
 Row = tuple[Any, ...]
-Call = tuple[str, int, str, str, list[Any]]
-"""Event, time in ms, the queue as JSON text, what all lines have in common, and a row for each line."""
+Told = tuple[str, int, "Queue", str, Sequence[Any]]
+"""A call as the event loop heard it: event, time in ms, queue, what all lines have in common, and what rows are made of
+(`cqs.journal.rows`)."""
+Head = tuple[str, str, str]
+"""Event, the queue as JSON text, what all lines have in common."""
+Call = tuple[int, int, list[Any]]
+Pack = tuple[list[Head], list[Call]]
 Note = tuple[str, str, dict[str, Any]]
 """For the server's log: level, event, fields."""
 GOODBYE = marshal.dumps(None, _FORMAT)
@@ -30,20 +39,25 @@ class Report(NamedTuple):
     trouble: str = ""
 
 
-def pack_call(call: Call) -> bytes:
+def pack_calls(pack: Pack) -> bytes:
     """Raises ValueError for what is no plain value."""
-    return marshal.dumps(call, _FORMAT)
+    return marshal.dumps(pack, _FORMAT)
 
 
-def pack(missing: int, calls: Sequence[bytes]) -> bytes:
+def frame_of(missing: int, packs: Sequence[bytes]) -> bytes:
     """A frame of packed calls."""
-    return marshal.dumps((missing, tuple(calls)), _FORMAT)
+    return marshal.dumps((missing, tuple(packs)), _FORMAT)
 
 
-def unpack(data: bytes) -> tuple[int, list[Call]]:
+def unpack(data: bytes) -> tuple[int, list[Pack]]:
     """How many lines are missing before the calls of a frame, and the calls."""
-    missing, calls = marshal.loads(data)
-    return missing, list(map(marshal.loads, calls))
+    missing, packs = marshal.loads(data)
+    return missing, list(map(marshal.loads, packs))
+
+
+def lines_of(packs: Sequence[Pack]) -> int:
+    """How many lines they become."""
+    return sum(len(rows) for _, calls in packs for _, _, rows in calls)
 
 
 def pack_report(report: Report) -> bytes:

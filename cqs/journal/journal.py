@@ -1,5 +1,6 @@
-"""The witness that keeps the journal. Its part of the work is to append a tuple for each call to a buffer; the rest is
-the recorder's, a process of its own, because what a thread did would take the interpreter from the event loop.
+"""The witness that keeps the journal. For each call it appends a tuple to a buffer, which makes rows of many calls at
+once (`_packed`); the rest is the recorder's, a process of its own, because what a thread did would take the
+interpreter from the event loop.
 
 Sampling takes a message or leaves it, by a hash of its address: all that happens to it is written, or nothing. What
 concerns a whole queue is always written.
@@ -7,7 +8,7 @@ concerns a whole queue is always written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
@@ -16,6 +17,7 @@ from cqs.clock import Clock
 from cqs.events import EventName
 from cqs.journal import rows, texts
 from cqs.journal.buffer import Buffer
+from cqs.journal.calls import Call, Head, Told, pack_calls
 from cqs.journal.recorder_process import RecorderProcess
 from cqs.journal.rules import JournalRules
 from cqs.message import Message
@@ -37,7 +39,8 @@ class Journal:
         self._queues: dict[int, str] = {}
         self._nothing: dict[int, tuple[Queue, int]] = {}
         self._nothing_since_ms = 0
-        self.buffer = Buffer(rules.buffer_bytes_max)
+        self.buffer = Buffer(rules.buffer_bytes_max, self._packed)
+        self._put = self.buffer.put
         self.recorder = RecorderProcess(rules, self.buffer)
 
     @property
@@ -57,7 +60,7 @@ class Journal:
     def sent(self, queue: Queue, messages: Sequence[Message]) -> None:
         if self._sample_every > 1:
             messages = [message for message in messages if self._is_chosen(message.address)]
-        self._tell(_SENT, queue, rows.of_messages(messages))
+        self._tell(_SENT, queue, messages)
 
     def deduplicated(self, queue: Queue, addresses: Sequence[int]) -> None:
         self._tell(EventName.DEDUPLICATED.value, queue, self._chosen(addresses))
@@ -65,8 +68,7 @@ class Journal:
     def received(
         self, queue: Queue, received: Sequence[Received], *, is_from_store: bool, receiver_id: str = ""
     ) -> None:
-        event = _FROM_STORE if is_from_store else _RECEIVED
-        self._tell(event, queue, rows.of_received(self._sampled(received)), receiver_id)
+        self._tell(_FROM_STORE if is_from_store else _RECEIVED, queue, self._sampled(received), receiver_id)
 
     def received_nothing(self, queue: Queue) -> None:
         now_ms = self._now_ms()
@@ -111,14 +113,27 @@ class Journal:
             self._tell(EventName.RECEIVED_NOTHING.value, queue, [count])
         self._nothing.clear()
 
-    def _tell(self, event: str, queue: Queue, told: list[Any], common: str = "") -> None:
-        if told:
-            text = self._queues.get(queue.storage_id) or self._text_of(queue)
-            self.buffer.put((event, self._now_ms(), text, common, told))
+    def _tell(self, event: str, queue: Queue, things: Sequence[Any], common: str = "") -> None:
+        if things:
+            self._put((event, self._now_ms(), queue, common, things))
 
-    def _chosen(self, addresses: Iterable[int]) -> list[int]:
+    def _packed(self, told: Sequence[Told]) -> bytes:
+        """Raises ValueError for what can't be told: no plain value, or a text that is no Unicode."""
+        places: dict[tuple[str, int, str], int] = {}
+        heads: list[Head] = []
+        calls: list[Call] = []
+        for event, at_ms, queue, common, things in told:
+            key = event, id(queue), common
+            place = places.get(key)
+            if place is None:
+                place = places[key] = len(heads)
+                heads.append((event, self._queues.get(queue.storage_id) or self._text_of(queue), common))
+            calls.append((place, at_ms, rows.MAKERS.get(event, list)(things)))
+        return pack_calls((heads, calls))
+
+    def _chosen(self, addresses: Sequence[int]) -> Sequence[int]:
         if self._sample_every == 1:
-            return list(addresses)
+            return addresses
         return [address for address in addresses if self._is_chosen(address)]
 
     def _sampled(self, received: Sequence[Received]) -> Sequence[Received]:

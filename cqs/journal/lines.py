@@ -16,7 +16,7 @@ import msgspec
 
 from cqs.events import VERSION, EventName, Line
 from cqs.journal import texts
-from cqs.journal.calls import Call
+from cqs.journal.calls import Pack
 
 _RECEIVES = {EventName.RECEIVED.value, EventName.FROM_STORE.value}
 
@@ -41,18 +41,21 @@ class Numberer:
         self.number = 0
         self._head = f'{{"v":{VERSION},"node":"{node}","incarnation":"{incarnation}","number":'
 
-    def encode(self, calls: Sequence[Call]) -> Encoded:
+    def encode(self, packs: Sequence[Pack]) -> Encoded:
         """The lines of these calls."""
         lines: list[bytes] = []
         counts: dict[str, int] = {}
         head, number = self._head, self.number
-        for event, at_ms, queue, common, rows in calls:
-            middle = f',"event":"{event}","at_ms":{at_ms}{queue}'
-            end = f',"call":{number + 1}}}' if event in _RECEIVES else "}"
-            for text in texts.of_rows(event, common, rows):
-                number += 1
-                lines.append(f"{head}{number}{middle}{text}{end}".encode())
-            counts[event] = counts.get(event, 0) + len(rows)
+        for heads, calls in packs:
+            openings = [f',"event":"{event}","at_ms":' for event, _, _ in heads]
+            for place, at_ms, rows in calls:
+                event, queue, common = heads[place]
+                middle = f"{openings[place]}{at_ms}{queue}"
+                end = f',"call":{number + 1}}}' if event in _RECEIVES else "}"
+                for text in texts.of_rows(event, common, rows):
+                    number += 1
+                    lines.append(f"{head}{number}{middle}{text}{end}".encode())
+                counts[event] = counts.get(event, 0) + len(rows)
         self.number = number
         return _encoded(lines, counts)
 

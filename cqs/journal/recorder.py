@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from cqs.clock import Clock
 from cqs.events import EventName
 from cqs.journal import files
-from cqs.journal.calls import Call, Note, Report, unpack
+from cqs.journal.calls import Note, Pack, Report, lines_of, unpack
 from cqs.journal.lines import Numberer
 from cqs.journal.rules import JournalRules
 from cqs.journal.writer import Writer
@@ -44,9 +44,9 @@ class Recorder:
 
     def record(self, frame: bytes) -> None:
         """Writes the calls of a frame. Never raises OSError."""
-        missing, calls = unpack(frame)
+        missing, packs = unpack(frame)
         self._untold += missing
-        self._write(calls)
+        self._write(packs)
         self.tick()
 
     def tick(self) -> None:
@@ -77,9 +77,9 @@ class Recorder:
         self._notes = []
         return report
 
-    def _write(self, calls: Sequence[Call]) -> None:
+    def _write(self, packs: Sequence[Pack]) -> None:
         """These calls, and how many are missing; or, when the disk fails, counts them as missing."""
-        lines = sum(len(call[4]) for call in calls)
+        lines = lines_of(packs)
         self._lines += lines
         if self._failed_ms is not None and 0 <= self._clock.now_ms() - self._failed_ms < RETRY_MS:
             self._miss(lines)
@@ -88,8 +88,8 @@ class Recorder:
         try:
             self._writer.open()
             mark = self._numberer.number
-            if calls:
-                self._writer.write(self._numberer.encode(calls))
+            if packs:
+                self._writer.write(self._numberer.encode(packs))
             mark, lines = self._numberer.number, 0
             if self._untold:
                 self._tell_missing()

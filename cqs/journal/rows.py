@@ -1,4 +1,4 @@
-"""What the event loop tells of a message: a tuple of plain values, 0.2 us. `cqs.journal.texts` makes JSON of it, in the
+"""What the event loop tells of a message: a tuple of plain values, 0.1 us. `cqs.journal.texts` makes JSON of it, in the
 recorder's process; the order of fields is theirs alone.
 
 The body itself stays: its length and its digest go, which is at hand of a body that was never out of memory since it
@@ -7,11 +7,12 @@ was sent; one that was read from the store is hashed again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from cqs.cache.interface import Received
 from cqs.digests import raw_of_body
-from cqs.events import INDEX_ATTRIBUTE, RUN_ATTRIBUTE, SENDER_ATTRIBUTE
+from cqs.events import INDEX_ATTRIBUTE, RUN_ATTRIBUTE, SENDER_ATTRIBUTE, EventName
 from cqs.journal.calls import Row
 from cqs.message import Message
 
@@ -57,3 +58,11 @@ def of_received(received: Sequence[Received], *, is_given_back: bool = False) ->
 
 def _of_attributes(message: Message) -> tuple[tuple[str, bytes], ...]:
     return tuple((one.name, one.value) for one in message.attributes if one.name in _TOLD)
+
+
+MAKERS: dict[str, Callable[[Sequence[Any]], list[Any]]] = {
+    EventName.SENT.value: of_messages,
+    EventName.RECEIVED.value: of_received,
+    EventName.FROM_STORE.value: of_received,
+}
+"""Of the events that are told with messages and receives; of the others, what is told are rows."""

@@ -174,7 +174,7 @@ def test_sampling_keeps_all_of_a_message_or_nothing(tmp_path: Path) -> None:
 
 
 def test_what_the_buffer_has_no_room_for_is_counted_and_told(tmp_path: Path) -> None:
-    bench = JournalBench(tmp_path, buffer_bytes_max=100_000)
+    bench = JournalBench(tmp_path, buffer_bytes_max=200 * LINES_MAX)
     for _ in range(3):
         bench.send(*["x"] * LINES_MAX)
     bench.send("e")
@@ -191,12 +191,14 @@ def test_what_the_buffer_has_no_room_for_is_counted_and_told(tmp_path: Path) -> 
 def test_what_can_not_be_packed_is_counted_and_fails_nobody(
     bench: JournalBench, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    bench.send("before")
     bench.journal.revealed(QUEUE, object())  # type: ignore[arg-type]
+    bench.send("after")
     bench.flush()
     bench.send("x")
     bench.flush()
 
-    assert bench.names() == ["opened", "dropped_events", "sent"]
+    assert bench.names() == ["opened", "sent", "sent", "dropped_events", "sent"]
     assert bench.journal.dropped == 1
     assert "journal_call_unfit" in capsys.readouterr().out
 
