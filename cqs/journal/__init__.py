@@ -6,9 +6,9 @@
                             bounded                         │
                                                             ▼
                                     NODE.START.INCARNATION.FILE.jsonl.open
-                                                            │ full or old enough: closing line, fsync
+                                                            │ full or old enough: closing line
                                                             ▼
-                                    ….jsonl.gz     (renamed when complete)
+                                    ….jsonl.gz     (durable, then renamed)
 
 A request never waits for it and never fails for it. What does not fit into the buffer, was at a recorder that died, or
 is lost to a full disk is counted, and the count becomes a line. What was on its way at `kill -9` of the server is lost,

@@ -75,7 +75,8 @@ class Writer:
         )
 
     def close(self, *, is_last: bool = False) -> None:
-        """Ends the file, if one is open, with its closing line, durably. `is_last`: no other one will follow."""
+        """Ends the file, if one is open, with its closing line. It is made durable when it is compressed: to write the
+        whole of it to the disk before would hold up the store's commits. `is_last`: no other one will follow."""
         if self._fd < 0:
             return
         mark = self._numberer.number
@@ -91,7 +92,6 @@ class Writer:
                     counts=dict(self._counts),
                 )
             )
-            os.fsync(self._fd)
         except OSError:
             self._numberer.number = mark
             raise

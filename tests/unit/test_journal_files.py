@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 import random
 from pathlib import Path
@@ -13,6 +14,7 @@ from cqs.clock import SystemClock
 from cqs.errors import CannotStart
 from cqs.events import EventName
 from cqs.file_lock import lock
+from cqs.journal import files
 from cqs.journal.files import files_of, finish_leftovers, node_name, prune
 from cqs.journal.journal import Journal
 from cqs.journal.rules import JournalRules
@@ -181,3 +183,16 @@ def test_any_host_name_becomes_a_node_name() -> None:
     assert node_name("api/1 ü") == "api-1--"
     assert node_name("") == "node"
     assert len(node_name("a" * 100)) == 64
+
+
+def test_where_there_is_no_fast_compressor_files_are_finished_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_GzipFile", gzip.GzipFile)
+    bench = JournalBench(tmp_path)
+    bench.send("x")
+    bench.journal.finish()
+
+    [file] = files_of(tmp_path)
+    assert file.is_finished
+    assert bench.names() == ["opened", "sent", "closed"]

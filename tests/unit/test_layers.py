@@ -38,6 +38,7 @@ _TOP = len(_LAYERS) - 1
 _HOMES = {
     "aiohttp": ("cqs.api", "admin", "cqs.server", "cqs.doors"),
     "httptools": ("cqs.api",),
+    "isal": ("cqs.journal.files",),
     "argon2": ("cqs.service.passwords",),
     "cryptography": ("cqs.service.seal",),
     "jinja2": ("admin",),
