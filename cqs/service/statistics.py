@@ -4,8 +4,8 @@
     a scrape     count the admitted queues anew ──► snapshot ──► text, in a thread
 
 Queues are counted SURVEYED_MAX at a time, one call of the cache each; a pass spreads them over SPREAD_S, so that nobody
-waits for more than that many. With more queues than QUEUES_MAX each pass goes on where the last one ended, and the
-totals lag by that much.
+waits for more than that many. With more queues than QUEUES_MAX, or than can be counted in PASS_S_MAX, each pass goes on
+where the last one ended, and the totals lag by that much.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from cqs.service.engine import Engine, shard_of
 SENDS = ("SendMessage", "SendMessageBatch")
 QUEUES_MAX = 10_000
 """Counted in one pass."""
-SPREAD_S = 3.0
+SPREAD_S, PASS_S_MAX = 3.0, 4.0
+"""How long a pass takes, and how long on a machine that is too busy for that: charts are drawn each SAMPLE_S."""
 QUEUES_A_TURN = 50
 """Queues drawn before others run."""
 SAMPLES_A_HOUSEKEEPING = 12
@@ -38,12 +39,13 @@ HEALTH_S_MAX = 5.0
 
 
 async def run(engine: Engine) -> None:
-    """For ever: a sample each SAMPLE_S, and the event loop's lag in between."""
+    """For ever: a sample each SAMPLE_S, the first one at once, and the event loop's lag in between."""
     async with asyncio.TaskGroup() as group:
         group.create_task(_measure_lag(engine))
-        sampler = Sampler(engine)
+        sampler, spread_s = Sampler(engine), 0.0
         while True:
-            await sampler.sample(SPREAD_S)
+            await sampler.sample(spread_s)
+            spread_s = SPREAD_S
             await asyncio.sleep(SAMPLE_S - engine.clock.now_ms() / 1_000 % SAMPLE_S)
 
 
@@ -63,8 +65,7 @@ class Sampler:
         were."""
         engine, metrics = self._engine, self._engine.metrics
         queues = list(engine.registry)
-        turn = self._turn(queues)
-        await count(engine, turn, spread_s * SURVEYED_MAX / max(len(turn), SURVEYED_MAX))
+        await self._count(queues, spread_s)
         metrics.depths.sampled_ms = engine.clock.now_ms()
         if len(metrics.depths) > len(queues) or self._samples % SAMPLES_A_HOUSEKEEPING == 0:
             uids = {queue.uid for queue in queues}
@@ -74,10 +75,17 @@ class Sampler:
         _admit(engine, queues)
         await self._draw()
 
-    def _turn(self, queues: Sequence[Queue]) -> Sequence[Queue]:
-        start = self._next if self._next < len(queues) else 0
-        self._next = start + QUEUES_MAX
-        return queues[start : start + QUEUES_MAX]
+    async def _count(self, queues: Sequence[Queue], spread_s: float) -> None:
+        """Some of them, SURVEYED_MAX at a time, from where the last pass ended; others run in between."""
+        now_s = asyncio.get_running_loop().time
+        begun_s, first = now_s(), self._next if self._next < len(queues) else 0
+        place, end = first, min(first + QUEUES_MAX, len(queues))
+        while place < end and now_s() - begun_s < PASS_S_MAX:
+            await survey(self._engine, queues[place : min(place + SURVEYED_MAX, end)])
+            place = min(place + SURVEYED_MAX, end)
+            due_s = begun_s + spread_s * (place - first) / (end - first)
+            await asyncio.sleep(max(0.0, due_s - now_s()))
+        self._next = place
 
     async def _draw(self) -> None:
         engine, metrics = self._engine, self._engine.metrics
@@ -128,14 +136,6 @@ def _admit(engine: Engine, queues: Sequence[Queue]) -> None:
     for depth in engine.metrics.depths.held():
         if depth.uid not in table.by_uid and (queue_now := engine.registry.get(depth.name)) is not None:
             table.meet(queue_now)
-
-
-async def count(engine: Engine, queues: Sequence[Queue], pause_s: float = 0.0) -> None:
-    """Asks the cache how full the queues are, SURVEYED_MAX at a time with pauses between, in which others run. While it
-    can't be reached, what was known stays."""
-    for start in range(0, len(queues), SURVEYED_MAX):
-        await survey(engine, queues[start : start + SURVEYED_MAX])
-        await asyncio.sleep(pause_s)
 
 
 async def survey(engine: Engine, queues: Sequence[Queue]) -> list[Sight | None]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
 from cqs.cache.counts import Counts
+from cqs.cache.interface import SURVEYED_MAX, Shard, Sight
 from cqs.errors import CacheUnavailable
 from cqs.metrics.rings import Ring
 from cqs.queue import Queue
 from cqs.service import statistics
 from cqs.service.engine import shard_of
-from cqs.service.statistics import Sampler
+from cqs.service.statistics import PASS_S_MAX, Sampler
 from tests.engine import Bench, until
 from tests.protocol.measured import measured_bench
 
@@ -104,6 +106,28 @@ async def test_many_queues_are_counted_turn_by_turn(monkeypatch: pytest.MonkeyPa
 
     assert known == [3, 6, 7]
     assert bench.engine.metrics.depths.totals().ready == 7
+
+
+async def test_a_pass_that_takes_too_long_is_gone_on_with_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = await measured_bench()
+    for number in range(2 * SURVEYED_MAX + 1):
+        await bench.create(f"q{number}")
+    sampler, survey = Sampler(bench.engine), bench.cache.survey
+    now_s, late_s = asyncio.get_running_loop().time, 0.0
+
+    async def slow(shards: Sequence[Shard]) -> list[Sight | None]:
+        nonlocal late_s
+        late_s += PASS_S_MAX
+        return await survey(shards)
+
+    monkeypatch.setattr(bench.cache, "survey", slow)
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now_s() + late_s)
+    known = []
+    for _ in range(3):
+        await sampler.sample()
+        known.append(len(bench.engine.metrics.depths))
+
+    assert known == [SURVEYED_MAX, 2 * SURVEYED_MAX, 2 * SURVEYED_MAX + 1]
 
 
 async def test_deleted_queue_is_no_longer_deep() -> None:
