@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from urllib.request import Request, urlopen
 ROOT = Path(__file__).parents[2]
 START_S_MAX = 30.0
 STOP_S_MAX = 15.0
+CHANGE_S_MAX = 20.0
 
 
 class Served:
@@ -46,11 +47,29 @@ class Served:
         told: dict[str, Any] = json.loads(text) if text else {}
         return told
 
+    def consume(self, url: str, count: int) -> None:
+        """Receives and deletes so many messages of a queue, within START_S_MAX."""
+        give_up_s = time.monotonic() + START_S_MAX
+        while count:
+            assert time.monotonic() < give_up_s
+            received = self.call("ReceiveMessage", QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=1)
+            for message in received.get("Messages", []):
+                self.call("DeleteMessage", QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+                count -= 1
+
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, str]:
         """Exit code, and what was left on standard output and error."""
         self.process.send_signal(number)
         output, errors = self.process.communicate(timeout=STOP_S_MAX)
         return self.process.returncode, output + errors
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Returns when it is; fails after CHANGE_S_MAX."""
+    give_up_s = time.monotonic() + CHANGE_S_MAX
+    while not is_so():
+        assert time.monotonic() < give_up_s
+        time.sleep(0.05)
 
 
 def command(*arguments: str) -> list[str]:

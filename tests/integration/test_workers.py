@@ -13,21 +13,22 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+from cqs.events import EventName
+from cqs.journal.files import files_of
 from cqs.store.cassandra import Options, schema
 from tests import cassandra_server
 from tests.integration.certificates import connected, make_certificate, serial_of, tls_flags
-from tests.integration.process import Served, refused, serving
+from tests.integration.process import ROOT, Served, refused, serving, until
 from tests.needs import needs
+from tests.unit.journal_bench import lines_of
 
 WORKERS = 3
-CHANGE_S_MAX = 20.0
 FOLDERS = Path(tempfile.gettempdir())
 
 cluster = [needs("java", "mvn", "redis-server"), pytest.mark.slow]
@@ -69,13 +70,6 @@ def drained(server: Served, *flags: str) -> dict[str, object]:
     """What `cqs drain` says."""
     command = [sys.executable, "-m", "cqs", "drain", "--endpoint", server.endpoint, "-o", "json", *flags]
     return dict(json.loads(subprocess.run(command, check=True, capture_output=True).stdout))
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    give_up_s = time.monotonic() + CHANGE_S_MAX
-    while not is_so():
-        assert time.monotonic() < give_up_s
-        time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +183,30 @@ class TestOthers:
             until(lambda: all(shown(port) == serial for _ in range(30)))
 
             assert server.stop()[0] == 0
+
+    def test_each_keeps_a_journal_and_an_audit_reads_them_all(self, flags: list[str], tmp_path: Path) -> None:
+        folder, sent = tmp_path / "journal", 60
+        journaling = ["--journal", "full", "--journal-dir", str(folder), "--journal-node", "api-1"]
+        with serving(*flags, *journaling) as server:
+            url = server.call("CreateQueue", QueueName="told")["QueueUrl"]
+            for _ in range(sent):
+                server.call("SendMessage", QueueUrl=url, MessageBody="x")
+            server.consume(url, sent)
+            assert server.stop()[0] == 0
+
+        lines = [lines_of(file.path) for file in files_of(folder)]
+        assert sorted(one[0].node for one in lines) == [f"api-1-{number}" for number in range(1, WORKERS + 1)]
+        assert len({one[0].incarnation for one in lines}) == WORKERS
+        for own in lines:
+            assert {(line.node, line.incarnation) for line in own} == {(own[0].node, own[0].incarnation)}
+            assert [line.number for line in own] == list(range(1, len(own) + 1))
+            assert own[-1].event is EventName.CLOSED
+            assert own[-1].is_last
+            assert own[-1].counts["sent"] > 0
+        command = [sys.executable, "-m", "spark_jobs", str(folder), "--drained", "--output", str(tmp_path / "audit")]
+        audited = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+        assert audited.returncode == 0, audited.stderr[-2_000:]
+        assert audited.stdout.startswith(f"verdict: acknowledged {sent} lost 0 ")
 
     def test_what_keeps_a_worker_from_starting_is_told_once(self, flags: list[str]) -> None:
         code, error = refused("--port", "0", *flags, "--cassandra-keyspace", "nowhere")
