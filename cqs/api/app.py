@@ -113,7 +113,8 @@ class App:
         self._sweeping = asyncio.create_task(self.connections.run(), name="connections")
 
     async def stop(self) -> None:
-        """Accepts no more, answers what was accepted, closes. Idempotent."""
+        """Accepts no more, answers what was accepted, closes; cuts off who has not read it by then. Idempotent."""
+        cutting = asyncio.get_running_loop().call_later(self._stop_s_max, self.connections.unread.cut_off)
         if self._sweeping is not None:
             self._sweeping.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -131,6 +132,7 @@ class App:
             self._runner = None
         for mount in self._mounts.values():
             await mount.cleanup()
+        cutting.cancel()
 
     def connection(self, server: web.Server) -> Connection:
         """A protocol for one new connection."""

@@ -78,6 +78,22 @@ async def test_client_that_reads_slowly_outlasts_the_deadline_of_idle_connection
         assert [len(body) > BODY_SIZE for body in bodies] == [True] * REQUESTS
 
 
+@BOTH_LANES
+async def test_deaf_clients_do_not_hold_up_the_end(is_fast: bool) -> None:
+    world = await large()
+    async with world.listening(is_fast=is_fast, stop_s_max=0.1) as door:
+        client = await deaf_client(door)
+        await eventually(lambda: is_stuck(door, 1))
+        assert door.app._runner is not None
+        door.app._runner._shutdown_timeout = 3_600.0
+
+        async with asyncio.timeout(ANSWER_S_MAX):
+            await door.app.stop()
+
+        assert len(door.app.connections) == 0
+        client.close()
+
+
 async def test_answer_to_a_client_that_reset_its_connection_is_let_go_of_without_garbage_collection() -> None:
     world = await large()
     async with world.listening(is_fast=False) as door:

@@ -65,13 +65,15 @@ class World:
         return queues, tuple(one for one in self.bench.witness.heard if one[0] != "received_nothing")
 
     @asynccontextmanager
-    async def listening(self, bounds: Bounds | None = None, **parts: Any) -> AsyncIterator[Door]:
+    async def listening(
+        self, bounds: Bounds | None = None, *, stop_s_max: float = 5.0, **parts: Any
+    ) -> AsyncIterator[Door]:
         app = App(parts.pop("dispatcher", self.dispatcher), bounds=bounds or Bounds(), **parts)
         listener = socket.socket()
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         listener.setblocking(False)
-        await app.start([listener], stop_s_max=5.0)
+        await app.start([listener], stop_s_max=stop_s_max)
         try:
             yield Door(app, listener.getsockname()[1])
         finally:

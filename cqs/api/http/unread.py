@@ -60,6 +60,14 @@ class Unread:
             stalled_s = now_s - since_s
             if stalled_s > self._stalled_s_max or (self.held > self._bytes_max and stalled_s >= STALLED_S_MIN):
                 self.held -= reader.unread()
-                self.count_cut_off += 1
-                self.leave(reader)
-                reader.cut_off()
+                self._end(reader)
+
+    def cut_off(self) -> None:
+        """Ends all for whom something lies here."""
+        for reader in list(self._left):
+            self._end(reader)
+
+    def _end(self, reader: Reader) -> None:
+        self.count_cut_off += 1
+        self.leave(reader)
+        reader.cut_off()
