@@ -149,15 +149,16 @@ local function plain_line(s)
     if not head then
       return nil
     end
+    if head.count < RECEIVES_BEFORE_BACK then
+      return sent_of(head)
+    end
     local items = call('LRANGE', front, 0, OLDEST_LOOKS_MAX - 2)
     if s.is_ready and s.is_late and #items < OLDEST_LOOKS_MAX - 1 then
       for _, item in ipairs(call('LRANGE', late, 0, OLDEST_LOOKS_MAX - 2 - #items)) do
         items[#items + 1] = item
       end
     end
-    local found = fresh(items)
-    table.insert(found, 1, head)
-    for _, m in ipairs(found) do
+    for _, m in ipairs(fresh(items)) do
       if m.count < RECEIVES_BEFORE_BACK then
         return sent_of(m)
       end

@@ -9,13 +9,17 @@ local function look()
   if not s then
     return {}
   end
+  local messages, epoch = call('HLEN', META) - 1, call('HGET', STATE, 'epoch')
+  if messages == 0 and not s.is_fifo and not s.is_fair then
+    return { s.residency, epoch, 0, 0, 0, 0, 0, '' }
+  end
   -- include: line
   local hidden = call('ZCARD', DUE) - 1
   local oldest = line.oldest()
   local noisy = line.noisy_groups()
   close(s, true)
-  return { s.residency, call('HGET', STATE, 'epoch'), call('HLEN', META) - 1 - hidden, hidden - s.delayed, s.delayed,
-    line.groups_in_flight(), noisy, oldest and text(oldest) or '' }
+  return { s.residency, epoch, messages - hidden, hidden - s.delayed, s.delayed, line.groups_in_flight(), noisy,
+    oldest and text(oldest) or '' }
 end
 
 local found = {}
