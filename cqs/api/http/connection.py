@@ -16,8 +16,9 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
-from aiohttp.http_exceptions import LineTooLong
+from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 from aiohttp.streams import EMPTY_PAYLOAD
+from aiohttp.web_protocol import _ErrInfo
 
 from cqs.api.http.bounds import Bounds
 from cqs.api.http.connections import Connections
@@ -28,6 +29,7 @@ _TIMED_OUT = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Leng
 FULL = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n"
 _TOO_MANY = "Too many headers"
 """How aiohttp's parser begins its one error that has no class of its own."""
+_QUOTED_MAX = 200
 _log = logging.getLogger("cqs.http")
 
 
@@ -46,6 +48,7 @@ class Connection(web.RequestHandler):
         "_has_heard",
         "_header_s_max",
         "_is_busy",
+        "_is_over",
         "_refuse",
         "address",
         "is_crowded_out",
@@ -81,6 +84,7 @@ class Connection(web.RequestHandler):
         self._behind = room.place(self.cut_off)
         self._is_busy = False
         self._has_heard = False
+        self._is_over = False
         self.address = ""
         self.is_secure = False
         self.is_crowded_out = False
@@ -130,10 +134,15 @@ class Connection(web.RequestHandler):
         self._count_behind()
 
     def data_received(self, data: bytes) -> None:
+        if self._is_over:
+            return
         self._has_heard = True
         if self.waiting_since_s is None and not self._is_busy:
             self.waiting_since_s = self._loop.time()
         super().data_received(data)
+        last = self._messages[-1][0] if self._messages else None
+        if isinstance(last, _ErrInfo):
+            self._end_with(last)
         self._count_behind()
 
     def pause_writing(self) -> None:
@@ -150,6 +159,16 @@ class Connection(web.RequestHandler):
     def cut_off(self) -> None:
         if self.transport is not None:
             self.transport.abort()
+
+    def _end_with(self, problem: _ErrInfo) -> None:
+        """Nothing is read behind what could not be parsed. The error lets go of all that it quotes, and of the frames
+        that it would hold, and they it, until a full garbage collection."""
+        self._is_over = True
+        text = problem.message[:_QUOTED_MAX]
+        error = problem.exc.with_traceback(None)
+        if isinstance(error, HttpProcessingError):
+            error.message = text
+        self._messages[-1] = (_ErrInfo(status=problem.status, exc=error, message=text), EMPTY_PAYLOAD)
 
     def _count_behind(self) -> None:
         """Requests that wait behind the one that is served take up room; crowded out, their connection ends."""

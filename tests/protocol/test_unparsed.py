@@ -1,0 +1,53 @@
+"""Bytes that are no HTTP, as many as a client likes, cost no more than their answer."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+
+import pytest
+from aiohttp.http_exceptions import HttpProcessingError
+
+from tests.protocol.wire import answer, wire
+from tests.protocol.world import ANSWER_S_MAX, eventually, json_request, make_world
+
+PIECE = bytes(100_000)
+
+
+@pytest.mark.parametrize("is_fast", [True, False])
+async def test_error_that_was_answered_is_let_go_of_without_garbage_collection(is_fast: bool) -> None:
+    world = await make_world()
+    async with world.listening(is_fast=is_fast) as door:
+        reader, writer = await door.connect()
+        gc.collect()
+        gc.disable()
+        try:
+            writer.write(PIECE)
+            assert b" 400 " in (await answer(reader)).splitlines()[0]
+            writer.close()
+            await eventually(lambda: len(door.app.connections) == 0)
+
+            await eventually(lambda: not any(isinstance(one, HttpProcessingError) for one in gc.get_objects()))
+        finally:
+            gc.enable()
+
+
+async def test_what_follows_an_error_is_not_parsed() -> None:
+    world = await make_world(waits=True)
+    poll = wire(json_request("ReceiveMessage", b'{"QueueUrl":"/000000000000/orders","WaitTimeSeconds":20}'))
+    async with world.listening(is_fast=False) as door:
+        reader, writer = await door.connect()
+        writer.write(poll)
+        await eventually(lambda: len(world.bench.engine.waiters) == 1)
+        (connection,) = door.app.connections
+        for _ in range(20):
+            writer.write(PIECE)
+            await asyncio.wait_for(writer.drain(), ANSWER_S_MAX)
+        messages = connection._messages  # type: ignore[attr-defined]
+        await eventually(lambda: len(messages) > 0)
+
+        assert [len(problem.message) < 1_000 for problem, _ in messages] == [True]
+        world.bench.engine.waiters.end_all()
+        assert b" 200 " in (await answer(reader)).splitlines()[0]
+        assert b" 400 " in (await answer(reader)).splitlines()[0]
+        writer.close()
