@@ -111,6 +111,10 @@ def shown(runs: Iterable[Run], against: str | None = None) -> list[Cell]:
     return [cell for cell in cells(known, against) if cell.scenario in titled]
 
 
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1_000 else f"{value:.4g}"
+
+
 def losses(all_cells: Sequence[Cell], ours: str = "cqs") -> list[str]:
     """Where a peer beats us in what the scenario is about: a sentence each."""
     sentences: list[str] = []
@@ -125,5 +129,5 @@ def losses(all_cells: Sequence[Cell], ours: str = "cqs") -> list[str]:
                 continue
             theirs = other.figure(metric).median
             if (theirs > mine) if metric.more_is_better else (theirs < mine):
-                sentences.append(f"{cell.title}: {other.server} {theirs:,.4g} {metric.unit}, we {mine:,.4g}.")
+                sentences.append(f"{cell.title}: {other.server} {_amount(theirs)} {metric.unit}, we {_amount(mine)}.")
     return sentences
