@@ -39,6 +39,8 @@ from cqs.clock import SystemClock
 from cqs.config import Config
 from cqs.config.load import load
 from cqs.listen import open_sockets
+from cqs.metrics.declarations import LOOP_LAG
+from cqs.metrics.latency import Lately
 from cqs.people import open_people
 from cqs.server import LOOPS
 from cqs.service import residency
@@ -136,14 +138,16 @@ async def measure(arguments: argparse.Namespace, config: Config, database_pids: 
         with _traffic(server, arguments) as traffic:
             await traffic.begun()
             await asyncio.sleep(arguments.settle)
+            lag = Lately(LOOP_LAG)
+            lag.look([server.engine.metrics.loop_lag])
             before, begun_s = _cpu_s(server), time.perf_counter()
             await _pages(server, client, arguments.rounds)
             after, seconds = _cpu_s(server), time.perf_counter() - begun_s
+            lag.look([server.engine.metrics.loop_lag])
             told = await traffic.end()
-        lag = server.engine.metrics.loop_lag
         print(f"{told.per_second:,.0f} calls/s were answered, {told.failed} failed, {told.received} received a message")
         print(f"half within {told.half_s * 1_000:g} ms, 99 % within {told.most_s * 1_000:g} ms", end="; ")
-        print(f"event loop late: half within {lag.quantile(0.5) * 1_000:g} ms, 99 % {lag.quantile(0.99) * 1_000:g} ms")
+        print(f"event loop late: half within {lag.quantile_ms(0.5):g} ms, 99 % within {lag.quantile_ms(0.99):g} ms")
         shares = [f"{name} {(after[name] - before[name]) / seconds:.2f}" for name in before]
         print(f"cores taken: {', '.join(shares)}, calls {told.cpu_s / told.seconds:.2f}")
         await _cpu_of_pages(server, client)
