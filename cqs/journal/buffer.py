@@ -4,7 +4,7 @@ put(told) put(told) … ──► pack │ pack │ … ──► frame │ fram
 at most PACK_LINES         at most LINES_MAX    at most about bytes_max; what has no room is counted, and the next
 as they came               as bytes             frame says how much
 
-Rows are made of a pack's worth at once: one after the other, that takes half the time it takes between two calls. Of
+Rows are made of a pack's worth at once: one after the other, that takes less than between two calls. Of
 more, the bodies of messages that are long gone would crowd the caches.
 """
 

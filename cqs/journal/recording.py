@@ -13,6 +13,7 @@ time at all, the server's buffer fills, and what has no room then is counted and
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import select
@@ -30,6 +31,8 @@ from cqs.journal.rules import JournalRules
 
 _TICK_S = 1.0
 _READ_BYTES = 1 << 18
+_GARBAGE_AFTER = 50_000
+"""Tuples and lists: more than the rows of a frame, which the collector would walk through in vain."""
 
 
 def serve(link: socket.socket, recorder: Recorder) -> None:
@@ -86,6 +89,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     with suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    gc.set_threshold(_GARBAGE_AFTER)
     with socket.socket(fileno=int(sys.argv[1])) as link:
         serve(link, Recorder(JournalRules.unpacked(sys.argv[2]), SystemClock(), random.Random()))
 

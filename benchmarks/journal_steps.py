@@ -1,0 +1,131 @@
+"""What a line of the journal costs, step by step, without a server:
+
+    python -m benchmarks.journal_steps [--batch 10] [--messages 20000] [--runs 9]
+
+Each message is told three times: sent, received, deleted. Prints microseconds of CPU a line, the least over the runs,
+with the code warm in the caches; between two requests of a server, the event loop's step takes two to three times that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from cqs import digests
+from cqs.cache.interface import Received
+from cqs.clock import SystemClock
+from cqs.ids import Addresses
+from cqs.journal import files
+from cqs.journal.buffer import Frame
+from cqs.journal.calls import unpack
+from cqs.journal.journal import Journal
+from cqs.journal.lines import Numberer
+from cqs.journal.rules import JournalRules
+from cqs.message import Message
+from cqs.queue import Queue
+
+_QUEUE = Queue(account="000000000000", name="orders", region="us-east-1", uid=7, created_ms=1, modified_ms=1)
+_CLIENT = "AKIAIOSFODNN7EXAMPLE"
+_LINES = 3
+"""Of a message."""
+
+
+def received_of(message: Message, number: int) -> Received:
+    """Its first receive."""
+    return Received(
+        address=message.address,
+        sent_ms=message.sent_ms,
+        group=None,
+        sequence=0,
+        message=message,
+        receive_count=1,
+        first_receive_ms=message.sent_ms,
+        receive_number=number,
+        received_ms=message.sent_ms + 1,
+        hidden_until_ms=message.sent_ms + 30_001,
+    )
+
+
+class Steps:
+    """The same messages, told `batch` a call."""
+
+    def __init__(self, count: int, batch: int, runs: int) -> None:
+        self._batch, self._runs = batch, runs
+        self._clock, rng = SystemClock(), random.Random(1)
+        addresses = Addresses(self._clock, rng)
+        self._messages = [self._message(addresses.next(), rng.randbytes(512).hex()) for _ in range(count)]
+        self._received = [received_of(message, number) for number, message in enumerate(self._messages)]
+        self._addresses = [message.address for message in self._messages]
+
+    def _message(self, address: int, body: str) -> Message:
+        now_ms = self._clock.now_ms()
+        return Message(address=address, body=body, sent_ms=now_ms, sender_id=_CLIENT, md5=digests.raw_of_body(body))
+
+    def tell(self) -> list[Frame]:
+        """As the event loop does; the frames."""
+        journal, frames = Journal(JournalRules(Path("unused"), "api-1"), self._clock), list[Frame]()
+        for at in range(0, len(self._messages), self._batch):
+            to = at + self._batch
+            journal.sent(_QUEUE, self._messages[at:to])
+            journal.received(_QUEUE, self._received[at:to], is_from_store=False, receiver_id=_CLIENT)
+            journal.deleted(_QUEUE, self._addresses[at:to])
+        while (frame := journal.buffer.take()) is not None:
+            frames.append(frame)
+        return frames
+
+    def least_us(self, step: Callable[[], object]) -> float:
+        """Of CPU, a line."""
+        costs: list[int] = []
+        for _ in range(self._runs):
+            start = time.process_time_ns()
+            step()
+            costs.append(time.process_time_ns() - start)
+        return min(costs) / len(self._messages) / _LINES / 1_000
+
+
+def blocks_of(frames: list[Frame]) -> Iterator[bytes]:
+    """As the recorder makes them."""
+    numberer = Numberer("api-1", "0123456789abc")
+    return (numberer.encode(unpack(frame.data)[1]).block for frame in frames)
+
+
+def costs_of(steps: Steps) -> str:
+    """A line of the table."""
+    frames = steps.tell()
+    block = b"".join(blocks_of(frames))
+    lines = block.count(b"\n")
+    told_us = steps.least_us(steps.tell)
+    made_us = steps.least_us(lambda: deque(blocks_of(frames), 0))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, files.name_of("api-1", "0123456789abc", 0, 1))
+
+        def finish() -> None:
+            path.with_suffix(".gz").unlink(missing_ok=True)
+            path.write_bytes(block)
+            files.finish_leftovers(path.parent)
+
+        finished_us = steps.least_us(finish)
+        packed_bytes = path.with_suffix(".gz").stat().st_size
+    told_bytes = sum(len(frame.data) for frame in frames)
+    return (
+        f"us a line: told {told_us:.2f}, made into text {made_us:.2f}, written and compressed {finished_us:.2f};   "
+        f"bytes a line: told {told_bytes / lines:.0f}, text {len(block) / lines:.0f}, packed {packed_bytes / lines:.0f}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--batch", type=int, default=1, help="messages a call")
+    parser.add_argument("--messages", type=int, default=20_000)
+    parser.add_argument("--runs", type=int, default=9)
+    options = parser.parse_args()
+    print(costs_of(Steps(options.messages, options.batch, options.runs)))
+
+
+if __name__ == "__main__":
+    main()
