@@ -85,6 +85,7 @@ def _report(link: socket.socket, recorder: Recorder, trouble: str = "") -> None:
 
 
 def main() -> None:
+    """Of the process: deaf to signals, in idle time, until its server is gone."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     with suppress(OSError):
