@@ -9,7 +9,8 @@
         [--cassandra HOST:PORT --redis URL --nodes 2]          nodes of a cluster instead of one server on SQLite
         [--endpoint URL --journal FOLDER]                      servers that run already
 
-The last line is the verdict; exit code 0 proven, 1 violated, 3 unproven, 2 it could not be done.
+The last line is the verdict; exit code 0 proven, 1 violated, 3 unproven, 2 it could not be done, 130 or
+143 it was interrupted.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from spark_jobs.recorded import replay_recorded, sends_in
 from spark_jobs.replay import replay
 from spark_jobs.report import write_report
 from spark_jobs.servers import Target, end_on_sigterm, own_nodes, own_server
-from spark_jobs.session import DRIVER_MEMORY, SMALL, ended, session
+from spark_jobs.session import DRIVER_MEMORY, SMALL, ended, interruptible, session
 from spark_jobs.store_options import add_store_arguments, keyspace_of, store_settings, stored_of
 from spark_jobs.verdict import EXIT_CODES, last_line
 from spark_jobs.workload import Workload, named
@@ -69,7 +70,7 @@ def main(given: Sequence[str] | None = None) -> int:
     options = _arguments(given)
     command = shlex.join(["python", "-m", "spark_jobs.proof", *(sys.argv[1:] if given is None else given)])
     try:
-        _refuse_data_dir(options)
+        _refuse_ignored(options)
         workload = None if options.recorded else _workload(options)
         stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S}"
         name = f"{workload.name.replace('.', '_') if workload else 'recorded'}-{stamp}"
@@ -117,8 +118,10 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def _refuse_data_dir(options: argparse.Namespace) -> None:
-    """Of what is played against, the store can't be named. Raises JobError."""
+def _refuse_ignored(options: argparse.Namespace) -> None:
+    """Options that would have no effect. Raises JobError."""
+    if options.recorded and (options.quit is not None or options.drop is not None):
+        raise JobError("--quit and --drop go with --workload: what was recorded is played without faults.")
     if options.data_dir:
         raise JobError(
             "--data-dir is of no use here, as the store of a server that runs can't be read. A server that this "
@@ -140,9 +143,10 @@ def _proven(run: Run) -> int:
     settings = (SMALL if is_small else {}) | store_settings(run.options)
     spark = session("audit", run.options.master, memory=run.options.memory, settings=settings)
     try:
-        with _target(run.options) as target:
-            _play(spark, run, target)
-        found = _judged(spark, run, target)
+        with interruptible(spark):
+            with _target(run.options) as target:
+                _play(spark, run, target)
+            found = _judged(spark, run, target)
     finally:
         ended(spark)
     return EXIT_CODES[found.verdict.state]

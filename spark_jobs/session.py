@@ -3,10 +3,14 @@ small."""
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import threading
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from py4j.protocol import Py4JError
@@ -14,6 +18,7 @@ from pyspark.sql import SparkSession
 
 DRIVER_MEMORY = "1g"
 """Two tasks at a time share it. The whole JVM takes about twice as much."""
+_SILENCE_S_MAX = 2.0
 SMALL = {
     "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:TieredStopAtLevel=1",
     "spark.sql.shuffle.partitions": "2",
@@ -81,7 +86,38 @@ def session(
     return started
 
 
+@contextmanager
+def interruptible(spark: SparkSession) -> Iterator[None]:
+    """Within it SIGINT and SIGTERM end this process with 128 + their number, by SystemExit in the main thread, and say
+    so in a line. The JVM is ended first: a job that runs would be waited for, by whoever asks it to stop."""
+
+    def end(number: int, _: object) -> None:
+        os.write(sys.stderr.fileno(), b"audit: interrupted, and nothing is proven\n")
+        _silence(spark)
+        jvm = getattr(spark.sparkContext._gateway, "proc", None)
+        if jvm is not None:
+            jvm.terminate()
+        sys.exit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _silence(spark: SparkSession) -> None:
+    """Nobody wants to hear what breaks when a job is broken off. By a thread, which has a connection of its own."""
+    logging.disable()
+    warnings.simplefilter("ignore")
+    quiet = threading.Thread(target=spark.sparkContext.setLogLevel, args=("OFF",), daemon=True)
+    quiet.start()
+    quiet.join(_SILENCE_S_MAX)
+
+
 def ended(spark: SparkSession) -> None:
-    """Stops the session; one whose JVM is gone can't be told so, and what it failed with is the better news."""
-    with suppress(Py4JError, ConnectionError):
+    """Stops the session; one whose JVM is gone can't be told so, and what it failed with is the better news. Nor can
+    one that was interrupted in an answer, which takes that for another's (KeyError)."""
+    with suppress(Py4JError, ConnectionError, KeyError):
         spark.stop()

@@ -64,9 +64,9 @@ class Served:
         return self.process.returncode, output + errors
 
 
-def until(is_so: Callable[[], bool]) -> None:
-    """Returns when it is; fails after CHANGE_S_MAX."""
-    give_up_s = time.monotonic() + CHANGE_S_MAX
+def until(is_so: Callable[[], bool], within_s: float = CHANGE_S_MAX) -> None:
+    """Returns when it is; fails when it is not in time."""
+    give_up_s = time.monotonic() + within_s
     while not is_so():
         assert time.monotonic() < give_up_s
         time.sleep(0.05)

@@ -83,6 +83,13 @@ def test_folder_to_play_or_to_read_that_is_not_there_is_told(option: str, tmp_pa
     assert "is no folder" in told_by(proof.main, [option, str(tmp_path / "none"), *endpoint], capsys)
 
 
+@pytest.mark.parametrize("fault", ["--quit", "--drop"])
+def test_faults_of_a_recorded_journal_are_refused(fault: str, tmp_path: Path, capsys: Told) -> None:
+    line = told_by(proof.main, ["--recorded", str(tmp_path), fault, "0.1"], capsys)
+
+    assert line == "audit: --quit and --drop go with --workload: what was recorded is played without faults."
+
+
 @pytest.mark.parametrize("server", [[], ["--endpoint", "http://127.0.0.1:1", "--journal", "j"]])
 def test_store_of_what_is_played_against_is_refused(server: list[str], capsys: Told) -> None:
     line = told_by(proof.main, ["--data-dir", "d", *server], capsys)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.integration.process import until
 from tests.needs import needs
 from tests.spark.golden import Golden
 
@@ -44,6 +46,28 @@ def test_recorded_journal_is_played_on_a_server_of_its_own_and_proven(tmp_path: 
     figures = json.loads((tmp_path / "audit" / "report.json").read_text())
     assert figures["jepsen"]["ok"] == 40
     assert {row["queue"].rpartition("-")[2] for row in figures["tables"]["queues"]} == {"0", "0.fifo"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_interrupted_run_ends_its_server_and_says_that_nothing_is_proven(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    load, told = tmp_path / "long.toml", tmp_path / "told"
+    load.write_text('name = "long"\nmessages = 100_000\nsend_rate = 20.0\n')
+    command = [sys.executable, "-m", "spark_jobs.proof", "--workload", str(load), "--messages", "0"]
+    with told.open("w") as errors:
+        run = subprocess.Popen([*command, "--output", str(tmp_path / "audit")], cwd=ROOT, stderr=errors)
+    try:
+        until(lambda: "send ok" in told.read_text() or run.poll() is not None, within_s=120)
+        run.send_signal(number)
+        assert run.wait(60) == 128 + number
+    finally:
+        run.kill()
+
+    assert "audit: interrupted, and nothing is proven\n" in told.read_text()
+    assert "Traceback" not in told.read_text()
+    assert '"event":"stopped"' in (tmp_path / "audit" / "server.log").read_text()
 
 
 @pytest.mark.slow
