@@ -20,14 +20,13 @@ _INTRODUCTION = """\
 # Drills
 
 Real processes, a load of numbered, checksummed messages, something broken on purpose, and every message accounted for.
-Written by `make drills`; some short versions also run in `make test`. What the words mean: `tests/drills/verdict.py`.
-Lost, resurrected, stuck and out of order must be 0 everywhere, and no duplicate may be unexplained. Only where a data
+Written by `make drills`; `make test` performs the short version of each, but of variants. What the words mean:
+`tests/drills/verdict.py`. Lost, resurrected, stuck and out of order must be 0 everywhere, and no duplicate may be unexplained. Only where a data
 centre dies with deletes that it alone had, these messages come again: they are counted, and bounded as duplicates are.
 A row's command repeats it, with the same choices, though not with the same timing.
 
 All long versions take about six hours on two cores: each is bounded by its load's rate and by ten minutes of drain. The
-three of 1,000,000 messages are by themselves about a quarter of an hour (embedded) and, estimated from 400 to 600
-messages a second, 45 minutes each:
+three of 1,000,000 messages are by themselves about a quarter of an hour each:
 
     make drills DRILLS="'no fault, embedded' 'no fault, 2 nodes' 'rolling restart, 2 nodes'"
 

@@ -1,5 +1,5 @@
-"""The short version of those drills that are tests: a fault of each kind, on each store, on one node and on two. All of
-them: `python -m tests.drills`. DRILL_SEED repeats a run's choices.
+"""The short version of each drill but the variants. All of them: `python -m tests.drills`. DRILL_SEED repeats a run's
+choices.
 
 On a machine that does nothing else a drill takes 5 to 15 s. One that waits for messages that never come takes the 60 s
 of `Load.drain_s_max` more, and must then be told by its verdict, not by the time-out of tests.
@@ -13,30 +13,31 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests import cassandra_server
+from tests.cassandra_server import Ring, Tuning
 from tests.drills.drills import DRILLS, Drill
-from tests.drills.place import Kind
+from tests.drills.place import RING_OF, Kind
 from tests.drills.result import perform, why_not
 from tests.needs import needs
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
 
-@pytest.fixture(scope="session")
-def ring() -> Iterator[cassandra_server.Ring]:
-    """One Cassandra node for all drills."""
-    yield from cassandra_server.session()
+@pytest.fixture(scope="module")
+def ring(request: pytest.FixtureRequest) -> Iterator[Ring]:
+    """The Cassandra nodes that drills of one kind stand on; those of the next kind take their place."""
+    with Ring(request.param, Tuning(tombstones_max=2_000)) as ring:
+        yield ring
 
 
 def drills(*kinds: Kind) -> list[Drill]:
-    return [drill for drill in DRILLS if drill.kind in kinds and drill.is_test]
+    return [drill for drill in DRILLS if drill.kind in kinds and not drill.is_variant]
 
 
 def seed() -> int:
     return int(os.environ.get("DRILL_SEED") or random.SystemRandom().randrange(10**9))
 
 
-async def check(drill: Drill, ring: cassandra_server.Ring | None = None) -> None:
+async def check(drill: Drill, ring: Ring | None = None) -> None:
     if why_not(drill):
         pytest.skip(why_not(drill))
     result = await perform(drill, seed(), ring=ring)
@@ -56,6 +57,11 @@ async def test_redis(drill: Drill) -> None:
 
 
 @needs("redis-server", "java", "mvn")
-@pytest.mark.parametrize("drill", drills(Kind.REDIS_CASSANDRA), ids=lambda drill: drill.name)
-async def test_redis_and_cassandra(drill: Drill, ring: cassandra_server.Ring) -> None:
+@pytest.mark.parametrize(
+    ("ring", "drill"),
+    [(RING_OF[drill.kind], drill) for drill in drills(*RING_OF)],
+    indirect=["ring"],
+    ids=lambda value: value.name if isinstance(value, Drill) else "-".join(value),
+)
+async def test_redis_and_cassandra(drill: Drill, ring: Ring) -> None:
     await check(drill, ring)
