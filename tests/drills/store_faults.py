@@ -13,7 +13,7 @@ from tests.drills.faulting import Scale, fault
 from tests.drills.load import Run
 from tests.drills.place import Place
 
-RING_PAUSE_S = 5.0
+PAUSE_S_MAX = 5.0
 _BALLAST = "ballast"
 
 
@@ -22,20 +22,21 @@ class _DiskFull(Exception):
 
 
 async def cassandra_paused(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """All Cassandra nodes stand still."""
+    """All Cassandra nodes stand still, for PAUSE_S_MAX at most: a send that was in vain for longer is tried again by its
+    client, and then is there twice."""
     assert place.ring is not None
     await run.reached(0.3)
     async with fault(run, "Cassandra paused"):
         for node in place.ring.nodes:
             node.pause()
-        await asyncio.sleep(scale.pause_s)
+        await asyncio.sleep(min(scale.pause_s, PAUSE_S_MAX))
         for node in place.ring.nodes:
             node.resume()
 
 
 async def ring_paused(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
     """The same, for longer than a call waits for Cassandra, whatever the scale."""
-    await cassandra_paused(place, run, replace(scale, pause_s=RING_PAUSE_S), rng)
+    await cassandra_paused(place, run, replace(scale, pause_s=PAUSE_S_MAX), rng)
 
 
 async def cassandra_killed(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
