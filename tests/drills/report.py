@@ -21,8 +21,9 @@ _INTRODUCTION = """\
 
 Real processes, a load of numbered, checksummed messages, something broken on purpose, and every message accounted for.
 Written by `make drills`; `make test` performs the short version of each, but of variants. What the words mean:
-`tests/drills/verdict.py`. Lost, resurrected, stuck and out of order must be 0 everywhere, and no duplicate may be unexplained. Only where a data
-centre dies with deletes that it alone had, these messages come again: they are counted, and bounded as duplicates are.
+`tests/drills/verdict.py`. Lost, resurrected, stuck and out of order must be 0 everywhere, and no duplicate may be
+unexplained. Only where a data centre dies with deletes that it alone had, these messages come again: they are counted,
+and bounded as duplicates are.
 A row's command repeats it, with the same choices, though not with the same timing.
 
 All long versions take about six hours on two cores: each is bounded by its load's rate and by ten minutes of drain. The

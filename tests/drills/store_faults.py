@@ -22,8 +22,8 @@ class _DiskFull(Exception):
 
 
 async def cassandra_paused(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """All Cassandra nodes stand still, for PAUSE_S_MAX at most: a send that was in vain for longer is tried again by its
-    client, and then is there twice."""
+    """All Cassandra nodes stand still, for PAUSE_S_MAX at most: a send that was in vain for longer is tried again by
+    its client, and then is there twice."""
     assert place.ring is not None
     await run.reached(0.3)
     async with fault(run, "Cassandra paused"):
