@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from benchmarks.figures import CALLS, CPU, CPU_PERCENT, P99, THROUGHPUT, Metric
+from benchmarks.figures import CALLS, CPU, CPU_PERCENT, P99, RESIDENT, THROUGHPUT, Metric
 from benchmarks.results import Run
 
 
@@ -65,10 +65,26 @@ _MEMORY_SIDES = ("cqs", "elasticmq-256m")
 _MEMORY_MESSAGES = 100_000
 
 
-def rows(runs: Sequence[Run]) -> list[tuple[str, str, str, str, str]]:
-    """Bar, must, aim, measured, rounds: of the newest run that has both sides; "not measured" where none has."""
-    found = [(bar.title, bar.must, bar.aim, *_measured(bar, runs)) for bar in BARS]
-    return [*found, (*_MEMORY, *_memory(runs))]
+def rows(runs: Sequence[Run]) -> list[tuple[str, str, str, str, str, str]]:
+    """Bar, must, aim, measured, whether it is met, rounds: of the newest run that has both sides; "not measured" where
+    none has."""
+    found = [_row(bar.title, bar.must, bar.aim, *_measured(bar, runs), bar.metric) for bar in BARS]
+    return [*found, _row(*_MEMORY, *_memory(runs), RESIDENT)]
+
+
+def _row(
+    title: str, must: str, aim: str, measured: str, rounds: str, metric: Metric
+) -> tuple[str, str, str, str, str, str]:
+    wanted, found = _number(must), _number(measured)
+    is_met = "" if wanted is None or found is None else "met"
+    if wanted is not None and found is not None and (found < wanted) == metric.more_is_better and found != wanted:
+        is_met = "missed"
+    return title, must, aim, measured, is_met, rounds
+
+
+def _number(text: str) -> float | None:
+    head = text.rstrip("x% ")
+    return float(head) if head.replace(".", "", 1).isdigit() else None
 
 
 def _measured(bar: Bar, runs: Sequence[Run]) -> tuple[str, str]:

@@ -50,8 +50,8 @@ A figure is the median over the rounds of one run in which the servers took turn
 lowest and highest round. A ratio is to {against}, the median of those within each round: for throughput more is
 better, for times and CPU less. Latencies are those of the send (of the receive where nothing is sent). CPU and
 resident memory are those of the server's whole process tree; the load generator's are not in them. "others" are the
-cores that neither kept busy: how quiet the machine was. Every answer was checked, and every round with an error would
-say so here.
+cores that neither kept busy: how quiet the machine was (below 0 where the two clocks, of processes and of the machine,
+differ). Every answer was checked, and every round with an error would say so here.
 """
 
 
@@ -112,7 +112,11 @@ def markdown(runs: Sequence[Run], plots: Sequence[tuple[str, str]], against: str
     lines = ["# Benchmarks", "", _WORDS.format(against=against)]
     lines += [f"![{caption}]({path})\n" for caption, path in plots]
     lines += ["## Against the bars", "", _BARS_WORDS, *_grid(_BARS_HEAD, bars.rows(runs)), ""]
-    lines += ["## Results", "", *_grid(_HEAD, table(all_cells)), ""]
+    lines += ["## Results", "", _RESULTS_WORDS]
+    for run in runs:
+        mine = [cell for cell in all_cells if cell.run == run.started]
+        if mine:
+            lines += [f"`{run.command}`", "", *_grid(_HEAD, table(mine)), ""]
     memory = [measured for run in runs for measured in run.memory]
     if memory:
         lines += ["## Memory of waiting messages", "", *_grid(_MEMORY_HEAD, map(_memory_row, _medians(memory))), ""]
@@ -133,11 +137,16 @@ def markdown(runs: Sequence[Run], plots: Sequence[tuple[str, str]], against: str
     return "\n".join(lines).rstrip() + "\n"
 
 
+_RESULTS_WORDS = """\
+A table is one run. Runs are minutes or hours apart on a virtual machine that is not always equally fast, so that
+figures are compared within a table. A server lives as long as its run: what it once needed, for 100,000 or 1,000,000
+waiting messages, is in its MB afterwards.
+"""
 _LOSSES_WORDS = """\
 By the medians of what a scenario is about, of `cqs` alone: latencies, CPU, and the signed, Redis and Cassandra servers
 are in the table only.
 """
-_BARS_HEAD = ("bar", "must", "aim", "measured", "rounds")
+_BARS_HEAD = ("bar", "must", "aim", "measured", "", "rounds")
 _BARS_WORDS = """\
 What we set out to reach, ours durable (an fsync before each answer) and the others in memory unless the bar says
 otherwise. `docs/speed.md` says what stands between us and those that are missed.

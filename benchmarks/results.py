@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -123,7 +124,15 @@ def machine() -> dict[str, str]:
         "memory": f"{int(memory[0].split()[1]) / 1e6:.0f} GB" if memory else "",
         "system": platform.platform(),
         "python": platform.python_version(),
+        "commit": _commit(),
     }
+
+
+def _commit() -> str:
+    """Of this tree; "" when it is none of git's."""
+    asked = ["git", "rev-parse", "--short", "HEAD"]
+    told = subprocess.run(asked, cwd=FOLDER, capture_output=True, text=True, check=False).stdout.strip()
+    return f"commit {told}" if told else ""
 
 
 def now() -> str:

@@ -138,14 +138,14 @@ def test_a_bar_compares_within_rounds_of_the_newest_run_that_has_both() -> None:
 
     rows = {row[0]: row for row in bars.rows([old, new, alone])}
 
-    assert rows[title] == (title, "1.1x", "1.5x", "3.00x", "3")
-    assert rows["100,000 queues to 10"][3:] == ("not measured", "")
+    assert rows[title] == (title, "1.1x", "1.5x", "3.00x", "met", "3")
+    assert rows["100,000 queues to 10"][3:] == ("not measured", "", "")
 
 
 def test_a_bar_without_another_side_is_the_figure_itself() -> None:
     idle = run_of(sample("cqs", 0, 100, scenario="pollers-1000", mode="idle"))
 
-    assert ("1,000 idle long pollers, of a core", "2 %", "0.5 %", "5 %", "1") in bars.rows([idle])
+    assert ("1,000 idle long pollers, of a core", "2 %", "0.5 %", "5 %", "missed", "1") in bars.rows([idle])
 
 
 def test_the_papers_table_has_a_row_for_each_goal_that_was_measured() -> None:
