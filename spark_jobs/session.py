@@ -91,17 +91,24 @@ def interruptible(spark: SparkSession) -> Iterator[None]:
     """Within it SIGINT and SIGTERM end this process with 128 + their number, by SystemExit in the main thread, and say
     so in a line. The JVM is ended first: a job that runs would be waited for, by whoever asks it to stop."""
 
+    codes: list[int] = []
+
     def end(number: int, _: object) -> None:
+        codes.append(128 + number)
         os.write(sys.stderr.fileno(), b"audit: interrupted, and nothing is proven\n")
         _silence(spark)
         jvm = getattr(spark.sparkContext._gateway, "proc", None)
         if jvm is not None:
             jvm.terminate()
-        sys.exit(128 + number)
+        sys.exit(codes[0])
 
     before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
+    except Exception:
+        if codes:
+            sys.exit(codes[0])
+        raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from py4j.protocol import Py4JNetworkError
 
+from spark_jobs import session
 from spark_jobs.failures import refused, why
 
 TRACE = """An exception was thrown from the Python worker. Please see the stack trace below.
@@ -29,6 +34,21 @@ def test_lost_jvm_is_told_with_what_to_look_at(error: Exception) -> None:
 
 def test_full_heap_is_told_with_its_size() -> None:
     assert "heap of 1g" in why(RuntimeError("java.lang.OutOfMemoryError: Java heap space"), "1g")
+
+
+def test_what_breaks_when_a_run_is_interrupted_is_no_failure_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "_silence", lambda _: None)
+    spark: Any = SimpleNamespace(sparkContext=SimpleNamespace(_gateway=None))
+    handler = signal.getsignal(signal.SIGTERM)
+
+    with pytest.raises(SystemExit) as ended, session.interruptible(spark):
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            raise ConnectionError
+
+    assert ended.value.code == 143
+    assert signal.getsignal(signal.SIGTERM) is handler
 
 
 def test_suppressed_trace_of_the_jvm_is_no_cause() -> None:
