@@ -43,7 +43,7 @@ def _nodes(found: Look) -> Iterator[Finding]:
             yield warning(
                 part,
                 f"commitlog_sync is {node.sync}: what it acknowledged in the last seconds is lost if its machine dies",
-                "set commitlog_sync: group in cassandra.yaml; with periodic only the copies on other machines protect",
+                "set commitlog_sync: batch in cassandra.yaml; with periodic only the copies on other machines protect",
             )
 
 

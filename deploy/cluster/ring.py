@@ -4,7 +4,7 @@
     build/cassandra/run-…/127.0.0.1/     a node's folder: conf, data, commit log, log; removed when the ring ends
 
 Nodes of a ring have the addresses 127.0.0.1, .2, … and share their ports, as the driver expects. The commit log is
-synced before a write is answered (`commitlog_sync: group`), so that a killed node has lost nothing it acknowledged.
+synced before a write is answered (`commitlog_sync: batch`), so that a killed node has lost nothing it acknowledged.
 """
 
 from __future__ import annotations
