@@ -20,7 +20,7 @@ _INTRODUCTION = """\
 # Drills
 
 Real processes, a load of numbered, checksummed messages, something broken on purpose, and every message accounted for.
-Written by `make drills`; `make test` performs the short version of each, but of variants. What the words mean:
+Written by `make drills`; `make test` performs the short versions that take seconds. What the words mean:
 `tests/drills/verdict.py`. Lost, resurrected, stuck and out of order must be 0 everywhere, and no duplicate may be
 unexplained. Only where a data centre dies with deletes that it alone had, these messages come again: they are counted,
 and bounded as duplicates are.

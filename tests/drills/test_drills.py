@@ -1,5 +1,5 @@
-"""The short version of each drill but the variants. All of them: `python -m tests.drills`. DRILL_SEED repeats a run's
-choices.
+"""The short versions of drills that take seconds: a fault of each kind, on each store, on one node and on two. All of
+them: `python -m tests.drills`. DRILL_SEED repeats a run's choices.
 
 On a machine that does nothing else a drill takes 5 to 15 s. One that waits for messages that never come takes the 60 s
 of `Load.drain_s_max` more, and must then be told by its verdict, not by the time-out of tests.
@@ -30,7 +30,7 @@ def ring(request: pytest.FixtureRequest) -> Iterator[Ring]:
 
 
 def drills(*kinds: Kind) -> list[Drill]:
-    return [drill for drill in DRILLS if drill.kind in kinds and not drill.is_variant]
+    return [drill for drill in DRILLS if drill.kind in kinds and not drill.is_apart]
 
 
 def seed() -> int:
