@@ -26,7 +26,6 @@ from cqs.cache.interface import Entry, Residency
 from cqs.errors import CacheUnavailable
 from cqs.queue import Queue
 from cqs.service.engine import Engine, shard_of
-from cqs.service.epochs import UNKNOWN
 
 _TRIES = 10
 
@@ -36,10 +35,9 @@ async def put(engine: Engine, queue: Queue, entries: Sequence[Entry], epoch: int
     still has. Raises CacheUnavailable, StoreUnavailable; idempotent."""
     shard = shard_of(queue)
     for _ in range(_TRIES):
-        if epoch != UNKNOWN:
-            found = await engine.cache.put(shard, entries, epoch)
-            if found is not Residency.ABSENT:
-                return found
+        found = await engine.cache.put(shard, entries, epoch)
+        if found is not Residency.ABSENT:
+            return found
         present = await engine.cache.state(shard)
         if present.residency is Residency.ABSENT:
             return Residency.ABSENT
