@@ -42,11 +42,13 @@ func (p *pace) take() int64 {
 	return at
 }
 
-// pacedSender sends when the schedule says so, whether or not the server keeps up.
+// pacedSender sends when the schedule says so, whether or not the server keeps up. left counts those that have not
+// left: while a send is under way, nobody knows yet what there is to receive.
 type pacedSender struct {
 	sender
 	pace *pace
 	due  int64
+	left *int
 }
 
 func (s *pacedSender) next(c *client, now int64) verdict {
@@ -61,6 +63,9 @@ func (s *pacedSender) next(c *client, now int64) verdict {
 	s.due = 0
 	verdict := s.sender.next(c, now)
 	c.dueAt = due
+	if verdict == leave {
+		*s.left--
+	}
 	return verdict
 }
 

@@ -68,10 +68,11 @@ func (s *session) workers() ([]*client, error) {
 		return s.team(s.clients, func(queues ring) behaviour { return &cycler{load: &s.load, queues: queues} }), nil
 	case "rate":
 		schedule := &pace{at: clock(), every: int64(math.Round(1e9 * float64(s.load.batch) / s.rate))}
+		left := s.clients
 		senders := s.team(s.clients, func(queues ring) behaviour {
-			return &pacedSender{sender: sender{load: &s.load, queues: queues}, pace: schedule}
+			return &pacedSender{sender: sender{load: &s.load, queues: queues}, pace: schedule, left: &left}
 		})
-		receivers := s.team(s.receivers, s.drainer(func() bool { return s.isStopping }))
+		receivers := s.team(s.receivers, s.drainer(func() bool { return left == 0 }))
 		return append(senders, receivers...), nil
 	case "fill":
 		return s.fillers(), nil

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // standIn answers JSON like SQS, from one list, and misbehaves when told to.
@@ -141,6 +142,22 @@ func TestAReceiverPausesAfterAnEmptyAnswer(t *testing.T) {
 	result, _ := play(t, &standIn{}, "-mode", "rate", "-rate", "0.1", "-receivers", "2", "-pause", "1h", "-warmup", "0s")
 	if result.EmptyReceives > 2 {
 		t.Errorf("%d empty receives by two receivers that pause for an hour", result.EmptyReceives)
+	}
+}
+
+func TestReceiversStayForASendThatIsUnderWayAtTheEnd(t *testing.T) {
+	server := &standIn{}
+	server.spoil = func(_ int, action, answer string) (int, string) {
+		if action == "SendMessage" {
+			server.Unlock()
+			time.Sleep(60 * time.Millisecond)
+			server.Lock()
+		}
+		return 200, answer
+	}
+	result, _ := play(t, server, "-mode", "rate", "-rate", "50", "-receivers", "2")
+	if result.Acked == 0 || result.Waiting != 0 {
+		t.Errorf("%d acknowledged, %d of them nobody received", result.Acked, result.Waiting)
 	}
 }
 
