@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 
 from benchmarks.figures import CALLS, CPU, CPU_PERCENT, P99, RESIDENT, THROUGHPUT, Metric
 from benchmarks.results import Run
@@ -68,34 +69,37 @@ _MEMORY_MESSAGES = 100_000
 def rows(runs: Sequence[Run]) -> list[tuple[str, str, str, str, str, str]]:
     """Bar, must, aim, measured, whether it is met, rounds: of the newest run that has both sides; "not measured" where
     none has."""
-    found = [_row(bar.title, bar.must, bar.aim, *_measured(bar, runs), bar.metric) for bar in BARS]
-    return [*found, _row(*_MEMORY, *_memory(runs), RESIDENT)]
+    found = [_row(bar.title, bar.must, bar.aim, _measured(bar, runs), bar.metric) for bar in BARS]
+    return [*found, _row(*_MEMORY, _memory(runs), RESIDENT)]
 
 
-def _row(
-    title: str, must: str, aim: str, measured: str, rounds: str, metric: Metric
-) -> tuple[str, str, str, str, str, str]:
-    wanted, found = _number(must), _number(measured)
-    is_met = "" if wanted is None or found is None else "met"
-    if wanted is not None and found is not None and (found < wanted) == metric.more_is_better and found != wanted:
-        is_met = "missed"
-    return title, must, aim, measured, is_met, rounds
+class _Found(NamedTuple):
+    value: float
+    unit: str
+    rounds: int
 
 
-def _number(text: str) -> float | None:
-    head = text.rstrip("x% ")
-    return float(head) if head.replace(".", "", 1).isdigit() else None
+def _row(title: str, must: str, aim: str, found: _Found | None, metric: Metric) -> tuple[str, str, str, str, str, str]:
+    if found is None:
+        return title, must, aim, "not measured", "", ""
+    head = must.rstrip("x% ")
+    verdict = ""
+    if head.replace(".", "", 1).isdigit():
+        is_more = found.value >= float(head)
+        verdict = "met" if is_more == metric.more_is_better or found.value == float(head) else "missed"
+    text = f"{found.value:#.3g}x" if found.unit == "x" else f"{found.value:.2g} {found.unit}"
+    return title, must, aim, text, verdict, str(found.rounds)
 
 
-def _measured(bar: Bar, runs: Sequence[Run]) -> tuple[str, str]:
+def _measured(bar: Bar, runs: Sequence[Run]) -> _Found | None:
     for run in reversed(runs):
         ours, theirs = _values(run, bar.metric, bar.ours), _values(run, bar.metric, bar.theirs or bar.ours)
         shared = [number for number in ours if theirs.get(number)]
         if shared and bar.theirs is None:
-            return f"{median(ours.values()):.2g} {bar.metric.unit.partition(' ')[0]}", str(len(ours))
+            return _Found(median(ours.values()), bar.metric.unit.partition(" ")[0], len(ours))
         if shared:
-            return f"{median(ours[number] / theirs[number] for number in shared):.2f}x", str(len(shared))
-    return "not measured", ""
+            return _Found(median(ours[number] / theirs[number] for number in shared), "x", len(shared))
+    return None
 
 
 def _values(run: Run, metric: Metric, side: Side) -> dict[int, float]:
@@ -107,12 +111,17 @@ def _values(run: Run, metric: Metric, side: Side) -> dict[int, float]:
     }
 
 
-def _memory(runs: Sequence[Run]) -> tuple[str, str]:
+def _memory(runs: Sequence[Run]) -> _Found | None:
     for run in reversed(runs):
         ours, theirs = (
-            [one.settled_mb for one in run.memory if one.server == name and one.messages == _MEMORY_MESSAGES]
+            {
+                one.repetition: one.settled_mb
+                for one in run.memory
+                if (one.server, one.messages) == (name, _MEMORY_MESSAGES)
+            }
             for name in _MEMORY_SIDES
         )
-        if ours and theirs:
-            return f"{median(ours) / median(theirs):.2f}x", str(min(len(ours), len(theirs)))
-    return "not measured", ""
+        shared = ours.keys() & theirs.keys()
+        if shared:
+            return _Found(median(ours[number] / theirs[number] for number in shared), "x", len(shared))
+    return None

@@ -148,6 +148,14 @@ def test_a_bar_without_another_side_is_the_figure_itself() -> None:
     assert ("1,000 idle long pollers, of a core", "2 %", "0.5 %", "5 %", "missed", "1") in bars.rows([idle])
 
 
+def test_a_bar_is_missed_however_narrowly() -> None:
+    runs = [run_of(sample("cqs", 0, rate, scenario="queues-100000"), sample("cqs", 0, 1000, scenario="queues-10"))
+            for rate in (899.9, 900)]  # fmt: skip
+    told = [{row[0]: row[3:5] for row in bars.rows([run])}["100,000 queues to 10"] for run in runs]
+
+    assert told == [("0.900x", "missed"), ("0.900x", "met")]
+
+
 def test_the_papers_table_has_a_row_for_each_goal_that_was_measured() -> None:
     goal = PAPER[1].goal
     measured = run_of(sample("paper", 0, 480, scenario=scenario_of(goal), mode="rate"))
