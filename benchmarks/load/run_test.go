@@ -149,13 +149,17 @@ func TestReceiversStayForASendThatIsUnderWayAtTheEnd(t *testing.T) {
 	server := &standIn{}
 	server.spoil = func(_ int, action, answer string) (int, string) {
 		if action == "SendMessage" {
+			last := len(server.waiting) - 1
+			body := server.waiting[last]
+			server.waiting = server.waiting[:last]
 			server.Unlock()
 			time.Sleep(60 * time.Millisecond)
 			server.Lock()
+			server.waiting = append(server.waiting, body)
 		}
 		return 200, answer
 	}
-	result, _ := play(t, server, "-mode", "rate", "-rate", "50", "-receivers", "2")
+	result, _ := play(t, server, "-mode", "rate", "-rate", "20", "-receivers", "2", "-drain", "1s")
 	if result.Acked == 0 || result.Waiting != 0 {
 		t.Errorf("%d acknowledged, %d of them nobody received", result.Acked, result.Waiting)
 	}
