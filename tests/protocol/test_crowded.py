@@ -11,7 +11,16 @@ import pytest
 
 from cqs.api.http.bounds import Bounds
 from cqs.api.http.room import PLACE_FREE
-from tests.protocol.world import ANSWER_S_MAX, STANDARD, Answer, Door, eventually, make_world, read_answer
+from tests.protocol.world import (
+    ANSWER_S_MAX,
+    STANDARD,
+    Answer,
+    Door,
+    eventually,
+    make_world,
+    read_answer,
+    until_waiting,
+)
 
 Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 ROOM = 1_000_000
@@ -128,7 +137,7 @@ async def test_what_waits_behind_an_unanswered_request_takes_room_too() -> None:
     async with world.listening(Bounds(requests_bytes_max=0)) as door:
         reader, writer = await door.connect()
         writer.write(request(poll).replace(b"SendMessage", b"ReceiveMessage"))
-        await eventually(lambda: len(world.bench.engine.waiters) == 1)
+        await until_waiting(world)
 
         writer.write(b" " * 4 * PLACE_FREE)
         async with asyncio.timeout(ANSWER_S_MAX):

@@ -6,8 +6,8 @@ import asyncio
 
 from cqs.api.http.bounds import Bounds
 from cqs.api.lane import Lane
-from tests.protocol.wire import PROBE, answer, wire
-from tests.protocol.world import ANSWER_S_MAX, Door, World, json_request, make_world
+from tests.protocol.wire import POLL, PROBE, answer, wire
+from tests.protocol.world import ANSWER_S_MAX, Door, json_request, make_world, until_waiting
 
 
 async def test_pipelined_requests_are_answered_in_order_by_both() -> None:
@@ -95,7 +95,7 @@ async def test_stopping_answers_what_was_accepted_and_closes_what_is_idle() -> N
     async with world.listening() as door:
         idle, idle_writer = await door.connect()
         poller, writer = await door.connect()
-        writer.write(wire(json_request("ReceiveMessage", b'{"QueueUrl":"/000000000000/orders","WaitTimeSeconds":20}')))
+        writer.write(POLL)
         await until_waiting(world)
 
         world.bench.engine.waiters.end_all()
@@ -105,12 +105,6 @@ async def test_stopping_answers_what_was_accepted_and_closes_what_is_idle() -> N
         assert await idle.read() == b""
         writer.close()
         idle_writer.close()
-
-
-async def until_waiting(world: World) -> None:
-    async with asyncio.timeout(ANSWER_S_MAX):
-        while not len(world.bench.engine.waiters):  # noqa: ASYNC110
-            await asyncio.sleep(0)
 
 
 def guests(door: Door) -> list[object]:

@@ -8,16 +8,21 @@ import json
 import pytest
 
 from cqs.api.request import Reply, Request
-from tests.protocol.world import STANDARD, World, eventually, json_request, make_world, read_answer, wire_of
+from tests.protocol.world import (
+    STANDARD,
+    World,
+    eventually,
+    json_request,
+    make_world,
+    read_answer,
+    until_waiting,
+    wire_of,
+)
 
 POLL = json_request(
     "ReceiveMessage",
     json.dumps({"QueueUrl": STANDARD, "WaitTimeSeconds": 20, "AttributeNames": ["All"]}).encode(),
 )
-
-
-async def until_waiting(world: World, count: int) -> None:
-    await eventually(lambda: len(world.bench.engine.waiters) == count)
 
 
 async def test_message_sent_after_a_poller_left_goes_to_the_next_one() -> None:

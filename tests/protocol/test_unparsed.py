@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 
 import pytest
 from aiohttp.http_exceptions import HttpProcessingError
 
-from tests.protocol.wire import answer, wire
-from tests.protocol.world import ANSWER_S_MAX, eventually, json_request, make_world
+from tests.collector import collector_off, lives
+from tests.protocol.wire import POLL, answer
+from tests.protocol.world import ANSWER_S_MAX, eventually, make_world, until_waiting
 
 PIECE = bytes(100_000)
 
@@ -19,26 +19,21 @@ async def test_error_that_was_answered_is_let_go_of_without_garbage_collection(i
     world = await make_world()
     async with world.listening(is_fast=is_fast) as door:
         reader, writer = await door.connect()
-        gc.collect()
-        gc.disable()
-        try:
+        with collector_off():
             writer.write(PIECE)
             assert b" 400 " in (await answer(reader)).splitlines()[0]
             writer.close()
             await eventually(lambda: len(door.app.connections) == 0)
 
-            await eventually(lambda: not any(isinstance(one, HttpProcessingError) for one in gc.get_objects()))
-        finally:
-            gc.enable()
+            await eventually(lambda: not lives(HttpProcessingError))
 
 
 async def test_what_follows_an_error_is_not_parsed() -> None:
     world = await make_world(waits=True)
-    poll = wire(json_request("ReceiveMessage", b'{"QueueUrl":"/000000000000/orders","WaitTimeSeconds":20}'))
     async with world.listening(is_fast=False) as door:
         reader, writer = await door.connect()
-        writer.write(poll)
-        await eventually(lambda: len(world.bench.engine.waiters) == 1)
+        writer.write(POLL)
+        await until_waiting(world)
         (connection,) = door.app.connections
         for _ in range(20):
             writer.write(PIECE)

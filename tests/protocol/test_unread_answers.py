@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import socket
 import struct
 from collections.abc import Sized
@@ -13,8 +12,9 @@ import pytest
 from cqs.api.http.bounds import Bounds
 from cqs.api.http.connection import Answer, Connection
 from cqs.api.http.room import PLACE_FREE
-from tests.protocol.wire import PROBE, answer, wire
-from tests.protocol.world import ANSWER_S_MAX, Door, World, eventually, json_request, make_world
+from tests.collector import collector_off, lives
+from tests.protocol.wire import POLL, PROBE, answer, wire
+from tests.protocol.world import ANSWER_S_MAX, Door, World, eventually, json_request, make_world, until_waiting
 
 BODY_SIZE = 1_000_000
 BUFFER = 4_096
@@ -99,26 +99,21 @@ async def test_answer_to_a_client_that_reset_its_connection_is_let_go_of_without
     async with world.listening(is_fast=False) as door:
         client = await deaf_client(door)
         await eventually(lambda: is_stuck(door, 1))
-        gc.collect()
-        gc.disable()
-        try:
+        with collector_off():
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             client.close()
             await eventually(lambda: len(door.app.connections) == 0)
 
-            await eventually(lambda: not any(isinstance(one, Answer) for one in gc.get_objects()))
-        finally:
-            gc.enable()
+            await eventually(lambda: not lives(Answer))
 
 
 async def test_requests_that_wait_behind_another_take_room_in_aiohttps_lane_too() -> None:
     world = await make_world(waits=True)
-    poll = wire(json_request("ReceiveMessage", b'{"QueueUrl":"/000000000000/orders","WaitTimeSeconds":20}'))
     behind = wire(json_request("ListQueues", b'{"Pad":"%b"}' % (b"." * 60_000)))
     async with world.listening(is_fast=False) as door:
         reader, writer = await door.connect()
-        writer.write(poll)
-        await eventually(lambda: len(world.bench.engine.waiters) == 1)
+        writer.write(POLL)
+        await until_waiting(world)
         writer.write(behind * 5)
 
         await eventually(lambda: door.app.room.held > 5 * 60_000)
@@ -133,11 +128,10 @@ async def test_requests_that_wait_behind_another_take_room_in_aiohttps_lane_too(
 
 async def test_client_whose_waiting_requests_have_no_room_is_cut_off() -> None:
     world = await make_world(waits=True)
-    poll = wire(json_request("ReceiveMessage", b'{"QueueUrl":"/000000000000/orders","WaitTimeSeconds":20}'))
     async with world.listening(Bounds(requests_bytes_max=0), is_fast=False) as door:
         reader, writer = await door.connect()
-        writer.write(poll)
-        await eventually(lambda: len(world.bench.engine.waiters) == 1)
+        writer.write(POLL)
+        await until_waiting(world)
         writer.write(wire(json_request("ListQueues", b'{"Pad":"%b"}' % (b"." * 2 * PLACE_FREE))))
 
         async with asyncio.timeout(ANSWER_S_MAX):
@@ -163,11 +157,10 @@ async def test_small_pipelined_requests_are_served_when_there_is_no_room() -> No
 
 async def test_requests_behind_a_poll_are_let_go_of_when_their_client_leaves() -> None:
     world = await make_world(waits=True)
-    poll = wire(json_request("ReceiveMessage", b'{"QueueUrl":"/000000000000/orders","WaitTimeSeconds":20}'))
     async with world.listening(is_fast=False) as door:
         _, writer = await door.connect()
-        writer.write(poll)
-        await eventually(lambda: len(world.bench.engine.waiters) == 1)
+        writer.write(POLL)
+        await until_waiting(world)
         (connection,) = door.app.connections
         writer.write(PROBE * 5)
         await eventually(lambda: len(waiting(connection)) == 5)

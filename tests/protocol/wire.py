@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from cqs.api.request import Request
-from tests.protocol.world import ANSWER_S_MAX, Door
+from tests.protocol.world import ANSWER_S_MAX, Door, json_request
 
 _DATE = re.compile(rb"Date: [^\r]*")
 _HANDLE = re.compile(rb"([A-Za-z0-9+/]{46})[A-Za-z0-9+/]{14}")
@@ -61,3 +61,7 @@ def wire(request: Request) -> bytes:
         len(request.body),
         request.body,
     )
+
+
+POLL = wire(json_request("ReceiveMessage", b'{"QueueUrl":"/000000000000/orders","WaitTimeSeconds":20}'))
+"""A receive that waits while the world's standard queue is empty."""

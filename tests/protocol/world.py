@@ -121,6 +121,11 @@ async def eventually(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0)
 
 
+async def until_waiting(world: World, count: int = 1) -> None:
+    """Lets others run until so many receives wait."""
+    await eventually(lambda: len(world.bench.engine.waiters) == count)
+
+
 async def read_answer(reader: asyncio.StreamReader) -> Answer:
     async with asyncio.timeout(ANSWER_S_MAX):
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")

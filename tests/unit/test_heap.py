@@ -10,6 +10,7 @@ import pytest
 from cqs import heap
 from cqs.service import queues
 from cqs.service.delete import delete
+from tests.collector import collector_off
 from tests.engine import Bench, make_bench
 
 
@@ -51,14 +52,10 @@ async def test_neither_messages_nor_queues_need_the_collector_to_be_freed(name: 
     """Or else they would stay for ever once they were set aside."""
     bench = await make_bench()
     await _live(bench, f"warm-{name}")
-    gc.collect()
-    gc.disable()
-    try:
+    with collector_off():
         await _live(bench, name)
         gc.set_debug(gc.DEBUG_SAVEALL)
         gc.collect()
-    finally:
-        gc.enable()
 
     assert [one for one in gc.garbage if type(one).__module__.startswith("cqs.")] == []
 
