@@ -47,7 +47,7 @@ class Told(msgspec.Struct, frozen=True):
 
 
 class Traffic:
-    """The process, as whoever starts it sees it. A context manager that ends it."""
+    """The process, as whoever starts it sees it."""
 
     def __init__(self, port: int, per_second: int, queues: int) -> None:
         command = [sys.executable, "-m", "benchmarks.traffic", str(port), str(per_second), str(queues)]

@@ -23,9 +23,11 @@ from cqs.events import Witness
 from cqs.ids import Addresses
 from cqs.journal.journal import Journal
 from cqs.metrics.declarations import JOURNAL_MISSING
+from cqs.metrics.node import NodeMetrics
 from cqs.metrics.timed import timed
 from cqs.open_files import connections_within
 from cqs.receipt import Receipts
+from cqs.service.cluster import Cluster
 from cqs.service.credentials import Credentials
 from cqs.service.engine import Engine, Tuning
 from cqs.service.fellows import Fellows, NoFellows
@@ -53,15 +55,10 @@ async def engine_of(
 ) -> Engine:
     """The parts around an open store and cache; calls of both are timed. `witnesses` hear beside those of metrics and
     journal. With `tracing` calls of both are spans, too."""
-    metrics = observers.metrics_of(config, clock, store)
-    if journal is not None:
-        metrics.watch(JOURNAL_MISSING, lambda: journal.dropped)
-    behaviour = config.behaviour
     registry, waiters = Registry(), Waiters(config.bounds.polls_max)
     servers.bells.attach(NodeSleepers(registry, waiters))
     cluster = backends.cluster_of(config, store, servers, clock, rng)
-    metrics.is_leader = lambda: cluster.leadership.is_held
-    metrics.store_report = functools.partial(backends.store_report, config, store)
+    metrics = _metrics_of(config, clock, store, journal, cluster)
     cache = servers.cache
     if tracing is not None:
         cache, store = tracing.cache(cache), tracing.store(store)
@@ -81,13 +78,27 @@ async def engine_of(
         metrics=metrics,
         cluster=cluster,
         fellows=fellows or NoFellows(),
-        tuning=Tuning(
-            region=behaviour.region,
-            is_purge_wait_on=behaviour.is_purge_wait,
-            is_recreate_wait_on=behaviour.is_recreate_wait,
-            is_leases_on=config.storage.is_leases,
-            is_hint_on=not behaviour.is_strict,
-        ),
+        tuning=_tuning_of(config),
+    )
+
+
+def _metrics_of(config: Config, clock: Clock, store: Store, journal: Journal | None, cluster: Cluster) -> NodeMetrics:
+    metrics = observers.metrics_of(config, clock, store)
+    if journal is not None:
+        metrics.watch(JOURNAL_MISSING, lambda: journal.dropped)
+    metrics.is_leader = lambda: cluster.leadership.is_held
+    metrics.store_report = functools.partial(backends.store_report, config, store)
+    return metrics
+
+
+def _tuning_of(config: Config) -> Tuning:
+    behaviour = config.behaviour
+    return Tuning(
+        region=behaviour.region,
+        is_purge_wait_on=behaviour.is_purge_wait,
+        is_recreate_wait_on=behaviour.is_recreate_wait,
+        is_leases_on=config.storage.is_leases,
+        is_hint_on=not behaviour.is_strict,
     )
 
 

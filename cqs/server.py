@@ -122,10 +122,8 @@ class _Built:
 async def _serve(
     loaded: Loaded[Config], sockets: Sequence[socket.socket], certificate: Certificate | None, slot: Slot | None
 ) -> int:
-    stop = Stop()
-    clock = SystemClock()
+    stop, clock, rng = Stop(), SystemClock(), random.Random()
     config = loaded.config
-    rng = random.Random()
     store = backends.store_of(config, clock)
     cache = backends.CacheServers(config, clock, rng)
     journal = observers.journal_of(config, clock)
