@@ -89,7 +89,7 @@ class FailingCache(_Failing, MemoryCache):
     """`cut` puts it out of reach with all it holds, until `mend`."""
 
     _CALLS = ("state", "begin_fill", "fill", "put", "take", "hide", "fence", "give_back", "remove", "reveal", "redelay",
-              "peek", "lookup", "counts", "survey", "drop", "vesting", "next_vesting_ms")  # fmt: skip
+              "peek", "browse", "lookup", "counts", "survey", "drop", "vesting", "next_vesting_ms")  # fmt: skip
 
     def cut(self) -> None:
         for name in self._CALLS:

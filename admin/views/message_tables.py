@@ -57,6 +57,7 @@ async def _found(visit: Visit, queue: Queue, state: State) -> list[Peeked]:
             count_max=min(COUNT_MAX, ROWS_MAX - len(found)),
             scan_max=scan_max,
             wanted=wanted,
+            is_browsing=True,
         )
         found += page.found
         scanned += page.scanned

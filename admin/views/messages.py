@@ -29,7 +29,7 @@ SHOWN_A_STEP = 50
 SCAN_A_TURN = 250
 STEP_S_MAX = 0.06
 SCAN_LIMIT = 100_000
-_ADDRESS_MAX = 1 << 122
+_AFTER_DIGITS_MAX = 1_000
 STATES = {State.READY: "Ready", State.IN_FLIGHT: "In flight", State.DELAYED: "Delayed"}
 
 
@@ -116,11 +116,12 @@ async def _step(visit: Visit, queue: Queue, state: State) -> Step:
             count_max=SHOWN_A_STEP - len(found),
             scan_max=SCAN_A_TURN if is_filtered else SHOWN_A_STEP,
             wanted=wanted,
+            is_browsing=True,
         )
         found += page.found
         seen += page.scanned
         after = page.after
-        is_full = len(found) >= SHOWN_A_STEP or not is_filtered
+        is_full = len(found) >= SHOWN_A_STEP
         if after is None or is_full or seen >= SCAN_LIMIT or loop.time() >= give_up:
             break
     is_going_on = after is not None and not is_full and seen < SCAN_LIMIT
@@ -136,7 +137,7 @@ async def _step(visit: Visit, queue: Queue, state: State) -> Step:
 
 def _after_of(visit: Visit) -> int | None:
     text = visit.query("after")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 40 and int(text) < _ADDRESS_MAX else None
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _AFTER_DIGITS_MAX else None
 
 
 async def _counts(visit: Visit, queue: Queue) -> Counts | None:

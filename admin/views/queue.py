@@ -12,7 +12,7 @@ from admin.snippets import snippets, url_of
 from admin.views.queues import rows_of
 from admin.visit import Visit
 from admin.wire_attributes import attributes_of
-from cqs.cache.interface import ShardState, State
+from cqs.cache.interface import BROWSED_MAX, ShardState, State
 from cqs.errors import CacheUnavailable
 from cqs.queue import Queue
 from cqs.service.engine import shard_of
@@ -66,17 +66,25 @@ async def _state(visit: Visit, queue: Queue) -> ShardState | None:
 
 
 async def _groups(visit: Visit, queue: Queue) -> list[Group]:
-    """The largest groups among the oldest messages."""
-    found: dict[State, Counter[str]] = {State.READY: Counter(), State.IN_FLIGHT: Counter()}
+    """The largest groups among the messages that stand first, GROUPS_SCANNED_MAX in each state."""
     try:
-        for state, counter in found.items():
-            page = await visit.console.engine.cache.peek(shard_of(queue), state, None, GROUPS_SCANNED_MAX)
-            counter.update(entry.group for entry in page.entries if entry.group)
+        ready, in_flight = [await _by_group(visit, queue, state) for state in (State.READY, State.IN_FLIGHT)]
     except CacheUnavailable:
         return []
-    ready, in_flight = found[State.READY], found[State.IN_FLIGHT]
     total = ready + in_flight
     return [Group(name, ready[name], in_flight[name]) for name, _ in total.most_common(GROUPS_SHOWN_MAX)]
+
+
+async def _by_group(visit: Visit, queue: Queue, state: State) -> Counter[str]:
+    found: Counter[str] = Counter()
+    after = None
+    for _ in range(GROUPS_SCANNED_MAX // BROWSED_MAX):
+        page = await visit.console.engine.cache.browse(shard_of(queue), state, after, BROWSED_MAX, is_bare=True)
+        found.update(entry.group for entry in page.entries if entry.group)
+        after = page.after
+        if after is None:
+            break
+    return found
 
 
 def _snippets(visit: Visit, queue: Queue) -> list[tuple[str, str]]:

@@ -24,6 +24,7 @@ from typing import Protocol
 import msgspec
 
 from cqs.cache.counts import Counts
+from cqs.cache.page import Page
 from cqs.message import Message
 
 RECEIVES_BEFORE_BACK = 3
@@ -166,13 +167,6 @@ class Sight(msgspec.Struct, frozen=True):
     counts: Counts
 
 
-class Page(msgspec.Struct, frozen=True):
-    """A page of `peek`; `after` continues it, None = last page."""
-
-    entries: list[Entry]
-    after: int | None
-
-
 class QueueCache(Protocol):
     """The hot state of queue shards. See the module's docstring for what holds for every call."""
 
@@ -225,6 +219,11 @@ class QueueCache(Protocol):
     async def peek(self, shard: Shard, state: State, after: int | None, limit: int) -> Page:
         """Messages in one state, in address order from above `after`; never hides, never counts, moves nothing."""
 
+    async def browse(self, shard: Shard, state: State, after: int | None, limit: int, is_bare: bool = False) -> Page:
+        """As `peek`, at a price that does not grow with a Redis shard: looks at `limit` places, or at fewer, any of
+        which may be empty, about in the order of the line. What comes to the front meanwhile may be seen twice, and a
+        page goes on only where one before said. `is_bare`: contents may be left out."""
+
     async def lookup(self, shard: Shard, addresses: Sequence[int]) -> list[Entry | None]:
         """What the cache knows of each message, in whatever state; None = not here. Read-only: do not change them."""
 
@@ -246,5 +245,6 @@ class QueueCache(Protocol):
 
 
 SURVEYED_MAX = 50
+BROWSED_MAX = 500
 TOMBSTONE_MS = 60_000
 VESTING_LEASE_MS = 5_000

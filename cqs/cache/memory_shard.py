@@ -15,7 +15,6 @@ from cqs.cache.interface import (
     DEAD_LEASE_MS,
     Entry,
     Outcome,
-    Page,
     Received,
     Residency,
     Revealed,
@@ -26,6 +25,7 @@ from cqs.cache.interface import (
     Ticket,
 )
 from cqs.cache.ledger import Ledger
+from cqs.cache.page import Page
 from cqs.cache.peek import page_of
 from cqs.cache.replays import Replays
 from cqs.cache.vesting import NEVER_MS, VestingIndex

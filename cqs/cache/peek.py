@@ -9,7 +9,8 @@ from copy import copy
 from heapq import nsmallest
 from itertools import chain
 
-from cqs.cache.interface import Entry, Page, State
+from cqs.cache.interface import Entry, State
+from cqs.cache.page import Page
 
 PEEK_BATCH = 20_000
 

@@ -16,7 +16,6 @@ from cqs.cache.counts import Counts
 from cqs.cache.interface import (
     Entry,
     Outcome,
-    Page,
     QueueCache,
     Residency,
     Revealed,
@@ -28,6 +27,7 @@ from cqs.cache.interface import (
     TakeRequest,
     Ticket,
 )
+from cqs.cache.page import Page
 from cqs.errors import CacheUnavailable, OutcomeUnknown, ServiceUnavailable, StoreUnavailable
 from cqs.service.homes import Homes
 
@@ -106,6 +106,9 @@ class HomedCache:
 
     async def peek(self, shard: Shard, state: State, after: int | None, limit: int) -> Page:
         return await self._cache.peek(shard, state, after, limit)
+
+    async def browse(self, shard: Shard, state: State, after: int | None, limit: int, is_bare: bool = False) -> Page:
+        return await self._cache.browse(shard, state, after, limit, is_bare)
 
     async def counts(self, shard: Shard) -> Counts:
         return await self._cache.counts(shard)

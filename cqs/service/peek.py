@@ -4,7 +4,8 @@
 
 A page ends after `count_max` matches, `scan_max` messages looked at, or PAGE_BYTES_MAX of bodies, whichever comes
 first, and says where the next one goes on. What comes or goes meanwhile may be missed or seen; nothing is seen twice,
-since a page goes on above the last address.
+since a page goes on above the last address. (Browsing, for people, goes on behind the last message wherever it stands
+now, and may see twice what comes to the front.)
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ COUNT_DEFAULT, COUNT_MAX = 10, 100
 SCAN_DEFAULT, SCAN_MAX = 1_000, 10_000
 PAGE_BYTES_MAX = 8_000_000
 BODIES_A_READ = 16
+BROWSES_MAX = 40
 SEARCH_PAGE = 1_000
 
 
@@ -87,14 +89,18 @@ async def peek(
     count_max: int = COUNT_DEFAULT,
     scan_max: int = SCAN_DEFAULT,
     wanted: Filter = _EVERYTHING,
+    is_browsing: bool = False,
 ) -> PeekPage:
-    """Messages in that state in the order of their addresses, from above `after`. Raises InvalidParameterValue,
-    CacheUnavailable, StoreUnavailable."""
+    """Messages in that state in the order of their addresses, from above `after`: on Redis by a walk over the queue.
+    Browsing costs what the page costs: it looks at `scan_max` places about in the order of the line (see
+    `QueueCache.browse`), and `after` is what its page before said. Raises InvalidParameterValue, CacheUnavailable,
+    StoreUnavailable."""
     _check("MaxResults", count_max, COUNT_MAX)
     _check("ScanLimit", scan_max, SCAN_MAX)
     await residency.fill(engine, queue)
-    limit = count_max if wanted.is_empty else scan_max
-    page = await engine.cache.peek(shard_of(queue), state, after, limit)
+    limit = count_max if wanted.is_empty and not is_browsing else scan_max
+    look = engine.cache.browse if is_browsing else engine.cache.peek
+    page = await look(shard_of(queue), state, after, limit)
     found: list[Peeked] = []
     scanned = size = 0
     for start in range(0, len(page.entries), BODIES_A_READ):
@@ -109,25 +115,31 @@ async def peek(
             size += len(message.body)
             if len(found) >= count_max or size >= PAGE_BYTES_MAX:
                 is_end = scanned == len(page.entries)
-                return PeekPage(found, scanned, page.after if is_end else entry.address)
+                return PeekPage(found, scanned, page.after if is_end else page.after_entry(scanned - 1))
     return PeekPage(found, scanned, page.after)
 
 
 async def oldest(engine: Engine, queue: Queue, state: State, count: int) -> tuple[list[Peeked], bool]:
-    """The first so many messages in that state by one look, and whether there are more. Their bodies are in memory all
-    at once: PAGE_BYTES_MAX ends it early. Raises CacheUnavailable, StoreUnavailable."""
+    """The messages in that state that stand first, so many or those of the first BROWSES_MAX pages, and whether there
+    are more. Their bodies are in memory all at once: PAGE_BYTES_MAX ends it early. Raises CacheUnavailable,
+    StoreUnavailable."""
     await residency.fill(engine, queue)
-    page = await engine.cache.peek(shard_of(queue), state, None, count)
     found: list[Peeked] = []
     size = 0
-    for start in range(0, len(page.entries), BODIES_A_READ):
-        batch = page.entries[start : start + BODIES_A_READ]
-        contents = await _contents(engine, queue, batch)
-        found += [_peeked(entry, contents[entry.address]) for entry in batch if entry.address in contents]
-        size += sum(len(message.body) for message in contents.values())
-        if size >= PAGE_BYTES_MAX:
-            return found, True
-    return found, page.after is not None
+    after: int | None = None
+    for _ in range(BROWSES_MAX):
+        page = await engine.cache.browse(shard_of(queue), state, after, count - len(found))
+        for start in range(0, len(page.entries), BODIES_A_READ):
+            batch = page.entries[start : start + BODIES_A_READ]
+            contents = await _contents(engine, queue, batch)
+            found += [_peeked(entry, contents[entry.address]) for entry in batch if entry.address in contents]
+            size += sum(len(message.body) for message in contents.values())
+            if size >= PAGE_BYTES_MAX:
+                return found, True
+        after = page.after
+        if after is None or len(found) >= count:
+            break
+    return found, after is not None
 
 
 async def find(engine: Engine, queue: Queue, message_id: str) -> Peeked:

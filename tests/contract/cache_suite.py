@@ -13,6 +13,7 @@ import pytest
 from cqs.cache.interface import QueueCache, Shard
 from cqs.testing.clock import ManualClock
 from tests.contract.cache_bench import CacheBench
+from tests.contract.cache_browse import BrowseRules
 from tests.contract.cache_epochs import EpochRules
 from tests.contract.cache_fair import FairRules
 from tests.contract.cache_fifo import FifoRules
@@ -27,7 +28,16 @@ STANDARD, FIFO = Shard(1 << 60 | 5), Shard(1 << 60 | 6, is_fifo=True)
 
 
 class CacheContract(
-    LeaseRules, StandardRules, FifoRules, FairRules, FillRules, EpochRules, TimeRules, VestingRules, LookRules
+    LeaseRules,
+    StandardRules,
+    FifoRules,
+    FairRules,
+    FillRules,
+    EpochRules,
+    TimeRules,
+    VestingRules,
+    LookRules,
+    BrowseRules,
 ):
     """The whole suite."""
 

@@ -67,6 +67,12 @@ class Twins:
         assert one.after == two.after
         return [entry.address for entry in one.entries]
 
+    def browse(self, state: State, limit: int) -> None:
+        """Page by page both show the same messages, each once, in whatever order."""
+        one, two = self.ask(lambda cache: _browsed(cache, self.shard, state, limit))
+        assert sorted(one) == sorted(two)
+        assert len(set(one)) == len(one)
+
     def _find_bases(self, one: Taken, two: Taken) -> None:
         numbers = [[received.receive_number for received in (*taken.received, *taken.dead)] for taken in (one, two)]
         if self._bases is None and all(numbers):
@@ -80,6 +86,15 @@ class Twins:
     @staticmethod
     def _absolute(ticket: Ticket, base: int) -> Ticket:
         return Ticket(ticket.address, ticket.receive_number + base)
+
+
+async def _browsed(cache: QueueCache, shard: Shard, state: State, limit: int) -> list[int]:
+    page = await cache.browse(shard, state, None, limit)
+    found = [entry.address for entry in page.entries]
+    while page.after is not None:
+        page = await cache.browse(shard, state, page.after, limit)
+        found += [entry.address for entry in page.entries]
+    return found
 
 
 def _facts(entry: Entry | None, base: int) -> tuple[object, ...] | None:

@@ -221,6 +221,10 @@ class TwinMachine(RuleBasedStateMachine):
     def peek(self, state: State, after: int, limit: int) -> None:
         self.twins.page(state, after or None, limit)
 
+    @rule(state=st.sampled_from(list(State)), limit=st.integers(1, 5))
+    def browse(self, state: State, limit: int) -> None:
+        self.twins.browse(state, limit)
+
 
 class FifoTwins(TwinMachine):
     is_fifo = True

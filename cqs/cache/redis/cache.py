@@ -19,10 +19,10 @@ from typing import TypeVar, cast
 
 from cqs.cache.counts import Counts
 from cqs.cache.interface import (
+    BROWSED_MAX,
     VESTING_LEASE_MS,
     Entry,
     Outcome,
-    Page,
     Residency,
     Revealed,
     Shard,
@@ -33,7 +33,8 @@ from cqs.cache.interface import (
     TakeRequest,
     Ticket,
 )
-from cqs.cache.redis import codec, keys
+from cqs.cache.page import Page
+from cqs.cache.redis import browse, codec, keys
 from cqs.cache.redis.peek import page_of
 from cqs.cache.redis.replies import ConnectionLost, Reply
 from cqs.cache.redis.runner import ScriptRunner
@@ -58,7 +59,7 @@ T = TypeVar("T")
 
 _BEGIN_FILL, _FILL, _PUT, _TAKE, _HIDE = map(load, ("begin_fill", "fill", "put", "take", "hide"))
 _FENCE, _GIVE_BACK, _REMOVE, _REVEAL, _REDELAY = map(load, ("fence", "give_back", "remove", "reveal", "redelay"))
-_SCAN, _LOOKUP, _DROP, _STATE = map(load, ("scan", "lookup", "drop", "state"))
+_SCAN, _BROWSE, _LOOKUP, _DROP, _STATE = map(load, ("scan", "browse", "lookup", "drop", "state"))
 _VESTING, _NEXT_VESTING = map(load, ("vesting", "next_vesting"))
 
 
@@ -196,6 +197,10 @@ class RedisCache:
             return await self.lookup(shard, addresses)
 
         return await page_of(scan, look, state, after, limit)
+
+    async def browse(self, shard: Shard, state: State, after: int | None, limit: int, is_bare: bool = False) -> Page:
+        words = (*browse.spot_of(after), min(limit, BROWSED_MAX), int(not is_bare))
+        return browse.page_of(await self._run(_BROWSE, shard, state, *words))
 
     async def lookup(self, shard: Shard, addresses: Sequence[int]) -> list[Entry | None]:
         known: list[Entry | None] = []

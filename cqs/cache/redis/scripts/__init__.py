@@ -13,7 +13,7 @@ NAMES = (
     "state", "begin_fill", "fill", "drop",
     "put", "take", "hide", "fence", "give_back", "remove",
     "reveal", "redelay", "vesting", "next_vesting", "ring",
-    "scan", "lookup", "survey",
+    "scan", "browse", "lookup", "survey",
 )  # fmt: skip
 """The actions; other files are parts of them."""
 _INCLUDE = re.compile(r"^ *-- include: (.+)$", re.MULTILINE)
