@@ -1,6 +1,6 @@
 """The durable store of a cluster: messages in a Cassandra ring, from any number of nodes at once.
 
-    CassandraStore ─ messages, leases, claims … ─► Partitions (group commit) ─► Session ─► driver's thread ─► ring
+    CassandraStore ─ messages, leases, claims … ─► Partitions (group commit) ─► Session ─► driver ─► LoopConnection ─► ring
           ▲                                                                        │
           └──────────────────── one wake-up for all answers that have come ────────┘
 

@@ -7,8 +7,8 @@ carries an epoch for the case that both decide while they can't see each other. 
 write: as PLAIN, or, where `is_each` asks for it, answered by a quorum in every data centre (EACH_QUORUM), so that none
 of it is missing in one when the other is lost; while one can't be reached it is refused.
 
-TCP_NODELAY, which the driver leaves off: a batch goes out in pieces of 4 KiB, and the last one would wait 40 ms for the
-server's delayed acknowledgement of the one before.
+TCP_NODELAY, which the driver leaves off: a request would wait up to 40 ms for the server's delayed acknowledgement of
+the one before.
 
 Protocol version 4: a fifth less of the client's CPU than 5, whose frames have checksums that TCP has already.
 """
@@ -20,6 +20,7 @@ import socket
 from cassandra import ConsistencyLevel
 from cassandra.auth import PlainTextAuthProvider
 from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile
+from cassandra.connection import Connection
 from cassandra.policies import (
     ConstantSpeculativeExecutionPolicy,
     DCAwareRoundRobinPolicy,
@@ -40,10 +41,12 @@ PROTOCOL_VERSION = 4
 RECONNECT_S_MIN, RECONNECT_S_MAX = 0.5, 8.0
 
 
-def make_cluster(options: Options) -> Cluster:
-    """The driver's cluster, not yet connected."""
+def make_cluster(options: Options, connections: type[Connection] | None = None) -> Cluster:
+    """The driver's cluster, not yet connected. `connections`: who serves its sockets; the driver's own thread unless it
+    is said."""
     connect_s = options.connect_ms / 1_000
     return Cluster(
+        connection_class=connections,
         contact_points=list(options.hosts),
         port=options.port,
         protocol_version=PROTOCOL_VERSION,

@@ -1,11 +1,4 @@
-"""The driver, bridged to the event loop. The only file that calls it.
-
-    loop      execute_async ─┬─ execute_async ─┬──────────────────── _resolve: all answers that have come
-                             ▼                 ▼                         ▲
-    driver's thread      … answer ──► completed ──► answer ──► completed ┘  one call_soon_threadsafe for both
-
-cassandra-driver works with a thread of its own (libev). Its asyncio reactor costs twice as much, and a hand-over a call
-costs more than the call: so answers are collected, and the loop is woken once for all that lie there.
+"""The driver, bridged to the event loop by `cqs.store.cassandra.reactor`. The only file that calls it.
 
 Reads and plain writes are idempotent by their stamps: they are sent to a second node when the first one is slow, and
 once more when an attempt ends without an answer. Conditional writes are sent once; their callers know how to ask again.
@@ -14,7 +7,7 @@ once more when an attempt ends without an answer. Conditional writes are sent on
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+import threading
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -31,6 +24,7 @@ from cqs.store.cassandra.cluster import DECIDE, MESSAGES, PLAIN, make_cluster
 from cqs.store.cassandra.failures import told
 from cqs.store.cassandra.hosts import hosts_of
 from cqs.store.cassandra.options import Options
+from cqs.store.cassandra.reactor import connections_of
 from cqs.store.cassandra.statements import Kind, Statement
 from cqs.store.group_commit import CLOSED
 from cqs.store.report import StoreHost
@@ -72,10 +66,9 @@ class Session:
         self._cluster: Cluster | None = None
         self._session: DriverSession | None = None
         self._prepared: dict[Statement, Any] = {}
-        self._completed: deque[tuple[asyncio.Future[_Answer], Any, Any]] = deque()
         self._waiting: set[asyncio.Future[_Answer]] = set()
-        self._is_waking = False
         self._loop: asyncio.AbstractEventLoop
+        self._thread: int
 
     @property
     def datacenter(self) -> str:
@@ -86,8 +79,8 @@ class Session:
 
     async def connect(self) -> None:
         """Finds the cluster; no keyspace yet. Raises StoreUnavailable within about `connect_ms` a host."""
-        self._loop = asyncio.get_running_loop()
-        self._cluster = make_cluster(self._options)
+        self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
+        self._cluster = make_cluster(self._options, connections_of(self._loop))
         try:
             session: DriverSession = await asyncio.to_thread(self._cluster.connect)
         except Exception as error:
@@ -223,27 +216,24 @@ class Session:
         return self._session
 
     def _done(self, rows: Any, waiter: asyncio.Future[_Answer], response: Any) -> None:
-        self._complete(waiter, rows, response._paging_state)
+        self._tell(waiter, _Answer([] if rows is None else list(rows), response._paging_state))
 
     def _failed(self, error: Exception, waiter: asyncio.Future[_Answer]) -> None:
-        self._complete(waiter, error, None)
+        self._tell(waiter, error)
 
-    def _complete(self, waiter: asyncio.Future[_Answer], outcome: Any, paging_state: Any) -> None:
-        """In the driver's thread. Adds BEFORE it asks whether the loop is waking, while `_resolve` says that it is
-        awake BEFORE it looks: so one of the two always sees the other."""
-        self._completed.append((waiter, outcome, paging_state))
-        if not self._is_waking:
-            self._is_waking = True
+    def _tell(self, waiter: asyncio.Future[_Answer], outcome: _Answer | Exception) -> None:
+        """From the loop, where answers come in, or from a thread of the driver's, which gives requests up."""
+        if threading.get_ident() == self._thread:
+            _settle(waiter, outcome)
+        else:
             with suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._resolve)
+                self._loop.call_soon_threadsafe(_settle, waiter, outcome)
 
-    def _resolve(self) -> None:
-        self._is_waking = False
-        while self._completed:
-            waiter, outcome, paging_state = self._completed.popleft()
-            if waiter.done():
-                continue
-            if isinstance(outcome, Exception):
-                waiter.set_exception(outcome)
-            else:
-                waiter.set_result(_Answer([] if outcome is None else list(outcome), paging_state))
+
+def _settle(waiter: asyncio.Future[_Answer], outcome: _Answer | Exception) -> None:
+    if waiter.done():
+        return
+    if isinstance(outcome, Exception):
+        waiter.set_exception(outcome)
+    else:
+        waiter.set_result(outcome)

@@ -1,0 +1,169 @@
+"""The driver's sockets, served by our own event loop.
+
+The driver's reactors are threads of their own. A request then costs a hand-over there and one back, each with a wait
+for the interpreter's lock, and timers wake that thread once more. In the loop there is none of it: what is asked in
+one turn of the loop is written at its end by one call of the system, and answers are delivered where they are awaited.
+
+    loop              execute_async ─ push ─┐ execute_async ─ push ─┐ end of turn: send ══► node ══► recv ─► answers
+    driver's threads  connect, prepare … ─ push ─ call_soon_threadsafe ─┘
+
+Connecting and TLS handshakes stay in the driver's threads, which may wait for the loop. The loop never waits for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, ClassVar
+
+from cassandra.connection import Connection, ConnectionShutdown
+
+READ_BYTES = 1 << 16
+_AGAIN = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+
+
+class LoopTimer:
+    """Calls back in the loop, unless it is cancelled before. To be made and cancelled in any thread."""
+
+    def __init__(self, reactor: type[LoopConnection], seconds: float, callback: Callable[[], object]) -> None:
+        self._callback: Callable[[], object] | None = callback
+        self._reactor = reactor
+        self._handle: asyncio.TimerHandle | None = None
+        if reactor.is_in_loop():
+            self._start(seconds)
+        else:
+            reactor.soon(self._start, seconds)
+
+    def _start(self, seconds: float) -> None:
+        if self._callback is not None:
+            self._handle = self._reactor.loop.call_later(seconds, self._ring)
+
+    def _ring(self) -> None:
+        callback, self._callback = self._callback, None
+        if callback is not None:
+            callback()
+
+    def cancel(self) -> None:
+        """Idempotent."""
+        self._callback = None
+        handle, self._handle = self._handle, None
+        if handle is not None and self._reactor.is_in_loop():
+            handle.cancel()
+
+
+class LoopConnection(Connection):  # type: ignore[misc]
+    """One socket to one node. `connections_of` makes the class for a loop."""
+
+    loop: ClassVar[asyncio.AbstractEventLoop]
+    thread: ClassVar[int]
+
+    is_closed: bool
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Connects; returns before the node has answered. Raises OSError."""
+        super().__init__(*args, **kwargs)
+        self._unsent: deque[bytes] = deque()
+        self._is_flushing = False
+        self._is_full = False
+        self._connect_socket()
+        self._socket.setblocking(False)
+        self._number = self._socket.fileno()
+        self.soon(self._attach)
+        self._send_options_message()
+
+    @classmethod
+    def is_in_loop(cls) -> bool:
+        """Whether the caller runs in the loop's thread."""
+        return threading.get_ident() == cls.thread
+
+    @classmethod
+    def soon(cls, call: Callable[..., object], *args: object) -> None:
+        """In the loop, from any thread. Not at all when the loop is closed: nobody waits for an answer then."""
+        with suppress(RuntimeError):
+            cls.loop.call_soon_threadsafe(call, *args)
+
+    @classmethod
+    def create_timer(cls, timeout: float, callback: Callable[[], object]) -> LoopTimer:
+        """As the driver wants it."""
+        return LoopTimer(cls, timeout, callback)
+
+    def push(self, data: bytes) -> None:
+        """Written at the end of this turn of the loop, in the order of the calls. From any thread."""
+        with self.lock:
+            self._unsent.append(data)
+            if self._is_flushing:
+                return
+            self._is_flushing = True
+        if self.is_in_loop():
+            self.loop.call_soon(self._flush)
+        else:
+            self.soon(self._flush)
+
+    def close(self) -> None:
+        """Whoever waits for an answer gets ConnectionShutdown. From any thread. Idempotent."""
+        with self.lock:
+            if self.is_closed:
+                return
+            self.is_closed = True
+        self.soon(self._detach)
+        if not self.is_defunct:
+            self.error_all_requests(ConnectionShutdown(f"Connection to {self.endpoint} was closed"))
+            self.connected_event.set()
+
+    def _attach(self) -> None:
+        if not self.is_closed:
+            self.loop.add_reader(self._number, self._readable)
+
+    def _detach(self) -> None:
+        self.loop.remove_reader(self._number)
+        self.loop.remove_writer(self._number)
+        self._socket.close()
+
+    def _readable(self) -> None:
+        try:
+            data = self._socket.recv(READ_BYTES)
+            self._iobuf.write(data)
+            while data and self.ssl_context is not None and self._socket.pending():
+                self._iobuf.write(self._socket.recv(READ_BYTES))
+        except _AGAIN:
+            return
+        except OSError as error:
+            self.defunct(error)
+            return
+        if data:
+            self.process_io_buffer()
+        else:
+            self.close()
+
+    def _flush(self) -> None:
+        with self.lock:
+            data = b"".join(self._unsent)
+            self._unsent.clear()
+        try:
+            sent = 0 if self.is_closed else self._socket.send(data)
+        except _AGAIN:
+            sent = 0
+        except OSError as error:
+            self.defunct(error)
+            return
+        with self.lock:
+            if sent < len(data):
+                self._unsent.appendleft(data[sent:])
+            self._is_flushing = bool(self._unsent)
+        self._await_room(self._is_flushing and not self.is_closed)
+
+    def _await_room(self, is_wanted: bool) -> None:
+        if is_wanted and not self._is_full:
+            self.loop.add_writer(self._number, self._flush)
+        elif self._is_full and not is_wanted:
+            self.loop.remove_writer(self._number)
+        self._is_full = is_wanted
+
+
+def connections_of(loop: asyncio.AbstractEventLoop) -> type[LoopConnection]:
+    """The class of connections that the running loop serves. To be called in its thread."""
+    return type("LoopConnection", (LoopConnection,), {"loop": loop, "thread": threading.get_ident()})

@@ -1,0 +1,240 @@
+"""The driver's connections in our loop, against a node of forty lines that speaks just enough of the protocol, plain
+and over TLS. It answers with as many bytes as the query names, and leaves queries lying until `is_reading`."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cassandra import ConsistencyLevel
+from cassandra.connection import ConnectionShutdown, DefaultEndPoint
+from cassandra.protocol import QueryMessage
+
+from cqs.store.cassandra.reactor import LoopConnection, connections_of
+from tests.tls import Certificate, certificate
+
+_HEAD = struct.Struct("!BBhBi")
+_OPTIONS, _STARTUP, _QUERY = 0x05, 0x01, 0x07
+_READY, _SUPPORTED, _RESULT = 0x02, 0x06, 0x08
+_WAIT_S = 10
+
+
+def _text(value: str) -> bytes:
+    return struct.pack("!H", len(value)) + value.encode()
+
+
+class FakeNode:
+    """Its port is `port`; `queries` are the texts it read."""
+
+    def __init__(self, tls: Certificate | None) -> None:
+        self.tls = tls
+        self.queries: list[str] = []
+        self.is_reading = asyncio.Event()
+        self.is_reading.set()
+        self.writers: list[asyncio.StreamWriter] = []
+
+    async def start(self) -> None:
+        tls = self.tls and self.tls.server
+        self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=tls)
+        self.port = self.server.sockets[0].getsockname()[1]
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.writers.append(writer)
+        try:
+            while True:
+                head = await reader.readexactly(_HEAD.size)
+                _, _, stream, kind, length = _HEAD.unpack(head)
+                if kind == _QUERY:
+                    await self.is_reading.wait()
+                body = await reader.readexactly(length)
+                answer, content = self._answer(kind, body)
+                writer.write(_HEAD.pack(0x84, 0, stream, answer, len(content)) + content)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    def _answer(self, kind: int, body: bytes) -> tuple[int, bytes]:
+        if kind == _OPTIONS:
+            return _SUPPORTED, b"\0\2" + _text("CQL_VERSION") + b"\0\1" + _text("3.4.7") + _text(
+                "COMPRESSION"
+            ) + b"\0\0"
+        if kind == _STARTUP:
+            return _READY, b""
+        assert kind == _QUERY
+        text = body[4 : 4 + struct.unpack_from("!i", body)[0]].decode()
+        self.queries.append(text)
+        return _RESULT, b"\0\0\0\3" + _text("x" * int(text.split()[0]))
+
+    async def stop(self) -> None:
+        self.server.close()
+        for writer in self.writers:
+            writer.close()
+
+
+@pytest.fixture(params=["plain", "tls"])
+async def node(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[FakeNode]:
+    node = FakeNode(certificate(str(tmp_path / "node")) if request.param == "tls" else None)
+    await node.start()
+    yield node
+    await node.stop()
+
+
+@pytest.fixture
+async def connection(node: FakeNode) -> AsyncIterator[LoopConnection]:
+    made = await _connected(node)
+    yield made
+    made.close()
+
+
+async def _connected(node: FakeNode) -> LoopConnection:
+    reactor = connections_of(asyncio.get_running_loop())
+    client = node.tls and node.tls.client
+    return await asyncio.to_thread(
+        lambda: reactor.factory(
+            DefaultEndPoint("127.0.0.1", node.port), _WAIT_S, protocol_version=4, compression=False, ssl_context=client
+        )
+    )
+
+
+def ask(connection: LoopConnection, text: str) -> asyncio.Future[Any]:
+    """The answer, or what it failed with. From any thread."""
+    answered: asyncio.Future[Any] = connection.loop.create_future()
+
+    def told(response: Any) -> None:
+        assert connection.is_in_loop(), "answers are delivered in the loop"
+        answered.set_result(response)
+
+    with connection.lock:
+        number = connection.get_request_id()
+    connection.send_msg(QueryMessage(text, ConsistencyLevel.ONE), number, told)
+    return answered
+
+
+async def within(answered: asyncio.Future[Any]) -> Any:
+    return await asyncio.wait_for(answered, _WAIT_S)
+
+
+async def test_an_answer_longer_than_a_read_arrives_whole(connection: LoopConnection) -> None:
+    answers = await asyncio.gather(*(within(ask(connection, f"{size} bytes")) for size in (0, 65_500, 65_535, 3)))
+
+    assert [len(answer.new_keyspace) for answer in answers] == [0, 65_500, 65_535, 3]
+
+
+async def test_what_is_asked_in_one_turn_is_read_in_its_order(connection: LoopConnection, node: FakeNode) -> None:
+    asked = [f"{number} of many" for number in range(200)]
+
+    await asyncio.gather(*(within(ask(connection, text)) for text in asked))
+
+    assert node.queries == asked
+
+
+async def test_more_than_the_socket_takes_waits_until_it_is_read(connection: LoopConnection, node: FakeNode) -> None:
+    node.is_reading.clear()
+    asked = [f"{number} " + "-" * 1_000_000 for number in range(20)]
+    answers = [ask(connection, text) for text in asked]
+    for _ in range(20):
+        await asyncio.sleep(0)
+    answers.append(ask(connection, "21 after all of them"))
+    assert not any(answer.done() for answer in answers)
+
+    node.is_reading.set()
+
+    assert [len((await within(answer)).new_keyspace) for answer in answers] == [*range(20), 21]
+    assert node.queries == [*asked, "21 after all of them"]
+
+
+async def test_threads_and_loop_may_ask_at_once(connection: LoopConnection, node: FakeNode) -> None:
+    def many() -> list[asyncio.Future[Any]]:
+        return [ask(connection, "7 from a thread") for _ in range(200)]
+
+    in_threads = [asyncio.to_thread(many) for _ in range(4)]
+    answers = [ask(connection, "7 from the loop") for _ in range(200)]
+    for asked in await asyncio.gather(*in_threads):
+        answers += asked
+
+    assert {len((await within(answer)).new_keyspace) for answer in answers} == {7}
+    assert len(node.queries) == 1_000
+
+
+async def test_a_driver_that_waits_in_its_thread_is_answered(connection: LoopConnection) -> None:
+    query = QueryMessage("5 bytes", ConsistencyLevel.ONE)
+
+    answer = await asyncio.to_thread(lambda: connection.wait_for_response(query, timeout=_WAIT_S))
+
+    assert answer.new_keyspace == "xxxxx"
+
+
+async def test_a_node_that_hangs_up_ends_all_that_wait(connection: LoopConnection, node: FakeNode) -> None:
+    node.is_reading.clear()
+    answers = [ask(connection, "1 never answered") for _ in range(3)]
+    await asyncio.sleep(0)
+
+    node.writers[0].transport.abort()
+
+    assert {type(await within(answer)) for answer in answers} == {ConnectionShutdown}
+    assert connection.is_closed
+    with pytest.raises(ConnectionShutdown):
+        ask(connection, "1 too late")
+
+
+async def test_it_is_closed_from_any_thread_and_more_than_once(node: FakeNode) -> None:
+    connection = await _connected(node)
+    node.is_reading.clear()
+    given_up: list[Any] = []
+    with connection.lock:
+        number = connection.get_request_id()
+    connection.send_msg(QueryMessage("1 waits", ConsistencyLevel.ONE), number, given_up.append)
+
+    await asyncio.to_thread(connection.close)
+    connection.close()
+    await asyncio.sleep(0)
+
+    assert [type(one) for one in given_up] == [ConnectionShutdown]
+    assert connection._socket.fileno() == -1
+
+
+async def test_a_port_where_nobody_listens_is_an_error_and_no_connection() -> None:
+    reactor = connections_of(asyncio.get_running_loop())
+    server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    server.close()
+    await server.wait_closed()
+
+    with pytest.raises(OSError, match="Tried connecting"):
+        await asyncio.to_thread(reactor.factory, DefaultEndPoint("127.0.0.1", port), _WAIT_S)
+
+
+@pytest.mark.parametrize("is_made_in_loop", [True, False])
+async def test_timers_ring_in_the_loop_unless_cancelled(is_made_in_loop: bool) -> None:
+    reactor = connections_of(asyncio.get_running_loop())
+    rung: list[str] = []
+    is_over = asyncio.Event()
+
+    def make() -> None:
+        reactor.create_timer(0.0, lambda: rung.append("cancelled")).cancel()
+        reactor.create_timer(0.0, lambda: rung.append(str(threading.get_ident() == reactor.thread)))
+        reactor.create_timer(0.001, is_over.set)
+
+    if is_made_in_loop:
+        make()
+    else:
+        thread = threading.Thread(target=make)
+        thread.start()
+        thread.join()
+    await asyncio.wait_for(is_over.wait(), _WAIT_S)
+
+    assert rung == ["True"]
+
+
+async def test_a_timer_that_rang_may_be_cancelled_from_a_thread() -> None:
+    reactor = connections_of(asyncio.get_running_loop())
+    rung = asyncio.Event()
+    timer = reactor.create_timer(0.0, rung.set)
+    await asyncio.wait_for(rung.wait(), _WAIT_S)
+
+    await asyncio.to_thread(timer.cancel)
+    timer.cancel()
