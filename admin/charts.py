@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from cqs.metrics.rings import NODE_SUMS, RANGES, SAMPLE_S, Chart, Ring
+from cqs.metrics.rings import NODE_SUMS, QUEUE_TIMES, RANGES, SAMPLE_S, Chart, Ring
 
 RANGE_DEFAULT = "10m"
 RANGE_NAMES = {
@@ -45,6 +45,16 @@ LINES = {
         Line("cache_most_ms", "cache, 99 %", 3),
         Line("store_most_ms", "store, 99 %", 2),
     ),
+    "half": (
+        Line("send_half_ms", "send", 0),
+        Line("receive_half_ms", "receive", 3),
+        Line("delete_half_ms", "delete", 1),
+    ),
+    "most": (
+        Line("send_most_ms", "send", 0),
+        Line("receive_most_ms", "receive", 3),
+        Line("delete_most_ms", "delete", 1),
+    ),
     "hits": (Line("hit_percent", "from the cache", 1),),
     "wait": (Line("mean_wait_s", "on average", 0),),
 }
@@ -63,6 +73,8 @@ _DERIVED = {
     "mean_wait_s": ("waited_ms", "first_receives", _mean_s),
 }
 """Lines made of two sums; nothing is drawn where the second one is 0."""
+_TIMES = (*QUEUE_TIMES, "cache_most_ms", "store_most_ms")
+"""Lines that are drawn only where calls were made."""
 
 
 def range_of(name: str) -> str:
@@ -73,11 +85,15 @@ def range_of(name: str) -> str:
 def drawn(ring: Ring | None, kind: str, range_name: str, now_ms: int) -> dict[str, object]:
     """The chart as uPlot wants it: times first, then a column for each line; `spans`: gaps are drawn over."""
     lines = LINES[kind]
-    series = [{"label": line.label, "colour": line.colour, "spans": line.field in _DERIVED} for line in lines]
+    has_gaps = [line.field in _DERIVED or line.field in _TIMES for line in lines]
+    series = [
+        {"label": line.label, "colour": line.colour, "spans": spans}
+        for line, spans in zip(lines, has_gaps, strict=True)
+    ]
     now_s = now_ms // 1_000
     if ring is None:
         times = [now_s - RANGES[range_name], now_s]
-        return {"series": series, "data": [times, *([0, 0] for _ in lines)]}
+        return {"series": series, "data": [times, *([None, None] if spans else [0, 0] for spans in has_gaps)]}
     chart = ring.chart(RANGES[range_name], now_s)
     times = [chart.start_s + place * chart.period_s for place in range(len(chart.rows))]
     return {"series": series, "data": [times, *(_column(chart, line.field, now_s) for line in lines)]}
@@ -90,6 +106,8 @@ def _column(chart: Chart, field: str, now_s: int) -> Sequence[float | None]:
         return [None] * len(chart.rows)
     place = chart.fields.index(field)
     values = [row[place] for row in chart.rows]
+    if field in _TIMES:
+        return [round(value, 3) if value else None for value in values]
     if field not in NODE_SUMS:
         return values
     rates = [None if value is None else round(value / chart.period_s, 3) for value in values]

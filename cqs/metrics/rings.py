@@ -3,8 +3,8 @@
     every 5 s for 10 min      every minute for 6 h      every 30 min for 7 days
     ├──┼──┼──┼──┤ 120         ├────┼────┼────┤ 360      ├───────┼───────┤ 336
 
-A ring holds some sums (messages sent in the period) and some peaks (backlog) as 32-bit floats: 816 points of twelve
-fields are 39,168 bytes a queue, whatever it does and for however long. A period without a sample is empty (NaN), not
+A ring holds some sums (messages sent in the period) and some peaks (backlog) as 32-bit floats: 816 points of eighteen
+fields are 58,752 bytes a queue, whatever it does and for however long. A period without a sample is empty (NaN), not
 zero.
 """
 
@@ -26,8 +26,14 @@ QUEUE_SUMS = (
     "sent", "received", "deleted", "empty_receives", "from_store", "dead_lettered", "first_receives", "waited_ms",
 )  # fmt: skip
 NODE_SUMS = (*QUEUE_SUMS, "calls", "errors")
-QUEUE_PEAKS = ("visible", "in_flight", "delayed", "oldest_s")
-NODE_PEAKS = (*QUEUE_PEAKS, "waiting", "send_half_ms", "send_most_ms", "cache_most_ms", "store_most_ms")
+DEPTHS = ("visible", "in_flight", "delayed", "oldest_s")
+QUEUE_TIMES = (
+    "send_half_ms", "send_most_ms", "receive_half_ms", "receive_most_ms", "delete_half_ms", "delete_most_ms",
+)  # fmt: skip
+"""Within which half, and 99 %, of the calls of the last SAMPLE_S were done; 0 = there was none. A longer period has the
+worst of it."""
+QUEUE_PEAKS = (*DEPTHS, *QUEUE_TIMES)
+NODE_PEAKS = (*DEPTHS, "waiting", "send_half_ms", "send_most_ms", "cache_most_ms", "store_most_ms")
 
 
 class Chart(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ lie there ready for them (`cqs.service.marking`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import perf_counter_ns
 
 from cqs.cache.interface import Outcome, Ticket
 from cqs.errors import (
@@ -47,6 +48,7 @@ async def delete(engine: Engine, queue: Queue, handle: str) -> None:
 
 async def delete_batch(engine: Engine, queue: Queue, handles: Sequence[str]) -> list[SqsError | None]:
     """As `delete`, in one commit; for each handle its error, or None when it was deleted."""
+    started_ns = perf_counter_ns()
     receipts = [engine.receipts.read(handle, queue.uid) for handle in handles]
     errors: list[SqsError | None] = [
         ReceiptHandleIsInvalid(handle) if receipt is None else None
@@ -59,6 +61,7 @@ async def delete_batch(engine: Engine, queue: Queue, handles: Sequence[str]) -> 
         await erase(engine, queue, addresses)
         if queue.settings.is_fifo:
             engine.waiters.wake(queue.uid, len(addresses))
+        engine.metrics.queues.meet(queue).delete_times.observe(perf_counter_ns() - started_ns)
     return errors
 
 

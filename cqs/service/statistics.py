@@ -103,7 +103,8 @@ class Sampler:
                 queue = engine.registry.get(QueueName(stats.account, stats.name))
                 depth = metrics.depths.get(queue.uid) if queue is not None else None
                 counts = depth.counts if depth is not None else Counts()
-                _add(ring, now_ms, [getattr(stats, field) for field in QUEUE_SUMS], _peaks(counts, now_ms))
+                peaks = [*_peaks(counts, now_ms), *stats.look_at_times()]
+                _add(ring, now_ms, [getattr(stats, field) for field in QUEUE_SUMS], peaks)
 
     def _latencies(self) -> list[float]:
         """In the order of NODE_PEAKS. Of calls only sends: how long a receive takes is the client's wish."""

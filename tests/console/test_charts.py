@@ -64,7 +64,54 @@ async def test_times_of_calls_are_of_the_last_period_alone(desk: Desk) -> None:
 
     assert first["send, half"] == 1.0
     assert first["send, 99 %"] == 50.0
-    assert (second["send, half"], second["send, 99 %"]) == (0, 0)
+    assert (second["send, half"], second["send, 99 %"]) == (None, None)
+
+
+async def test_a_queues_page_draws_its_times_and_says_what_they_are(desk: Desk) -> None:
+    queue, sampler = await desk.bench.create("orders"), Sampler(desk.bench.engine)
+    await desk.bench.send(queue, "one")
+    stats = desk.bench.engine.metrics.queues.meet(queue)
+    stats.look_at_times()
+    for took_ns in (3_000_000, 3_000_000, 3_000_000, 70_000_000):
+        stats.send_times.observe(took_ns)
+    stats.receive_times.observe(1_000_000)
+    page = await desk.get(f"/q/{ACCOUNT}/orders")
+    await sampler.sample()
+    first = [await newest(desk, f"/q/{ACCOUNT}/orders/chart?kind={kind}") for kind in ("half", "most")]
+    desk.bench.clock.advance_ms(5_000)
+    await sampler.sample()
+
+    assert "chart?kind=half" in page.text
+    assert "chart?kind=most" in page.text
+    assert "neither the wait of a long poll nor empty receives are in it" in page.words
+    assert first == [
+        {"send": 3.146, "receive": 1.049, "delete": None},
+        {"send": 83.886, "receive": 1.049, "delete": None},
+    ]
+    nothing = {"send": None, "receive": None, "delete": None}
+    assert await newest(desk, f"/q/{ACCOUNT}/orders/chart?kind=most") == nothing
+
+
+async def test_an_hour_has_the_worst_five_seconds_of_each_minute(desk: Desk) -> None:
+    queue, sampler = await desk.bench.create("orders"), Sampler(desk.bench.engine)
+    desk.bench.clock.set_ms(desk.bench.clock.now_ms() // 60_000 * 60_000)
+    await desk.bench.send(queue, "one")
+    stats = desk.bench.engine.metrics.queues.meet(queue)
+    stats.look_at_times()
+    for took_ns in (0, 3_000_000, 70_000_000, 1_000_000, 0):
+        if took_ns:
+            stats.send_times.observe(took_ns)
+        await sampler.sample()
+        desk.bench.clock.advance_ms(5_000)
+
+    hour = await newest(desk, f"/q/{ACCOUNT}/orders/chart?kind=most&range=1h")
+    assert hour == {"send": 83.886, "receive": None, "delete": None}
+
+
+async def test_a_queue_without_calls_has_no_times(desk: Desk) -> None:
+    await desk.bench.create("quiet")
+
+    assert await newest(desk, f"/q/{ACCOUNT}/quiet/chart?kind=half") == {"send": None, "receive": None, "delete": None}
 
 
 async def test_a_minute_that_has_only_begun_does_not_look_like_a_fall(desk: Desk) -> None:

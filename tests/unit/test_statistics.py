@@ -49,6 +49,27 @@ async def test_each_sample_holds_what_happened_since_the_last_one() -> None:
     assert last(bench.engine.metrics.ring, bench)["sent"] == 1
 
 
+async def test_a_queues_times_are_of_its_own_calls_since_the_last_sample() -> None:
+    bench = await measured_bench()
+    queue, other = await bench.create("orders"), await bench.create("other")
+    sampler = Sampler(bench.engine)
+    for one in (queue, other):
+        await bench.send(one, "one")
+        bench.engine.metrics.queues.meet(one).look_at_times()
+    stats = bench.engine.metrics.queues.meet(queue)
+    for took_ms in (1, 1, 1, 70):
+        stats.delete_times.observe(took_ms * 1_000_000)
+    await sampler.sample()
+    newest, of_other = last(ring_of(bench, queue), bench), last(ring_of(bench, other), bench)
+    bench.clock.advance_ms(5_000)
+    await sampler.sample()
+
+    assert newest["delete_half_ms"] == pytest.approx(1.048576)
+    assert newest["delete_most_ms"] == pytest.approx(83.88608)
+    assert of_other["delete_most_ms"] == newest["send_most_ms"] == newest["receive_most_ms"] == 0
+    assert last(ring_of(bench, queue), bench)["delete_most_ms"] == 0
+
+
 async def test_only_queues_with_traffic_have_a_ring() -> None:
     bench = await measured_bench()
     queue = await bench.create("quiet")

@@ -85,8 +85,10 @@ def test_a_page_with_a_form_does_not_refresh_itself(eye: Eye) -> None:
 def test_charts_are_drawn(eye: Eye) -> None:
     page = eye.open(f"/q/{ACCOUNT}/orders")
 
-    expect(page.locator(".chart canvas")).to_have_count(6)
+    expect(page.locator(".chart canvas")).to_have_count(8)
     expect(page.locator(".chart .legend").first).to_contain_text("sent")
+    for name in ("median", "99-percent"):
+        expect(page.locator(f"#chart-servers-time-{name} .legend")).to_contain_text("receive")
 
 
 def test_a_theme_chosen_by_hand_stays(eye: Eye) -> None:
