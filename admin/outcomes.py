@@ -1,5 +1,5 @@
-"""What the files of a reports folder say in short: the verdict of each audit (`report.json`) and of each fault drill
-(`drills.json`), so that the list of reports answers before one of them is opened.
+"""What the files of a reports folder say in short: the verdict of each audit (`report.json`; `figures.json` of one that
+goes on) and of each fault drill (`drills.json`), so that the list of reports answers before one of them is opened.
 
 The files are what jobs wrote; whatever in them is not as expected is no outcome.
 """
@@ -15,7 +15,7 @@ import msgspec
 from admin.findings import FIGURES
 from admin.reports import Report
 
-DRILLS, PAGE = "drills.json", "report.html"
+DRILLS, PAGE, STREAM = "drills.json", "report.html", "figures.json"
 READ_MAX = 50
 """Files that are looked into for the list, newest first."""
 READ_BYTES_MAX = 4_000_000
@@ -78,7 +78,9 @@ class _Figures(msgspec.Struct):
 def audits_of(reports: Sequence[Report], read: Callable[[str], bytes | None]) -> list[Audit]:
     """The audits among the reports, in their order. `read` gives a report's bytes by its name. Blocks for the disk."""
     names = {report.name for report in reports}
-    figures = [one for one in reports if PurePosixPath(one.name).name == FIGURES and one.size <= READ_BYTES_MAX]
+    figures = [
+        one for one in reports if PurePosixPath(one.name).name in (FIGURES, STREAM) and one.size <= READ_BYTES_MAX
+    ]
     found = []
     for report in figures[:READ_MAX]:
         told = _decoded(read(report.name), _Figures)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from spark_jobs.errors import JobError, NoJournal
@@ -54,6 +56,21 @@ def refuse_missing(folders: Iterable[str]) -> None:
     for folder in folders:
         if "://" not in folder and not Path(folder).is_dir():
             raise NoJournal(f"{folder} is no folder: name the one that `cqs serve --journal full` writes to.")
+
+
+def pattern_of(folders: Sequence[str]) -> str:
+    """One pattern that stands for all the folders, as a stream has one path. Raises JobError when they have nothing in
+    common."""
+    places = sorted({folder if "://" in folder else os.path.realpath(folder) for folder in folders})
+    if len(places) == 1:
+        return places[0]
+    steps = [place.split("/") for place in places]
+    same = [names[0] for names in takewhile(lambda names: len(set(names)) == 1, zip(*steps, strict=False))]
+    if len(same) < (3 if "://" in places[0] else 1):
+        raise JobError(f"{', '.join(places)} lie in different file systems: start a stream for each.")
+    shared = min(len(same), *(len(names) - 1 for names in steps))
+    rest = ",".join("/".join(names[shared:]) for names in steps)
+    return f"{'/'.join(same[:shared])}/{{{rest}}}"
 
 
 def make_output(folder: str) -> Path:

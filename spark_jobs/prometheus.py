@@ -12,7 +12,7 @@ def text_of(series: Mapping[str, Sequence[tuple[Mapping[str, str], float]]]) -> 
         lines.append(f"# TYPE {name} gauge")
         for labels, value in values:
             told = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
-            lines.append(f"{name}{{{told}}} {value:g}" if told else f"{name} {value:g}")
+            lines.append(f"{name}{{{told}}} {value!r}" if told else f"{name} {value!r}")
     return "\n".join(lines) + "\n"
 
 

@@ -86,16 +86,23 @@ def session(
     return started
 
 
+def driver_of(spark: SparkSession) -> tuple[str, str]:
+    """The host by which tasks reach the driver, and the one that it listens on."""
+    conf = spark.sparkContext.getConf()
+    host = conf.get("spark.driver.host", "127.0.0.1") or "127.0.0.1"
+    return host, conf.get("spark.driver.bindAddress", host) or host
+
+
 @contextmanager
-def interruptible(spark: SparkSession) -> Iterator[None]:
-    """Within it SIGINT and SIGTERM end this process with 128 + their number, by SystemExit in the main thread, and say
-    so in a line. The JVM is ended first: a job that runs would be waited for, by whoever asks it to stop."""
+def interruptible(spark: SparkSession, said: str = "interrupted, and nothing is proven") -> Iterator[None]:
+    """Within it SIGINT and SIGTERM end this process with 128 + their number, by SystemExit in the main thread, and tell
+    what is `said` in a line. The JVM is ended first: a running job would be waited for, by whoever asks it to stop."""
 
     codes: list[int] = []
 
     def end(number: int, _: object) -> None:
         codes.append(128 + number)
-        os.write(sys.stderr.fileno(), b"audit: interrupted, and nothing is proven\n")
+        os.write(sys.stderr.fileno(), f"audit: {said}\n".encode())
         _silence(spark)
         jvm = getattr(spark.sparkContext._gateway, "proc", None)
         if jvm is not None:

@@ -85,9 +85,9 @@ def is_closed(watermark_ms: int, gone_below: Mapping[int, int]) -> Column:
     return (F.col("is_ended") | gone | ~F.col("is_known")) & (F.col("last_ms") <= watermark_ms)
 
 
-def counted(messages: DataFrame) -> DataFrame:
-    """Counts of the messages by queue, as TOTALS. One that is not known is late: its beginning was counted before, or
-    is not in the journal."""
+def counted(messages: DataFrame, skew_ms: int = 0) -> DataFrame:
+    """Counts of the messages by queue, as TOTALS; clocks differ by up to `skew_ms`. One that is not known is late: its
+    beginning was counted before, or is not in the journal."""
     known, deliveries = F.col("is_known"), F.col("received") - F.col("given_back")
     differs = (F.col("md5_min") != F.col("md5")) | (F.col("md5_max") != F.col("md5"))
     return messages.groupBy(*QUEUE).agg(
@@ -97,7 +97,7 @@ def counted(messages: DataFrame) -> DataFrame:
         F.count_if(known & F.col("is_ended") & F.col("deleted_ms").isNull()).alias("ended_otherwise"),
         F.coalesce(F.sum(F.when(known & (deliveries > 1), deliveries - 1)), F.lit(0)).alias("duplicates"),
         F.count_if(differs).alias("corrupted"),
-        F.count_if(F.col("received_ms") > F.col("deleted_ms")).alias("resurrected"),
+        F.count_if(F.col("received_ms") > F.col("deleted_ms") + skew_ms).alias("resurrected"),
         F.count_if(~known).alias("late"),
     )
 

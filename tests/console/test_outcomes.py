@@ -38,6 +38,21 @@ async def test_verdicts_of_audits_lead_to_their_pages(reader: Desk, tmp_path: Pa
     assert not let_through(page.text)
 
 
+async def test_audit_that_goes_on_is_listed_by_its_folder(reader: Desk, tmp_path: Path) -> None:
+    (tmp_path / "live").mkdir()
+    told = {
+        "verdict": dataclasses.asdict(found().verdict),
+        "totals": {"acknowledged": 1_234, "duplicates": 5},
+        "waiting": 0,
+    }
+    (tmp_path / "live" / "figures.json").write_text(json.dumps(told))
+
+    page = await reader.get("/reports")
+
+    assert "live proven 1,234 0 5" in page.words
+    assert 'href="/ADMIN/reports/live/figures.json"' in page.text
+
+
 async def test_drills_are_listed_and_opened_with_what_repeats_them(reader: Desk, tmp_path: Path) -> None:
     keep(ROW, tmp_path / "july")
     keep(dataclasses.replace(ROW, is_long=True, lost=2, broken=["2 lost, at most 0"]), tmp_path / "july")
@@ -62,7 +77,7 @@ def test_the_drills_of_this_project_are_read() -> None:
     "content", [b"", b"[]", b"{", b'{"x": 5}', b'{"x": {"name": 5}}', b'{"x": {}}', b"\xff", b"[" * 100_000]
 )
 async def test_files_that_are_no_outcome_are_only_files(reader: Desk, tmp_path: Path, content: bytes) -> None:
-    for name in ("report.json", "drills.json"):
+    for name in ("report.json", "figures.json", "drills.json"):
         (tmp_path / name).write_bytes(content)
 
     page = await reader.get("/reports")

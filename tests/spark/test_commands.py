@@ -8,6 +8,9 @@ import pytest
 
 from spark_jobs import proof
 from spark_jobs.__main__ import _arguments
+from spark_jobs.arguments import pattern_of
+from spark_jobs.errors import JobError
+from spark_jobs.prometheus import text_of
 from spark_jobs.session import PARTITION_BYTES, SMALL, SMALL_BYTES_MAX, settings_for
 
 
@@ -60,3 +63,31 @@ def test_a_shuffle_has_as_many_parts_as_there_is_work(tmp_path: Path) -> None:
         assert settings_for([str(tmp_path)]) == {"spark.sql.shuffle.partitions": "8"}
         large.truncate(100 * PARTITION_BYTES)
     assert settings_for([str(tmp_path)]) == {"spark.sql.shuffle.partitions": "100"}
+
+
+def test_large_counts_are_published_to_the_last_digit() -> None:
+    assert text_of({"sent": [({"queue": 'a"b'}, 1_234_567)], "ratio": [({}, 0.125)]}) == (
+        '# TYPE sent gauge\nsent{queue="a\\"b"} 1234567\n# TYPE ratio gauge\nratio 0.125\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("folders", "pattern"),
+    [
+        (["/var/a"], "/var/a"),
+        (["/var/a", "/var/a/"], "/var/a"),
+        (["/var/node-2/journal", "/var/node-1/journal"], "/var/{node-1/journal,node-2/journal}"),
+        (["/a", "/b"], "/{a,b}"),
+        (["/var/node-1", "/var/node-12"], "/var/{node-1,node-12}"),
+        (["/var/a", "/var/a/b"], "/var/{a,a/b}"),
+        (["s3a://bucket/one", "s3a://bucket/two"], "s3a://bucket/{one,two}"),
+    ],
+)
+def test_folders_of_a_stream_are_one_pattern(folders: list[str], pattern: str) -> None:
+    assert pattern_of(folders) == pattern
+
+
+@pytest.mark.parametrize("folders", [["/a", "s3a://bucket/a"], ["s3a://one/a", "s3a://two/a"]])
+def test_folders_that_no_stream_can_read_together_are_refused(folders: list[str]) -> None:
+    with pytest.raises(JobError, match="different file systems"):
+        pattern_of(folders)

@@ -8,16 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cqs.journal.files import files_of
+from cqs.journal.rules import JournalRules
+from cqs.testing.clock import ManualClock
+from cqs.testing.journal import JournalHere
 from tests.spark.golden import Golden
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def run(spark: SparkSession, folder: Path, output: Path, *, delay_ms: int = 600_000) -> dict[str, Any]:
+def run(spark: SparkSession, *folders: Path, output: Path, delay_ms: int = 600_000, skew_ms: int = 0) -> dict[str, Any]:
     from spark_jobs.streaming import start
 
-    start(spark, str(folder), str(output), is_once=True, delay_ms=delay_ms).awaitTermination()
+    names = [str(folder) for folder in folders]
+    start(spark, names, str(output), is_once=True, delay_ms=delay_ms, skew_ms=skew_ms).awaitTermination()
     figures: dict[str, Any] = json.loads((output / "figures.json").read_text())
     return figures
 
@@ -35,11 +39,11 @@ def test_parts_give_the_figures_of_the_whole(spark: SparkSession, tmp_path: Path
     part.mkdir()
     written = [file.path for file in files_of(tmp_path / "journal")]
     shutil.copy(written[0], part)
-    run(spark, part, tmp_path / "out")
+    run(spark, part, output=tmp_path / "out")
 
     shutil.copy(written[1], part)
     shutil.copy(written[1], part / written[1].name.replace("node-b", "a-copy"))
-    figures = run(spark, part, tmp_path / "out")
+    figures = run(spark, part, output=tmp_path / "out")
 
     totals = figures["totals"]
     assert (totals["acknowledged"], totals["received"], totals["deleted"]) == (10, 6, 6)
@@ -61,7 +65,7 @@ def test_ended_messages_leave_the_state_and_what_comes_later_is_late(spark: Spar
     golden.tick(60_000)
     golden.send(orders, 1)
     golden.close()
-    figures = run(spark, folder, output, delay_ms=30_000)
+    figures = run(spark, folder, output=output, delay_ms=30_000)
     assert (figures["totals"]["acknowledged"], figures["waiting"]) == (6, 3)
     assert spark.read.parquet(str(output / "states" / "0" / "open")).count() == 3
 
@@ -72,7 +76,74 @@ def test_ended_messages_leave_the_state_and_what_comes_later_is_late(spark: Spar
     later.tick(60_000)
     later.send(orders, 1)
     later.close()
-    figures = run(spark, folder, output, delay_ms=30_000)
+    figures = run(spark, folder, output=output, delay_ms=30_000)
 
     totals = figures["totals"]
     assert (totals["acknowledged"], totals["deleted"], totals["late"], figures["waiting"]) == (7, 4, 1, 3)
+    assert figures["verdict"]["state"] == "unproven"
+    assert "1 messages were heard of too late" in figures["verdict"]["reasons"][-1]
+
+
+def test_receive_that_is_read_before_its_send_waits_for_it(spark: SparkSession, tmp_path: Path) -> None:
+    """Two nodes with a folder each, of which one is read first."""
+    golden = Golden(tmp_path / "journal", seed=6)
+    orders = golden.queue("orders")
+    golden.consume(orders, *golden.send(orders, 30))
+    golden.timeout(orders, *golden.send(orders, 1))
+    golden.close()
+    nodes = [tmp_path / "node-a", tmp_path / "node-b"]
+    for node in nodes:
+        node.mkdir()
+        for file in files_of(tmp_path / "journal"):
+            if node.name in file.path.name:
+                shutil.copy(file.path, node)
+
+    early = {node.name: run(spark, node, output=tmp_path / f"out-{node.name}") for node in nodes}
+    whole = run(spark, *nodes, output=tmp_path / "out-node-b")
+
+    assert sum(figures["totals"]["acknowledged"] for figures in early.values()) == 31
+    assert sum(figures["totals"]["deleted"] for figures in early.values()) < 31
+    for figures in early.values():
+        assert figures["totals"]["late"] == 0
+        assert figures["verdict"]["state"] != "violated"
+    totals = whole["totals"]
+    assert (totals["acknowledged"], totals["received"], totals["deleted"], totals["duplicates"]) == (31, 31, 31, 1)
+    assert (totals["late"], whole["waiting"], whole["verdict"]["state"]) == (0, 0, "proven")
+
+
+def test_batch_that_a_crash_cut_short_runs_again_to_the_same_figures(spark: SparkSession, tmp_path: Path) -> None:
+    folder, output = tmp_path / "journal", tmp_path / "out"
+    for seed, count in ((7, 5), (8, 9)):
+        golden = Golden(folder, seed=seed)
+        orders = golden.queue("orders")
+        golden.consume(orders, *golden.send(orders, count)[1:])
+        golden.close()
+        figures = run(spark, folder, output=output)
+    (output / "checkpoint" / "commits" / "1").unlink()
+    (output / "checkpoint" / "commits" / ".1.crc").unlink(missing_ok=True)
+    (output / "figures.json").unlink()
+    shutil.rmtree(output / "states" / "1" / "open")
+
+    again = run(spark, folder, output=output)
+
+    assert (again["totals"]["acknowledged"], again["totals"]["deleted"], again["waiting"]) == (14, 12, 2)
+    assert again == figures
+
+
+def test_delete_of_a_node_whose_clock_is_behind_is_no_resurrection(spark: SparkSession, tmp_path: Path) -> None:
+    golden = Golden(tmp_path / "journal", seed=9)
+    golden.clock.advance_ms(1_000)
+    behind = ManualClock(golden.clock.now_ms() - 40)
+    other = JournalHere(JournalRules(tmp_path / "journal", "node-behind"), behind, golden.rng)
+    orders = golden.queue("orders")
+    [message] = golden.send(orders, 1)
+    golden.receive(orders, message)
+    other.deleted(orders, [message.address])
+    other.finish()
+    golden.close()
+
+    strict = run(spark, tmp_path / "journal", output=tmp_path / "strict")
+    told = run(spark, tmp_path / "journal", output=tmp_path / "told", skew_ms=50)
+
+    assert (strict["totals"]["resurrected"], strict["verdict"]["state"]) == (1, "violated")
+    assert (told["totals"]["resurrected"], told["verdict"]["state"]) == (0, "proven")
