@@ -1,6 +1,6 @@
 """`python -m spark_jobs FOLDER …`: audits journals and writes the report. The last line is the verdict; exit code 0
-proven, 1 violated, 3 unproven, 2 it could not be done. On a cluster: `spark-submit spark_jobs/__main__.py FOLDER …`,
-with this package in --py-files.
+proven, 1 violated, 3 unproven, 2 it could not be done, 130 or 143 it was interrupted. On a cluster: `spark-submit
+spark_jobs/__main__.py FOLDER …`, with this package in --py-files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from spark_jobs.errors import JobError
 from spark_jobs.failures import SPARK_FAILURES, refused, why
 from spark_jobs.latency import HOUR_MS
 from spark_jobs.report import write_report
-from spark_jobs.session import DRIVER_MEMORY, ended, session, settings_for
+from spark_jobs.session import DRIVER_MEMORY, ended, interruptible, session, settings_for
 from spark_jobs.store_options import add_store_arguments, store_settings, stored_of
 from spark_jobs.verdict import EXIT_CODES, last_line
 
@@ -46,10 +46,11 @@ def _audited(options: argparse.Namespace, command: str) -> tuple[Audit, str]:
     settings = settings_for(options.folders) | store_settings(options)
     spark = session("audit", options.master, memory=options.memory, settings=settings)
     try:
-        stored = stored_of(spark, options, options.data_dir)
-        rules = Rules(is_drained=options.drained, skew_ms=options.clock_skew_ms, bucket_ms=options.span_ms)
-        found = audit(spark, options.folders, options.output, rules, stored)
-        return found, write_report(found, options.output, title=options.title, command=command, before=before)
+        with interruptible(spark):
+            stored = stored_of(spark, options, options.data_dir)
+            rules = Rules(is_drained=options.drained, skew_ms=options.clock_skew_ms, bucket_ms=options.span_ms)
+            found = audit(spark, options.folders, options.output, rules, stored)
+            return found, write_report(found, options.output, title=options.title, command=command, before=before)
     finally:
         ended(spark)
 

@@ -94,7 +94,8 @@ def _audited(journal: Journal, output: str, rules: Rules, stored: DataFrame | No
         found = kept(_findings(steps, fifo, lives, there, rules), f"{output}/findings")
         places = _places(lives, f"{output}/stage/order")
         order = order_of(places, ["uid"], f"{output}/stage/order")
-        tables = _tables(journal.events, steps, lives, found, order, output, rules)
+        lost_kinds = [Kind.NOT_RECEIVED] * rules.is_drained + [Kind.LOST] * (there is not None)
+        tables = _tables(journal.events, steps, lives, found, order, output, rules, lost_kinds)
         spans = kept(over_time(lives, steps, places, rules.bucket_ms), f"{output}/spans")
         tables["spans"] = _rows(spans.orderBy("from_ms").limit(ROWS_SHOWN))
     finally:
@@ -137,11 +138,14 @@ def _tables(
     order: DataFrame,
     output: str,
     rules: Rules,
+    lost_kinds: Sequence[Kind],
 ) -> dict[str, list[dict[str, Any]]]:
     ranked = order.drop("messages")
     tables: dict[str, list[dict[str, Any]]] = {}
     for name, by in GROUPS.items():
-        figures = group_figures(lives, found, by, events=events, order=ranked if by == QUEUE else None)
+        figures = group_figures(
+            lives, found, by, events=events, order=ranked if by == QUEUE else None, lost_kinds=lost_kinds
+        )
         figures = kept(figures, f"{output}/{name}")
         tables[name] = _rows(figures.orderBy(F.desc("acknowledged"), *by).limit(ROWS_SHOWN))
     again = kept(redeliveries(steps, ["queue", "uid"], rules.skew_ms), f"{output}/redeliveries")

@@ -47,17 +47,32 @@ def counted(findings: DataFrame, by: Sequence[str]) -> DataFrame:
 
 
 def group_figures(
-    lives: DataFrame, found: DataFrame, by: Sequence[str], *, events: DataFrame, order: DataFrame | None
+    lives: DataFrame,
+    found: DataFrame,
+    by: Sequence[str],
+    *,
+    events: DataFrame,
+    order: DataFrame | None,
+    lost_kinds: Sequence[Kind],
 ) -> DataFrame:
-    """Everything that is known of each group; order and empty receives only by queue."""
+    """Everything that is known of each group; order and empty receives only by queue. `lost_kinds`: findings that may
+    be lost messages, the same ones told by receivers and by the store; without any, `loss_rate` is null."""
     summed = named_cuts(lives.groupBy(*by).agg(*_columns(), *latency_columns()))
     figures = summed.join(counted(found, by), list(by), "left")
     if order is not None:
         figures = figures.join(order, "uid", "left").join(empties(events, ["uid"]), "uid", "left")
-    rate = F.col("duplicates") / F.col("acknowledged")
     ordered = [*by, *(name for name in figures.columns if name not in by)]
-    return figures.select(*ordered).withColumn("duplicate_rate", _or_zero(rate)).fillna(0)
+    rated = figures.select(*ordered).fillna(0).withColumn("duplicate_rate", _rate(F.col("duplicates")))
+    return rated.withColumn("loss_rate", _loss_rate(lost_kinds))
 
 
-def _or_zero(column: Column) -> Column:
-    return F.coalesce(F.when(F.col("acknowledged") > 0, column), F.lit(0.0))
+def _loss_rate(lost_kinds: Sequence[Kind]) -> Column:
+    if not lost_kinds:
+        return F.lit(None).cast("double")
+    lost = F.greatest(F.lit(0), *(column_of(kind) for kind in lost_kinds))
+    return _rate(lost + F.col(column_of(Kind.CORRUPTED)))
+
+
+def _rate(count: Column) -> Column:
+    """Of the acknowledged messages."""
+    return F.coalesce(F.when(F.col("acknowledged") > 0, count / F.col("acknowledged")), F.lit(0.0))

@@ -20,6 +20,8 @@ from spark_jobs.workload import QUICK_ALPHA, Workload
 
 TRIES_MAX = 50
 RETRY_S = 0.2
+PATIENCE_S = 60.0
+"""How long a receiver that gets nothing waits for sends that are still under way."""
 HELD_MAX = 10_000
 """Observations that wait to be written."""
 OBSERVATION = (
@@ -62,16 +64,22 @@ class Part:
 
 
 Observe = Callable[[Observation], None]
+IsSending = Callable[[], bool]
+"""Whether a send of the run, by whichever task, is still to be acknowledged."""
 
 
-def play(parts: list[Part], workload: Workload) -> Iterator[list[Observation]]:
+def nobody_sends() -> bool:
+    return False
+
+
+def play(parts: list[Part], workload: Workload, is_sending: IsSending = nobody_sends) -> Iterator[list[Observation]]:
     """Runs all the clients, and yields what they see as they see it, until the last one ends. A client that breaks
     raises here."""
     seen: queue.Queue[Observation | BaseException | None] = queue.Queue(HELD_MAX)
 
     def run(part: Part) -> None:
         try:
-            Player(part, workload, seen.put).run()
+            Player(part, workload, seen.put, is_sending).run()
             seen.put(None)
         except BaseException as error:
             seen.put(error)
@@ -99,12 +107,15 @@ def play(parts: list[Part], workload: Workload) -> Iterator[list[Observation]]:
 class Player:
     """One client's life."""
 
-    def __init__(self, part: Part, workload: Workload, observe: Observe) -> None:
+    def __init__(self, part: Part, workload: Workload, observe: Observe, is_sending: IsSending = nobody_sends) -> None:
         self._part = part
         self._workload = workload
         self._rng = random.Random(part.seed)
         self._client = Client(part.endpoint, part.name, self._rng, workload.drop_probability)
         self._observe = observe
+        self._is_sending = is_sending
+        self._unanswered = 0
+        self._comes_again = bool(workload.quit_probability or workload.drop_probability)
 
     def run(self) -> None:
         if self._part.is_sender:
@@ -149,23 +160,37 @@ class Player:
             raise CallFailed(f"{part.endpoint} refused a send {TRIES_MAX} times: {refused}")
 
     def _receive_all(self) -> None:
-        """Until nothing came for as long as something could still come."""
+        """Until nothing came for as long as something could still come: what is hidden comes after its timeout, and
+        what is sent after its send."""
         load = self._workload
-        is_faulty = load.quit_probability or load.drop_probability
-        idle_s = load.wait_s + 2.0 + (load.visibility_s if is_faulty else 0.0)
-        until_s = time.monotonic() + idle_s + (0.0 if load.is_two_phase else load.sending_s)
+        came_s = time.monotonic() + (0.0 if load.is_two_phase else load.sending_s)
+        until_s = came_s + self._idle_s()
         while time.monotonic() < until_s:
             if self._receive():
-                until_s = max(until_s, time.monotonic() + idle_s)
+                came_s = max(came_s, time.monotonic())
+                until_s = came_s + self._idle_s()
+            elif time.monotonic() < came_s + PATIENCE_S and self._is_sending():
+                until_s = max(until_s, time.monotonic() + self._idle_s())
+
+    def _idle_s(self) -> float:
+        return self._workload.wait_s + 2.0 + (self._workload.visibility_s if self._comes_again else 0.0)
 
     def _receive(self) -> bool:
+        """Whether something came, or came and was lost with the answer."""
         load, part, began = self._workload, self._part, _Began()
         try:
             messages = self._client.receive(part.url, load.receive_max, load.wait_s)
-        except (OutcomeUnknown, CallFailed) as error:
-            self._see("receive", "unknown" if isinstance(error, OutcomeUnknown) else "failed", began)
+        except OutcomeUnknown:
+            self._see("receive", "unknown", began)
+            time.sleep(RETRY_S)
+            self._comes_again = True
+            self._unanswered += 1
+            return self._unanswered <= TRIES_MAX
+        except CallFailed:
+            self._see("receive", "failed", began)
             time.sleep(RETRY_S)
             return False
+        self._unanswered = 0
         if not messages:
             self._see("receive", "empty", began)
         for message in messages:

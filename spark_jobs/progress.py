@@ -1,5 +1,5 @@
-"""Progress of a running job: tasks send small datagrams to the driver, which adds up and shows them. What is lost on
-the way costs a figure on the screen and nothing else."""
+"""Progress of a running job: tasks send small datagrams to the driver, which adds up and shows them, and answers a task
+that asks how far all of them are. What is lost on the way costs a figure on the screen, or some patience."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 EVERY_S = 2.0
+ANSWER_S_MAX = 1.0
 _BYTES_MAX = 4_096
+_ASK = b"?"
 
 
 class Reporter:
@@ -40,17 +42,30 @@ class Reporter:
         self._socket.close()
 
 
+def totals_at(address: tuple[str, int]) -> dict[str, int] | None:
+    """What the driver has heard of all tasks so far, at most a second or so old; None without an answer."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        asking.settimeout(ANSWER_S_MAX)
+        asking.sendto(_ASK, address)
+        with suppress(OSError, ValueError):
+            return dict(json.loads(asking.recv(_BYTES_MAX)))
+    return None
+
+
 @contextmanager
-def shown(tell: Callable[[str], None], host: str = "127.0.0.1") -> Iterator[tuple[str, int]]:
-    """The driver's side: gives the address for tasks, and tells the totals every EVERY_S while they change."""
+def shown(
+    tell: Callable[[str], None], host: str = "127.0.0.1", bound_to: str = "127.0.0.1"
+) -> Iterator[tuple[str, int]]:
+    """The driver's side: gives the address for tasks, which reach it as `host`, and tells totals every EVERY_S while
+    they change."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    listening.bind((host, 0))
+    listening.bind((bound_to, 0))
     listening.settimeout(0.2)
     ending = threading.Event()
     thread = threading.Thread(target=_listen, args=(listening, ending, tell), name="progress", daemon=True)
     thread.start()
     try:
-        yield listening.getsockname()[:2]
+        yield host, listening.getsockname()[1]
     finally:
         ending.set()
         thread.join()
@@ -62,7 +77,11 @@ def _listen(listening: socket.socket, ending: threading.Event, tell: Callable[[s
     told, told_s = "", time.monotonic()
     while not ending.is_set():
         with suppress(TimeoutError, ValueError):
-            totals.update(json.loads(listening.recv(_BYTES_MAX)))
+            told_us, address = listening.recvfrom(_BYTES_MAX)
+            if told_us == _ASK:
+                listening.sendto(json.dumps(totals).encode(), address)
+            else:
+                totals.update(json.loads(told_us))
         text = "  ".join(f"{name} {count}" for name, count in sorted(totals.items()))
         if text != told and time.monotonic() - told_s >= EVERY_S:
             tell(text)

@@ -41,7 +41,7 @@ from spark_jobs.report import write_report
 from spark_jobs.servers import Target, end_on_sigterm, own_nodes, own_server
 from spark_jobs.session import DRIVER_MEMORY, SMALL, ended, interruptible, session
 from spark_jobs.store_options import add_store_arguments, keyspace_of, store_settings, stored_of
-from spark_jobs.verdict import EXIT_CODES, last_line
+from spark_jobs.verdict import EXIT_CODES, last_line, with_clients
 from spark_jobs.workload import Workload, named
 
 SPAN_MS = 1_000
@@ -176,32 +176,41 @@ def _play(spark: SparkSession, run: Run, target: Target) -> None:
 def _judged(spark: SparkSession, run: Run, target: Target) -> Audit:
     _tell("auditing")
     options = run.options
-    rules = Rules(is_drained=True, skew_ms=options.clock_skew_ms, bucket_ms=SPAN_MS)
+    is_drained = run.workload is None or run.workload.receivers > 0
+    rules = Rules(is_drained=is_drained, skew_ms=options.clock_skew_ms, bucket_ms=SPAN_MS)
     found = audit(spark, target.journals, options.output, rules, stored_of(spark, options, target.data_dir))
     seen = spark.read.parquet(run.observations).where(f"run = '{run.name}'")
+    clients = total_queue(seen)
+    found = replace(found, verdict=with_clients(found.verdict, clients, is_drained=is_drained))
+    faults = _faults(run.workload, seen)
     page = write_report(
         found,
         options.output,
         title=run.name,
         command=run.command,
-        jepsen=total_queue(seen),
-        faults=_faults(run.workload),
+        jepsen=clients,
+        faults=faults,
         faults_by_span=_faults_by_span(seen),
         before=run.before,
     )
-    _tell(*found.verdict.reasons)
+    _tell(*faults, *found.verdict.reasons)
     sys.stdout.write(last_line(found.totals, found.verdict, page) + "\n")
     return found
 
 
-def _faults(workload: Workload | None) -> list[str]:
+def _faults(workload: Workload | None, seen: DataFrame) -> list[str]:
     if workload is None:
         return []
+    made = {row["outcome"]: row["count"] for row in seen.groupBy("outcome").count().collect()}
     told = {
-        "receivers quit before they delete": workload.quit_probability,
-        "calls lose their request or their answer": workload.drop_probability,
+        "quit": ("receivers quit before they delete", workload.quit_probability),
+        "unknown": ("calls lose their request or their answer", workload.drop_probability),
     }
-    return [f"{text}, with probability {probability:g}" for text, probability in told.items() if probability]
+    return [
+        f"{text}, with probability {probability:g}: {made.get(outcome, 0)} did"
+        for outcome, (text, probability) in told.items()
+        if probability
+    ]
 
 
 def _faults_by_span(seen: DataFrame) -> dict[int, int]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from pyspark import TaskContext
+from pyspark import StorageLevel, TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -28,6 +28,7 @@ from cqs.events import EventName
 from spark_jobs.players import HELD_MAX, OBSERVATION, Observation, Part, Player
 from spark_jobs.progress import shown
 from spark_jobs.replay import Tell, keep, parts_of, played, reported
+from spark_jobs.session import driver_of
 from spark_jobs.tables import is_event
 from spark_jobs.workload import Workload
 
@@ -67,20 +68,27 @@ def replay_recorded(
         "recorded", senders=0, receivers=2, sending_ms=int(longest_ms / speed if speed else 0) + int(START_S * 1_000)
     )
     urls, parts = _queues({row["queue"]: row["is_fifo"] for row in named}, load, endpoints, run)
-    with shown(tell) as address, ThreadPoolExecutor(1) as beside:
-        half = max(1, spark.sparkContext.defaultParallelism // 2)
-        receiving = beside.submit(lambda: keep(played(spark, parts, load, address, half), output, "receivers"))
-        tasks = max(1, min(half, len(named)))
+    half = max(1, spark.sparkContext.defaultParallelism // 2)
+    ordered = _in_order(sends, max(1, min(half, len(named))))
+    count = ordered.count()
+    with shown(tell, *driver_of(spark)) as address, ThreadPoolExecutor(1) as beside:
+        receiving = beside.submit(lambda: keep(played(spark, parts, load, address, half, count), output, "receivers"))
         start_s = time.time() + START_S
 
         def send(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             rows = (Row(**row) for batch in batches for row in batch.to_pylist())
             return reported(_sent(rows, urls, endpoints, run, start_s, speed), address)
 
-        ordered = sends.drop("is_fifo").repartition(tasks, "queue").sortWithinPartitions("offset_ms")
         keep(ordered.mapInArrow(send, OBSERVATION), output, "senders")
         receiving.result()
+    ordered.unpersist()
     return spark.read.parquet(output).where(f"run = '{run}'")
+
+
+def _in_order(sends: DataFrame, tasks: int) -> DataFrame:
+    """Persisted, so that a long journal is sorted before its time begins to run."""
+    ordered = sends.drop("is_fifo").repartition(tasks, "queue").sortWithinPartitions("offset_ms")
+    return ordered.persist(StorageLevel.DISK_ONLY)
 
 
 def _queues(

@@ -18,7 +18,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.client import Client
 from spark_jobs.players import OBSERVATION, Observation, Part, play
-from spark_jobs.progress import Reporter, shown
+from spark_jobs.progress import Reporter, shown, totals_at
+from spark_jobs.session import driver_of
 from spark_jobs.workload import Workload
 
 if TYPE_CHECKING:
@@ -43,11 +44,12 @@ def replay(
     senders = [part for part in parts if part.is_sender]
     receivers = [part for part in parts if not part.is_sender]
     phases = [senders, receivers] if workload.is_two_phase else [parts]
-    with shown(tell) as address:
+    with shown(tell, *driver_of(spark)) as address:
         for phase in phases:
             if phase:
                 tasks = spark.sparkContext.defaultParallelism
-                keep(played(spark, phase, workload, address, tasks), output, "all")
+                sends = 0 if workload.is_two_phase else workload.total
+                keep(played(spark, phase, workload, address, tasks, sends), output, "all")
     return spark.read.parquet(output).where(f"run = '{run}'")
 
 
@@ -89,17 +91,27 @@ def played(
     workload: Workload,
     address: tuple[str, int],
     tasks_max: int,
+    sends: int,
 ) -> DataFrame:
-    """What the clients will see, in at most so many tasks; they begin when it is read."""
+    """What the clients will see, in at most so many tasks; they begin when it is read. Receivers do not leave before
+    the driver has heard of so many `sends`, unless nothing comes for long."""
     tasks = max(1, min(tasks_max, len(parts)))
     rows = [(place % tasks, json.dumps(asdict(part))) for place, part in enumerate(parts)]
     spread = spark.sparkContext.parallelize(sorted(rows), tasks).toDF("task long, part string")
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         mine = [Part(**json.loads(text)) for batch in batches for text in batch.to_pydict()["part"]]
-        return reported(play(mine, workload), address)
+        return reported(play(mine, workload, lambda: is_sending(address, sends)), address)
 
     return spread.mapInArrow(run, OBSERVATION)
+
+
+def is_sending(address: tuple[str, int], sends: int) -> bool:
+    """Whether not all of so many sends were acknowledged, as far as the driver at this address knows."""
+    if not sends:
+        return False
+    totals = totals_at(address)
+    return totals is None or totals.get("send ok", 0) < sends
 
 
 def reported(batches: Iterator[list[Observation]], address: tuple[str, int]) -> Iterator[pa.RecordBatch]:

@@ -15,7 +15,7 @@ from spark_jobs.comparison import FIGURES, compared
 from spark_jobs.findings import Kind
 from spark_jobs.page import STYLE, facts, section, table, tiles
 from spark_jobs.svg import Series, bars, lines, number
-from spark_jobs.verdict import State, Totals
+from spark_jobs.verdict import State, Totals, Verdict
 
 if TYPE_CHECKING:
     from spark_jobs.audit import Audit
@@ -35,6 +35,7 @@ _QUEUE_COLUMNS = {
     "duplicates": "duplicates",
     "not_received": "not received",
     "corrupted": "corrupted",
+    "loss_rate": "ε",
     "out_of_order": "out of order",
     "displacement": "displacement",
     "p50": "p50 ms",
@@ -80,7 +81,7 @@ def _page(found: Audit, figures: Mapping[str, Any], before: Mapping[str, Any] | 
     body = [
         f'<header class="{verdict.state.value}"><p class="run">{escape(str(figures["title"]))}</p>'
         f"<h1>{verdict.state.value}</h1><p>{_MEANING[verdict.state]}</p><ul>{reasons}</ul></header>",
-        tiles(_tiles(found.totals, verdict.lost_text)),
+        tiles(_tiles(found.totals, verdict)),
         compared(found.totals, verdict.lost, before) if before else "",
         _clients(figures),
         _faults(figures),
@@ -96,10 +97,11 @@ def _page(found: Audit, figures: Mapping[str, Any], before: Mapping[str, Any] | 
     )
 
 
-def _tiles(totals: Totals, lost: str) -> list[tuple[str, str, str]]:
+def _tiles(totals: Totals, verdict: Verdict) -> list[tuple[str, str, str]]:
+    loss_rate = verdict.loss_rate(totals)
     return [
         ("acknowledged", number(totals.acknowledged), "messages sent or moved in"),
-        ("lost", lost, "acknowledged, and gone"),
+        ("lost", verdict.lost_text, "acknowledged, and gone" if loss_rate is None else f"ε = {loss_rate:.2g}"),
         ("duplicates", number(totals.duplicates), f"λ = {totals.duplicate_rate:.2g}"),
         ("out of order", f"{totals.out_of_order:.2%}", "would have to move to be in order"),
         ("displacement", number(totals.displacement), "places, on average"),
@@ -182,7 +184,7 @@ def _queues(found: Audit) -> str:
     )
     tenants = table(
         {"account": "account", "tenant": "tenant", "acknowledged": "acknowledged", "duplicates": "duplicates",
-         "not_received": "not received", "p50": "p50 ms", "p99": "p99 ms"},
+         "not_received": "not received", "loss_rate": "ε", "p50": "p50 ms", "p99": "p99 ms"},
         found.tables["tenants"][:_QUEUES_SHOWN],
     )  # fmt: skip
     more = f"<p>The {len(shown)} largest of {len(queues)}; all are in queues/ beside this page.</p>"

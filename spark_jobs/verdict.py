@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
 
@@ -55,12 +55,6 @@ class Totals:
         """λ."""
         return self.duplicates / self.acknowledged if self.acknowledged else 0.0
 
-    @property
-    def loss_rate(self) -> float:
-        """ε, when everything was drained."""
-        lost = self.of(Kind.NOT_RECEIVED) + self.of(Kind.CORRUPTED)
-        return lost / self.acknowledged if self.acknowledged else 0.0
-
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -73,6 +67,10 @@ class Verdict:
     @property
     def lost_text(self) -> str:
         return f"{self.lost}" if self.lost is not None else "unproven"
+
+    def loss_rate(self, totals: Totals) -> float | None:
+        """ε; None when the loss is not proven."""
+        return None if self.lost is None else self.lost / max(1, totals.acknowledged)
 
 
 _FILES_NAMED = 3
@@ -114,6 +112,28 @@ def judge(totals: Totals, integrity: Integrity, *, is_drained: bool, store: Reco
     if doubts:
         return Verdict(State.UNPROVEN, None, doubts)
     return Verdict(State.PROVEN, lost, ("the journal is whole and every acknowledged message is accounted for",))
+
+
+_SEEN_BY_CLIENTS = {
+    "lost": "messages were acknowledged to a client, and came to none",
+    "unexpected": "messages came to a client, and none had sent them",
+    "corrupted": "messages came to a client with another body than they were sent with",
+}
+
+
+def with_clients(verdict: Verdict, seen: Mapping[str, int], *, is_drained: bool) -> Verdict:
+    """And what the clients saw (`spark_jobs.jepsen.total_queue`), which needs no journal and is certain. What came to
+    none counts when `is_drained`."""
+    wrong = [
+        f"{seen[name]} {text}"
+        for name, text in _SEEN_BY_CLIENTS.items()
+        if seen[name] and (is_drained or name != "lost")
+    ]
+    if not wrong:
+        return verdict
+    lost = None if verdict.lost is None else max(verdict.lost, seen["lost"] if is_drained else 0)
+    others = () if verdict.state is State.PROVEN else verdict.reasons
+    return replace(verdict, state=State.VIOLATED, lost=lost, reasons=(*wrong, *others))
 
 
 def _doubts(totals: Totals, integrity: Integrity, waiting: int) -> tuple[str, ...]:

@@ -92,12 +92,13 @@ class Workload:
         return self.sending_ms / 1_000 if self.sending_ms else self.ramp_ms * self.senders / 1_000 + by_rate
 
     def scaled(self, messages: int) -> Workload:
-        """The same shape with about so many messages in all, at least one a sender."""
+        """The same shape with about so many messages in all, at least one a sender; a ramp is as much shorter as the
+        sends of a sender are."""
         each = max(1, round(messages / (self.queues * self.senders)))
         if each >= self.messages:
             return self
         queues = self.queues if self.queues * self.senders <= messages else max(1, messages // self.senders)
-        return replace(self, messages=each, queues=queues)
+        return replace(self, messages=each, queues=queues, ramp_ms=self.ramp_ms * each // self.messages)
 
 
 def from_toml(path: str) -> Workload:

@@ -134,6 +134,9 @@ def test_figures_stand_in_the_row_of_their_queue_and_tenant(played: Played) -> N
     assert queues["orders"]["corrupted"] == 3
     assert queues["orders"]["empty"] == 9
     assert queues["orders"]["given_back"] == 4
+    lost = FAULTS["lost"] + FAULTS["unexpected"] + FAULTS["corrupted"]
+    assert queues["orders"]["loss_rate"] == pytest.approx(lost / queues["orders"]["acknowledged"])
+    assert queues["payments.fifo"]["loss_rate"] == 0
     assert (queues["purged"]["acknowledged"], queues["purged"]["ended_otherwise"]) == (3, 3)
     assert (queues["gone"]["ended_otherwise"], queues["source"]["ended_otherwise"]) == (2, 3)
     assert (queues["dead"]["acknowledged"], queues["dead"]["deleted"]) == (3, 3)

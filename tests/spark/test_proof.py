@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,49 @@ def test_recorded_journal_is_played_on_a_server_of_its_own_and_proven(tmp_path: 
     figures = json.loads((tmp_path / "audit" / "report.json").read_text())
     assert figures["jepsen"]["ok"] == 40
     assert {row["queue"].rpartition("-")[2] for row in figures["tables"]["queues"]} == {"0", "0.fifo"}
+
+
+FAULTY = """\
+name = "faulty"
+queues = 2
+senders = 2
+receivers = 2
+messages = 60
+send_rate = 60.0
+visibility_s = 2
+receive_max = 1
+quit_probability = 0.08
+drop_probability = 0.08
+"""
+
+
+@pytest.mark.slow
+def test_faults_of_a_workload_file_are_accounted_for_one_by_one(tmp_path: Path) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    load, output = tmp_path / "faulty.toml", tmp_path / "audit"
+    load.write_text(FAULTY)
+
+    acknowledged, report = run("spark_jobs.proof", "--workload", str(load), "--output", str(output))
+
+    figures = json.loads((output / "report.json").read_text())
+    rows = pq.read_table(output / "observations", columns=["event", "outcome"]).to_pylist()
+    seen = Counter((row["event"], row["outcome"]) for row in rows)
+    duplicates, quits = figures["totals"]["duplicates"], seen["delete", "quit"]
+    sent_again = figures["totals"]["found"]["sent again"]
+    assert quits > 0
+    assert seen["receive", "ok"] == acknowledged + quits
+    assert quits <= duplicates <= quits + seen["receive", "unknown"]
+    assert figures["tables"]["redeliveries"] == [{"reason": "timeout ran out", "count": duplicates}]
+    assert figures["totals"]["found"] == {"sent again": sent_again}
+    assert acknowledged == 240 + sent_again == figures["totals"]["deleted"]
+    assert sent_again <= seen["send", "unknown"]
+    clients = figures["jepsen"]
+    assert (clients["attempts"], clients["ok"], clients["duplicated"]) == (240, 240, quits + sent_again)
+    assert (clients["lost"], clients["unexpected"], clients["corrupted"]) == (0, 0, 0)
+    unanswered = sum(count for (_, outcome), count in seen.items() if outcome == "unknown")
+    page = Path(report).read_text()
+    assert f"receivers quit before they delete, with probability 0.08: {quits} did" in page
+    assert f"calls lose their request or their answer, with probability 0.08: {unanswered} did" in page
 
 
 @pytest.mark.slow

@@ -61,6 +61,24 @@ def test_run_with_faults_is_proven_and_explained(spark: SparkSession, tmp_path: 
     assert runs == {"faulty": found.totals.acknowledged}
 
 
+def test_each_receiver_that_quits_is_one_redelivery(spark: SparkSession, tmp_path: Path, server: ServerProcess) -> None:
+    from spark_jobs.audit import Rules, audit
+    from spark_jobs.replay import replay
+
+    load = replace(LOAD, receive_max=1, quit_probability=0.1)
+    observations = replay(
+        spark, load, (server.url,), "quit", str(tmp_path / "observations"), tell=lambda _: None
+    ).cache()
+    server.stop()
+
+    found = audit(spark, [str(tmp_path / "data" / "journal")], str(tmp_path / "audit"), Rules(is_drained=True))
+    quits = observations.where("outcome = 'quit'").count()
+    assert quits > 0
+    assert (found.totals.acknowledged, found.totals.duplicates) == (160, quits)
+    assert found.tables["redeliveries"] == [{"reason": "timeout ran out", "count": quits}]
+    assert (found.verdict.state, found.verdict.lost) == (State.PROVEN, 0)
+
+
 def test_recorded_journal_is_played_again_as_it_was(spark: SparkSession, tmp_path: Path, server: ServerProcess) -> None:
     from spark_jobs.events import read_journal
     from spark_jobs.jepsen import total_queue

@@ -7,7 +7,7 @@ import pytest
 from spark_jobs.findings import Kind
 from spark_jobs.integrity import Gap, GapKind, Integrity
 from spark_jobs.reconcile import Reconciled
-from spark_jobs.verdict import State, Totals, judge, last_line
+from spark_jobs.verdict import State, Totals, judge, last_line, with_clients
 
 WHOLE = Integrity()
 GAP = Integrity(gaps=[Gap(GapKind.MISSING, "n", "i", "p", 12, 1, 2)])
@@ -120,3 +120,42 @@ def test_last_line_has_its_words_in_their_order() -> None:
         "verdict: acknowledged 7 lost 0 duplicates 1 (λ 0.14) out-of-order 20.000% displacement 0.4 proven "
         "report build/report.html"
     )
+
+
+SEEN = {"lost": 0, "unexpected": 0, "corrupted": 0, "duplicated": 5, "recovered": 1}
+
+
+def test_clients_that_saw_nothing_wrong_change_nothing() -> None:
+    for integrity in (WHOLE, GAP):
+        verdict = judge(totals(), integrity, is_drained=True)
+        assert with_clients(verdict, SEEN, is_drained=True) == verdict
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("lost", "came to none"), ("unexpected", "none had sent"), ("corrupted", "another body")]
+)
+def test_what_clients_saw_is_a_violation_whatever_the_journal_says(name: str, text: str) -> None:
+    proven = with_clients(judge(totals(), WHOLE, is_drained=True), SEEN | {name: 2}, is_drained=True)
+    unproven = with_clients(judge(totals(), GAP, is_drained=True), SEEN | {name: 2}, is_drained=True)
+
+    assert (proven.state, proven.lost) == (State.VIOLATED, 2 if name == "lost" else 0)
+    assert proven.reasons[0].startswith("2 messages")
+    assert text in proven.reasons[0]
+    assert len(proven.reasons) == 1
+    assert (unproven.state, unproven.lost_text) == (State.VIOLATED, "unproven")
+    assert "touched by gaps" in unproven.reasons[1]
+
+
+def test_what_came_to_no_client_is_not_lost_where_nobody_received() -> None:
+    verdict = judge(totals(), WHOLE, is_drained=False)
+
+    assert with_clients(verdict, SEEN | {"lost": 9}, is_drained=False) == verdict
+
+
+def test_loss_rate_is_told_of_a_proven_loss_only() -> None:
+    lossy, corrupt = totals(not_received=4), totals(corrupted=1)
+
+    assert judge(lossy, WHOLE, is_drained=True).loss_rate(lossy) == 0.004
+    assert judge(corrupt, WHOLE, is_drained=True).loss_rate(corrupt) == 0.001
+    assert judge(lossy, GAP, is_drained=True).loss_rate(lossy) is None
+    assert judge(Totals(), WHOLE, is_drained=True).loss_rate(Totals()) is None

@@ -30,6 +30,16 @@ def test_scaling_keeps_the_shape() -> None:
     assert Workload("one").scaled(1).total == 1
 
 
+def test_scaled_ramp_is_as_long_beside_its_sends_as_the_full_one() -> None:
+    full = named("eqs")
+    small = full.scaled(1_600)
+
+    assert small.total == 1_600
+    assert full.ramp_ms == 60_000
+    assert small.ramp_ms / small.messages == pytest.approx(full.ramp_ms / full.messages, rel=0.01)
+    assert small.sending_s < 4
+
+
 def test_file_is_read_as_it_is_written(tmp_path: Path) -> None:
     path = tmp_path / "nightly.toml"
     path.write_text('name = "nightly"\nqueues = 3\nsend_rate = 5\nis_fifo = true\n')

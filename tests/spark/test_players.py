@@ -1,0 +1,116 @@
+"""When receivers of a replay leave: not before what can still come has come. The clock is moved by the fake client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from spark_jobs import players
+from spark_jobs.client import OutcomeUnknown
+from spark_jobs.players import PATIENCE_S, Observation, Part, Player
+from spark_jobs.progress import Reporter, shown, totals_at
+from spark_jobs.workload import Workload
+
+LOAD = Workload("w", visibility_s=5)
+PART = Part("run", "r0-0", False, "http://127.0.0.1:1", "q", "url", 0, 1)
+
+
+class Bench:
+    """A queue with one message, which is there from `message_s` on; receives in `unanswered` take it for the time of
+    its timeout, and their answer is lost."""
+
+    def __init__(self, message_s: float | None = None, unanswered: Callable[[float], bool] = lambda _: False) -> None:
+        self.now_s = 0.0
+        self.message_s = message_s
+        self.unanswered = unanswered
+        self.seen: list[Observation] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+    def receive(self, _url: str, _count_max: int, wait_s: int) -> list[dict[str, Any]]:
+        if self.unanswered(self.now_s):
+            if self.message_s is not None and self.message_s <= self.now_s + wait_s:
+                self.message_s = self.now_s + LOAD.visibility_s
+            raise OutcomeUnknown
+        self.now_s += wait_s
+        if self.message_s is None or self.message_s > self.now_s:
+            return []
+        self.message_s = None
+        return [{"Body": "run s0-0 0 x y", "MessageId": "m", "ReceiptHandle": "h"}]
+
+    def delete(self, _url: str, _receipt: str) -> None: ...
+
+    def close(self) -> None: ...
+
+    def run(self, monkeypatch: pytest.MonkeyPatch, load: Workload, is_sending: Callable[[], bool]) -> list[str]:
+        """Outcomes of its receives, after the receiver left."""
+        clock = SimpleNamespace(
+            monotonic=lambda: self.now_s, perf_counter=lambda: self.now_s, time_ns=lambda: 0, sleep=self.sleep
+        )
+        monkeypatch.setattr(players, "time", clock)
+        monkeypatch.setattr(players, "Client", lambda *_: self)
+        Player(PART, load, self.seen.append, is_sending).run()
+        return [one.outcome for one in self.seen if one.event == "receive"]
+
+
+def test_receiver_leaves_when_nothing_comes_and_nobody_sends(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench()
+
+    assert set(bench.run(monkeypatch, LOAD, lambda: False)) == {"empty"}
+    assert bench.now_s < 5
+
+
+def test_receiver_stays_for_a_send_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(message_s=40.5)
+
+    assert bench.run(monkeypatch, LOAD, lambda: bench.now_s < 40.5).count("ok") == 1
+
+
+def test_receiver_waits_for_sends_no_longer_than_its_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench()
+
+    assert "ok" not in bench.run(monkeypatch, LOAD, lambda: True)
+    assert PATIENCE_S < bench.now_s < PATIENCE_S + 10
+
+
+@pytest.mark.parametrize(("drop", "end_s"), [(0.0, 2), (0.1, 7)], ids=["unforeseen", "on purpose"])
+def test_message_that_was_lost_with_the_last_answer_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, drop: float, end_s: int
+) -> None:
+    load = Workload("w", visibility_s=5, drop_probability=drop)
+    bench = Bench(message_s=end_s + 0.1, unanswered=lambda now_s: end_s <= now_s < end_s + 0.1)
+
+    assert bench.run(monkeypatch, load, lambda: False)[end_s:].count("unknown") == 1
+    assert [one.outcome for one in bench.seen if one.event == "delete"] == ["ok"]
+
+
+def test_receiver_leaves_a_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(unanswered=lambda _: True)
+
+    assert set(bench.run(monkeypatch, LOAD, lambda: True)) == {"unknown"}
+    assert bench.now_s < PATIENCE_S + 20
+
+
+def test_tasks_learn_how_far_all_of_them_are() -> None:
+    told: list[str] = []
+    with shown(told.append) as address:
+        one, other = Reporter(address), Reporter(address)
+        one.add({"send ok": 3})
+        other.add({"send ok": 4, "receive ok": 1})
+        other.close()
+        one.close()
+        totals = totals_at(address)
+
+    assert totals == {"send ok": 7, "receive ok": 1}
+
+
+def test_driver_that_is_gone_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spark_jobs.progress.ANSWER_S_MAX", 0.1)
+    with shown(lambda _: None) as address:
+        pass
+
+    assert totals_at(address) is None
