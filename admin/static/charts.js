@@ -31,6 +31,11 @@
     }));
   };
 
+  const lone = (drawn, series) => {
+    const values = drawn.data[series];
+    return values.flatMap((value, at) => value != null && values[at - 1] == null && values[at + 1] == null ? [at] : []);
+  };
+
   const options = (figure, chart, plot) => {
     const muted = probe(figure, "muted"), line = style(figure, "borderTopColor");
     const axis = { stroke: muted, font: "11px system-ui, sans-serif", grid: { stroke: line, width: 1 }, ticks: { show: false } };
@@ -41,7 +46,7 @@
       axes: [{ ...axis, size: 26, space: 70, grid: { show: false }, values: moments }, { ...axis, size: 46, space: 34, values: (_, ticks) => ticks.map(number) }],
       series: [{}, ...chart.series.map((series, index) => {
         const colour = probe(figure, `series-${series.colour ?? index}`);
-        return { label: series.label, stroke: colour, width: 1.6, fill: index === 0 ? faint(colour) : undefined, points: { show: false }, spanGaps: series.spans === true };
+        return { label: series.label, stroke: colour, width: 1.6, fill: index === 0 ? faint(colour) : undefined, points: { show: true, size: 4, filter: lone }, spanGaps: series.spans === true };
       })],
       hooks: { setCursor: [drawn => legend(figure, figure.chart, drawn.cursor.idx)] },
     };
