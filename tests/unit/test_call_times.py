@@ -13,10 +13,12 @@ from cqs.errors import ReceiptHandleIsInvalid
 from cqs.metrics.call_times import BUCKETS, CallTimes
 from cqs.metrics.queue_stats import QueueStats
 from cqs.metrics.rings import QUEUE_PEAKS, QUEUE_SUMS, QUEUE_TIMES, Ring
+from cqs.metrics.shares import share_of, together
 from cqs.queue import Queue
 from cqs.service import delete, receive, send
 from cqs.service.draft_rules import Draft
 from cqs.service.receive import ReceiveRequest
+from cqs.service.statistics import Sampler
 from tests.engine import Bench, until
 from tests.protocol.measured import measured_bench
 
@@ -190,3 +192,21 @@ async def test_a_receive_that_the_store_answers_counts_too() -> None:
     assert len(await bench.receive(queue)) == 1
 
     assert times_of(bench, queue)["receive_most_ms"] > 0
+
+
+async def test_of_several_workers_the_slowest_stands_and_counts_add_up() -> None:
+    shares = []
+    for took_ms in (2, 30):
+        bench = await measured_bench()
+        queue = await bench.create("orders")
+        await bench.send(queue, "one")
+        stats = bench.engine.metrics.queues.meet(queue)
+        stats.look_at_times()
+        stats.send_times.observe(took_ms * MS)
+        await Sampler(bench.engine).sample()
+        shares.append(share_of(bench.engine.metrics, {}, 0, bench.clock.now_ms() // 1_000))
+
+    (recent,) = together(shares).queues.values()
+
+    assert recent["sent"] == 2
+    assert recent["send_most_ms"] == pytest.approx(33.554432)
