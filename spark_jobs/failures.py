@@ -12,8 +12,13 @@ from pathlib import Path
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
+from spark_jobs.errors import JobError
+
 SPARK_FAILURES = (Py4JError, PySparkException, ConnectionError)
 _LINE_MAX = 400
+_OURS = f"{JobError.__module__}."
+_NOT_RAISED = {"Suppressed", "Identifier", "SQLSTATE"}
+"""What stands before a colon and is no exception: a trace in a trace, the query of a stream, the code of an error."""
 _FULL = ("OutOfMemoryError", "GC overhead limit")
 
 
@@ -28,7 +33,8 @@ def why(error: BaseException, memory: str) -> str:
             f"it more with --memory. Or the kernel ended it for want of memory (`dmesg | grep -i oom`; {_free_mb()} MB "
             "are free now): stop something else."
         )
-    return f"Spark failed: {_cause(text)}"
+    cause = _cause(text)
+    return cause.partition(": ")[2] if cause.startswith(_OURS) else f"Spark failed: {cause}"
 
 
 def refused(text: str) -> int:
@@ -49,7 +55,7 @@ def _is_raised(line: str) -> bool:
     name, colon, _ = line.partition(": ")
     return (
         bool(colon)
-        and name != "Suppressed"
+        and name not in _NOT_RAISED
         and name.replace(".", "").replace("_", "").isalnum()
         and name.rpartition(".")[2][:1].isupper()
     )

@@ -124,6 +124,9 @@ def interruptible(spark: SparkSession, said: str = "interrupted, and nothing is 
 def _silence(spark: SparkSession) -> None:
     """Nobody wants to hear what breaks when a job is broken off. By a thread, which has a connection of its own."""
     logging.disable()
+    sums = getattr(spark.sparkContext, "_accumulatorServer", None)
+    if sums is not None:
+        sums.handle_error = lambda *_: None
     warnings.simplefilter("ignore")
     quiet = threading.Thread(target=spark.sparkContext.setLogLevel, args=("OFF",), daemon=True)
     quiet.start()

@@ -77,7 +77,11 @@ def start(
     )
 
     def step(lines: DataFrame, number: int) -> None:
-        _step(lines.persist(), number, Path(output), delay_ms, skew_ms)
+        try:
+            _step(lines.persist(), number, Path(output), delay_ms, skew_ms)
+        except JobError:
+            spark.sparkContext.setLogLevel("OFF")
+            raise
         lines.unpersist()
 
     writer = parsed(raw).writeStream.foreachBatch(step).option("checkpointLocation", f"{output}/checkpoint")

@@ -64,3 +64,17 @@ def test_failure_of_a_task_is_told_by_its_last_exception(capsys: pytest.CaptureF
         "audit: Spark failed: spark_jobs.client.CallFailed: http://127.0.0.1:1 refused a send 50 times"
     )
     assert why(RuntimeError(""), "1g") == "Spark failed: it did not say why"
+
+
+STREAM = """[STREAM_FAILED] Query [id = 2, runId = 7] terminated with exception: Traceback (most recent call last):
+  File "/spark_jobs/events.py", line 122, in refuse_unknown_versions
+spark_jobs.errors.UnknownVersion: Journal lines of version 7 in file:/j; this audit reads version 1
+SQLSTATE: 39000
+=== Streaming Query ===
+Identifier: [id = 2, runId = 7]
+Current Committed Offsets: {}
+"""
+
+
+def test_what_a_stream_refuses_is_told_as_if_it_were_no_stream() -> None:
+    assert why(RuntimeError(STREAM), "1g") == "Journal lines of version 7 in file:/j; this audit reads version 1"

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from cqs.journal.files import files_of
 from cqs.journal.rules import JournalRules
 from cqs.testing.clock import ManualClock
 from cqs.testing.journal import JournalHere
+from tests.integration.process import until
 from tests.spark.golden import Golden
 
 if TYPE_CHECKING:
@@ -147,3 +154,51 @@ def test_delete_of_a_node_whose_clock_is_behind_is_no_resurrection(spark: SparkS
 
     assert (strict["totals"]["resurrected"], strict["verdict"]["state"]) == (1, "violated")
     assert (told["totals"]["resurrected"], told["verdict"]["state"]) == (0, "proven")
+
+
+@pytest.mark.slow
+def test_stream_refuses_another_version_in_a_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    golden = Golden(tmp_path / "journal", seed=1)
+    golden.close()
+    path = files_of(tmp_path / "journal")[0].path
+    path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).replace(b'{"v":1', b'{"v":9')))
+    command = [sys.executable, "-m", "spark_jobs.streaming", str(tmp_path / "journal"), "--once"]
+
+    assert subprocess.run([*command, "--output", str(tmp_path / "out")], check=False).returncode == 2
+
+    told = capfd.readouterr().err
+    assert told.strip().splitlines()[-1].startswith("audit: Journal lines of version 9 in file:")
+    assert "\tat org.apache.spark" not in told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
+def test_stream_that_was_ended_goes_on_where_it_was(
+    spark: SparkSession, tmp_path: Path, number: signal.Signals
+) -> None:
+    folder, output, told = tmp_path / "journal", tmp_path / "out", tmp_path / "told"
+    golden = Golden(folder, seed=10)
+    orders = golden.queue("orders")
+    golden.consume(orders, *golden.send(orders, 5))
+    golden.close()
+    command = [sys.executable, "-m", "spark_jobs.streaming", str(folder), "--output", str(output)]
+    with told.open("w") as errors:
+        stream = subprocess.Popen(command, stderr=errors)
+    try:
+        until(lambda: (output / "checkpoint" / "commits" / "0").exists() or stream.poll() is not None, within_s=120)
+        stream.send_signal(number)
+        assert stream.wait(60) == (143 if number == signal.SIGTERM else -number)
+    finally:
+        stream.kill()
+    assert ("goes on from here" in told.read_text()) == (number == signal.SIGTERM)
+    assert "Traceback" not in told.read_text()
+
+    later = Golden(folder, seed=11)
+    later.consume(orders, *later.send(orders, 3))
+    later.close()
+    figures = run(spark, folder, output=output)
+
+    assert (figures["totals"]["acknowledged"], figures["totals"]["deleted"], figures["totals"]["late"]) == (8, 8, 0)
+    assert figures["verdict"]["state"] == "proven"
+    assert json.loads((output / "states" / "1" / "memory.json").read_text())["files"] != []
+    assert not (output / "states" / "2").exists()
