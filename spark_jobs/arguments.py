@@ -26,6 +26,20 @@ def duration_ms(text: str) -> int:
     return int(text)
 
 
+def count(text: str) -> int:
+    """0 or more."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is no count")
+    return int(text)
+
+
+def count_of_some(text: str) -> int:
+    """1 or more."""
+    if not (number := count(text)):
+        raise argparse.ArgumentTypeError("at least 1 is needed")
+    return number
+
+
 def span_ms(text: str) -> int:
     """1 or more."""
     if not (length := duration_ms(text)):

@@ -63,7 +63,7 @@ class Client:
         self._kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._host, self._port, self._path = parts.hostname or "127.0.0.1", parts.port, parts.path or "/"
         self._rng = rng
-        self._drop_probability = drop_probability
+        self.drop_probability = drop_probability
         self._connection: http.client.HTTPConnection | None = None
         self._name = name
 
@@ -103,7 +103,7 @@ class Client:
             self._connection = None
 
     def _call(self, action: str, request: dict[str, Any]) -> dict[str, Any]:
-        is_lost = self._rng.random() < self._drop_probability
+        is_lost = self._rng.random() < self.drop_probability
         if is_lost and self._rng.random() < 0.5:
             raise OutcomeUnknown("request dropped")
         connection = self._connection

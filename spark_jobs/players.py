@@ -161,7 +161,8 @@ class Player:
 
     def _receive_all(self) -> None:
         """Until nothing came for as long as something could still come: what is hidden comes after its timeout, and
-        what is sent after its send."""
+        what is sent after its send. When all is sent and nothing comes, no more calls are lost on purpose: each might
+        have taken something, and would have to be waited for."""
         load = self._workload
         came_s = time.monotonic() + (0.0 if load.is_two_phase else load.sending_s)
         until_s = came_s + self._idle_s()
@@ -169,8 +170,11 @@ class Player:
             if self._receive():
                 came_s = max(came_s, time.monotonic())
                 until_s = came_s + self._idle_s()
+                self._client.drop_probability = load.drop_probability
             elif time.monotonic() < came_s + PATIENCE_S and self._is_sending():
                 until_s = max(until_s, time.monotonic() + self._idle_s())
+            else:
+                self._client.drop_probability = 0.0
 
     def _idle_s(self) -> float:
         return self._workload.wait_s + 2.0 + (self._workload.visibility_s if self._comes_again else 0.0)

@@ -27,7 +27,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.arguments import duration_ms, heap, make_output, refuse_missing, speed
+from spark_jobs.arguments import count, count_of_some, duration_ms, heap, make_output, refuse_missing, speed
 from spark_jobs.audit import Audit, Rules, audit
 from spark_jobs.client import CallFailed, OutcomeUnknown
 from spark_jobs.comparison import read_figures
@@ -90,7 +90,9 @@ def main(given: Sequence[str] | None = None) -> int:
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m spark_jobs.proof", description=__doc__.partition("\n")[0])
     parser.add_argument("--workload", default="cqs-50", help="a published one, or a .toml file (default: cqs-50)")
-    parser.add_argument("--messages", type=int, default=2_000, help="scaled to about so many (default: 2000); 0 = all")
+    parser.add_argument(
+        "--messages", type=count, default=2_000, help="scaled to about so many (default: 2000); 0 = all"
+    )
     parser.add_argument("--quit", type=float, metavar="P", help="receivers quit before they delete, with probability P")
     parser.add_argument("--drop", type=float, metavar="P", help="calls are lost with probability P")
     parser.add_argument("--recorded", action="append", metavar="FOLDER", help="play the sends of this journal instead")
@@ -102,7 +104,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     add_store_arguments(parser)
     parser.set_defaults(keyspace="")
     parser.add_argument("--redis", default="spawn", metavar="URL", help="the nodes' Redis (default: a private one)")
-    parser.add_argument("--nodes", type=int, default=1, help="of a cluster of our own (default: 1)")
+    parser.add_argument("--nodes", type=count_of_some, default=1, help="of a cluster of our own (default: 1)")
     parser.add_argument("--output", default="build/audit", help="where everything is written (default: build/audit)")
     parser.add_argument("--compare", metavar="FOLDER", help="an earlier output to compare with")
     parser.add_argument("--master", default="local[4]", help="where Spark runs (default: local[4])")

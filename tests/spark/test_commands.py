@@ -39,6 +39,17 @@ def test_audit_needs_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
     assert "FOLDER" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "given", [["--messages", "-1"], ["--messages", "1e3"], ["--cassandra", "127.0.0.1", "--nodes", "0"]]
+)
+def test_counts_that_are_none_are_refused(capsys: pytest.CaptureFixture[str], given: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        proof.main(given)
+
+    assert ended.value.code == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
 def test_several_nodes_need_a_redis_that_they_share(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         proof.main(["--cassandra", "127.0.0.1", "--nodes", "2"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -27,6 +28,7 @@ class Bench:
         self.message_s = message_s
         self.unanswered = unanswered
         self.seen: list[Observation] = []
+        self.drop_probability = 0.0
 
     def sleep(self, seconds: float) -> None:
         self.now_s += seconds
@@ -86,6 +88,19 @@ def test_message_that_was_lost_with_the_last_answer_is_waited_for(
 
     assert bench.run(monkeypatch, load, lambda: False)[end_s:].count("unknown") == 1
     assert [one.outcome for one in bench.seen if one.event == "delete"] == ["ok"]
+
+
+def test_calls_that_are_lost_on_purpose_do_not_keep_a_receiver_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    load, rng = Workload("w", visibility_s=30, drop_probability=0.3), random.Random(4)
+    bench = Bench(message_s=3, unanswered=lambda _: rng.random() < bench.drop_probability)
+    bench.drop_probability = load.drop_probability
+
+    outcomes = bench.run(monkeypatch, load, lambda: bench.now_s < 20)
+
+    assert outcomes.count("ok") == 1
+    assert outcomes.count("unknown") > 2
+    assert bench.now_s < 20 + 2 * 33
+    assert set(outcomes[-30:]) == {"empty"}
 
 
 def test_receiver_leaves_a_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
