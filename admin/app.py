@@ -31,6 +31,7 @@ from cqs.errors import (
     AccessDenied,
     CacheUnavailable,
     CqsError,
+    NoSuchIdentity,
     OutcomeUnknown,
     QueueDoesNotExist,
     ResourceNotFound,
@@ -93,7 +94,7 @@ async def _frame(request: web.Request, handler: answers.Handler) -> web.StreamRe
 
 
 def _status_of(error: CqsError) -> int:
-    if isinstance(error, QueueDoesNotExist | ResourceNotFound):
+    if isinstance(error, QueueDoesNotExist | ResourceNotFound | NoSuchIdentity):
         return 404
     if isinstance(error, TooLarge):
         return 413

@@ -26,6 +26,11 @@ _KMS_KEY_MAX = 2_048
 TAG_LINES_MAX = 200
 
 
+def version_of(form: Form) -> int:
+    """Of the queue, when its page was made. Raises BadInput."""
+    return form.number("version", "The page's version", 0, 1 << 40)
+
+
 class Limit(msgspec.Struct, frozen=True):
     """A setting that is a duration or a size: its label, range (s or bytes) and what it does."""
 

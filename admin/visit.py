@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from admin.grace import Pending
 from admin.links import PREFIX, Links, base_of
 from admin.origins import client_of, is_secure
 from admin.session import Flash, Session
-from admin.viewer import Viewer
+from admin.viewer import Viewer, viewer_of
 from cqs.errors import AccessDenied, QueueDoesNotExist
 from cqs.identity import Circumstances
 from cqs.queue import Queue, QueueName
@@ -117,6 +117,17 @@ class Visit:
         queue = self.console.engine.registry.find(name)
         self.viewer.check_queue(permission, queue, self.circumstances if self.console.about.is_enforced else None)
         return queue
+
+    async def renewed(self) -> Visit:
+        """The same visit with what the user may do by now: for what is done after the answer. Raises AccessDenied for a
+        user who is gone or disabled by then, StoreUnavailable."""
+        if not self.viewer.user:
+            return self
+        users = (await self.console.accounts.identities()).users
+        user = next((one for one in users if one.user_id == self.viewer.user_id and one.is_enabled), None)
+        if user is None:
+            raise AccessDenied(f"{self.viewer.user} is gone or disabled by now, so it was not done.")
+        return replace(self, viewer=viewer_of(user, self.console.about.home))
 
     async def names(self) -> dict[str, str]:
         """Users by the id under which they send and receive. Raises StoreUnavailable."""

@@ -6,18 +6,21 @@ import json
 
 from admin.actions.undo import offer
 from admin.forms import Form
+from admin.queue_form import version_of
 from admin.visit import Done, Visit
 from cqs.service import permissions, policy_reader, queues
 
 
 async def save(visit: Visit, form: Form) -> Done:
-    """The text becomes the policy. Raises InvalidAttributeValue with the reason, and as `queues.change_settings`."""
+    """The text becomes the policy. Raises BadInput, InvalidAttributeValue with the reason, and as
+    `queues.change_settings`."""
     queue = visit.queue("SetQueueAttributes")
     text = form.text("policy").strip()
     if text:
         policy_reader.read(text)
         text = json.dumps(json.loads(text), ensure_ascii=False)
-    await queues.change_settings(visit.console.engine, queue, {"policy": text})
+    version = version_of(form) if form.has("version") else None
+    await queues.change_settings(visit.console.engine, queue, {"policy": text}, version)
     offer(visit, queue, f"{queue.name} has another policy")
     said = "The policy is in force." if text else "The queue has no policy now."
     return Done(said, visit.links.queue(queue, "policy"), target=queue.arn, detail=text)

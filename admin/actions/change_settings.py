@@ -5,11 +5,12 @@ from __future__ import annotations
 from admin import queue_form
 from admin.actions.undo import offer
 from admin.forms import Form
+from admin.queue_form import version_of
 from admin.visit import Done, Visit
 from admin.wire_attributes import attributes_of
-from cqs.errors import ServiceUnavailable
 from cqs.queue import Queue
 from cqs.service import queues, tags
+from cqs.service.queue_edit import check_version
 
 
 async def act(visit: Visit, form: Form) -> Done:
@@ -22,9 +23,9 @@ async def act(visit: Visit, form: Form) -> Done:
     changes = queue_form.only_changes(queue.settings, wanted)
     new_tags = queue_form.read_tags(form.text("tags"))
     tags.check_new_tags(engine, new_tags)
-    if form.word("version") != str(queue.version):
-        raise ServiceUnavailable("Somebody has changed this queue meanwhile. Look again, and change it once more.")
-    changed = await queues.change_settings(engine, queue, changes) if changes else queue
+    version = version_of(form)
+    check_version(queue, version)
+    changed = await queues.change_settings(engine, queue, changes, version) if changes else queue
     told = [f"{name}={text}" for name, text in attributes_of(changed.settings, frozenset(changes)).items()]
     gone, new = await _tag(visit, changed, new_tags)
     told += [f"-tag {key}" for key in gone] + [f"tag {key}={value}" for key, value in new.items()]

@@ -31,6 +31,7 @@ async def act(visit: Visit, form: Form) -> Done:
     if what is Change.DELETE and grace.is_on:
 
         async def work() -> str:
+            (await visit.renewed()).queue_named(queue.key, PERMISSION_OF[what])
             await change(visit.console.engine, queue, wanted, what, sender_id)
             return ""
 

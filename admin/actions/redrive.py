@@ -108,7 +108,10 @@ class _Redrive:
                 return
 
     async def _step(self, job: Job, letters: list[Peeked | None]) -> None:
-        """Some letters side by side, then as long a pause as the rate wants."""
+        """Some letters side by side, then as long a pause as the rate wants. Raises AccessDenied when who began it may
+        not any more."""
+        self._visit = await self._visit.renewed()
+        self._visit.queue_named(self._queue.key, "StartMessageMoveTask")
         answers = await asyncio.gather(*(self._send_back(one) for one in letters))
         problems = [one for one in answers if one]
         job.failed += len(problems)

@@ -3,16 +3,17 @@ does not hold up the others."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from admin.forms import BadInput, Form
 from admin.views.sure import QUEUES_MAX, phrase
 from admin.visit import Done, Visit
-from cqs.errors import CqsError
+from cqs.errors import CqsError, QueueDoesNotExist
 from cqs.queue import Queue, QueueName
 from cqs.service import queues
 from cqs.service.engine import Engine
 
+Do = Callable[[Engine, Queue], Awaitable[None]]
 TOLD_MAX = 5
 _PAST = {"purge": "purged", "delete": "deleted"}
 
@@ -27,43 +28,56 @@ async def delete(visit: Visit, form: Form) -> Done:
     return await _each(visit, form, "delete", "DeleteQueue", queues.delete)
 
 
-async def _each(
-    visit: Visit, form: Form, verb: str, permission: str, do: Callable[[Engine, Queue], Awaitable[None]]
-) -> Done:
+async def _each(visit: Visit, form: Form, verb: str, permission: str, do: Do) -> Done:
     names = list(dict.fromkeys(form.all("chosen")))
     if not 1 <= len(names) <= QUEUES_MAX:
         raise BadInput(f"Choose 1 to {QUEUES_MAX} queues.")
     if form.word("typed") != phrase(verb, names):
         raise BadInput(f"Nothing was done: type {phrase(verb, names)!r} to go on.")
+    account, engine = form.word("account", visit.account), visit.console.engine
     only = len(names) == 1 and verb == "purge"
-    path = visit.links.queue(QueueName(visit.account, names[0])) if only else visit.links.to("/queues")
-    account, grace = form.word("account", visit.account), visit.console.grace
+    path = visit.links.queue(QueueName(account, names[0])) if only else visit.links.to("/queues")
 
     async def one(name: str) -> None:
-        await do(visit.console.engine, visit.queue_named(QueueName(account, name), permission))
+        await do(engine, visit.queue_named(QueueName(account, name), permission))
 
-    if not grace.is_on:
-        done, failed = await _all(names, one)
-        if not done:
-            raise BadInput(_told(verb, done, failed))
-        return Done(_told(verb, done, failed), path, target=", ".join(done), detail="; ".join(failed))
-    for name in names:
-        visit.queue_named(QueueName(account, name), permission)
-    return _later(visit, verb, names, one, path)
+    if visit.console.grace.is_on:
+        chosen = {name: visit.queue_named(QueueName(account, name), permission) for name in names}
+        return _later(visit, account, verb, chosen, permission, do, path)
+    done, failed = await _all(names, one)
+    if not done:
+        raise BadInput(_told(verb, done, failed))
+    return Done(_told(verb, done, failed), path, target=_targets(account, done), detail="; ".join(failed))
 
 
-def _later(visit: Visit, verb: str, names: list[str], one: Callable[[str], Awaitable[None]], path: str) -> Done:
-    """After the time in which it can be undone."""
+def _later(
+    visit: Visit, account: str, verb: str, chosen: Mapping[str, Queue], permission: str, do: Do, path: str
+) -> Done:
+    """After the time in which it can be undone: by who may do it then, and to these queues, not to namesakes."""
+    names = list(chosen)
     what = names[0] if len(names) == 1 else f"{len(names)} queues"
 
     async def work() -> str:
+        present = await visit.renewed()
+
+        async def one(name: str) -> None:
+            queue = present.queue_named(QueueName(account, name), permission)
+            if queue.uid != chosen[name].uid:
+                raise QueueDoesNotExist
+            await do(visit.console.engine, queue)
+
         done, failed = await _all(names, one)
         return _told(verb, done, failed) if failed else ""
 
     grace = visit.console.grace
     text = f"{what} will be {_PAST[verb]}"
-    grace.begin(text, visit.account, work)
-    return Done(f"{text} in {grace.wait_s} seconds.", path, target=", ".join(names))
+    grace.begin(text, account, work)
+    return Done(f"{text} in {grace.wait_s} seconds.", path, target=_targets(account, names))
+
+
+def _targets(account: str, names: list[str]) -> str:
+    """For the log of changes, which is of all accounts."""
+    return ", ".join(f"{account}/{name}" for name in names)
 
 
 async def _all(names: list[str], one: Callable[[str], Awaitable[None]]) -> tuple[list[str], list[str]]:

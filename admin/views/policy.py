@@ -44,7 +44,7 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 
 async def retry(visit: Visit, form: Form, error: CqsError) -> web.StreamResponse:
-    """The page again, with the policy as it was typed."""
+    """The page again, with the policy as it was typed, and of the version that it was typed for."""
     queue = visit.queue("GetQueueAttributes")
     text = form.text("policy") if form.has("policy") else _pretty(queue.settings.policy)
     return _page(visit, queue, text, error=str(error), status=422, built=form)
@@ -78,6 +78,7 @@ def _page(
         queue=queue,
         tab="policy",
         text=text,
+        version=queue.version if built is None else built.word("version", str(queue.version)),
         error=error,
         statements=_statements(policy),
         built=built or Form([]),

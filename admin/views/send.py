@@ -51,7 +51,7 @@ async def edit(visit: Visit) -> web.StreamResponse:
         attributes=write_attributes(message),
         group=message.group or "",
         target=target,
-        is_original_deleted=target == queue.name,
+        is_original_deleted=not is_copy,
     )
     return _page(visit, queue, fields, message=message)
 

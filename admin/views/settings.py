@@ -21,14 +21,22 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 
 async def retry(visit: Visit, form: Form, error: CqsError) -> web.StreamResponse:
-    """The form again, as it was typed."""
+    """The form again, as it was typed, and of the version that it was typed for: what others change meanwhile is not
+    undone by the next try."""
     queue = visit.queue("GetQueueAttributes")
     values = {field: form.text(field) for field in queue_form.write(queue.settings)}
-    return _page(visit, queue, values, form.text("tags"), error=str(error), status=422)
+    return _page(visit, queue, values, form.text("tags"), typed=form, error=str(error), status=422)
 
 
 def _page(
-    visit: Visit, queue: Queue, values: dict[str, str], tags: str, *, error: str = "", status: int = 200
+    visit: Visit,
+    queue: Queue,
+    values: dict[str, str],
+    tags: str,
+    *,
+    typed: Form | None = None,
+    error: str = "",
+    status: int = 200,
 ) -> web.StreamResponse:
     url = url_of(visit, queue)
     shown = frozenset(WIRE_NAMES) - {"is_fifo", "policy", "kms_key_id", "kms_reuse_s"}
@@ -45,6 +53,7 @@ def _page(
         queue=queue,
         tab="settings",
         values=values,
+        version=queue.version if typed is None else typed.word("version"),
         tags=tags,
         error=error,
         is_fifo=queue.settings.is_fifo,

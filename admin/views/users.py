@@ -11,7 +11,7 @@ from admin.forms import Form
 from admin.snippets import ELLIPSIS, Snippets
 from admin.viewer import MANAGE
 from admin.visit import Visit
-from cqs.errors import CqsError, IdentityError
+from cqs.errors import CqsError, NoSuchIdentity
 from cqs.identity import AccessKey, Role, User
 from cqs.service.passwords import PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN
 
@@ -39,7 +39,7 @@ async def retry_add(visit: Visit, form: Form, error: CqsError) -> web.StreamResp
 
 
 async def show(visit: Visit) -> web.StreamResponse:
-    """One user. Raises IdentityError."""
+    """One user. Raises NoSuchIdentity."""
     return await page_of(visit, visit.parts["user"])
 
 
@@ -49,7 +49,7 @@ async def retry(visit: Visit, form: Form, error: CqsError) -> web.StreamResponse
 
 
 async def page_of(visit: Visit, name: str, *, error: str = "", status: int = 200) -> web.StreamResponse:
-    """One user; with a key that was just made, its secret. Raises IdentityError when the viewer may not see it."""
+    """One user; with a key that was just made, its secret. Raises NoSuchIdentity when the viewer may not see it."""
     person = await person_of(visit, name)
     return visit.page(
         "user.html",
@@ -67,11 +67,11 @@ async def page_of(visit: Visit, name: str, *, error: str = "", status: int = 200
 
 async def person_of(visit: Visit, name: str) -> Person:
     """A user whom the viewer may manage: of the own account, or of any for administrators of the home account. Raises
-    IdentityError, with the same words for one that does not exist."""
+    NoSuchIdentity, with the same words for one that does not exist."""
     visit.viewer.check(MANAGE)
     found = [one for one in await _people(visit) if one.user.name == name]
     if not found:
-        raise IdentityError(f"There is no user {name[:64]!r}.")
+        raise NoSuchIdentity(f"There is no user {name[:64]!r}.")
     return found[0]
 
 

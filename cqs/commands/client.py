@@ -22,6 +22,7 @@ from cqs.errors import ConfigError, CqsError
 
 TIMEOUT_S = 30.0
 """For an answer, besides what a call waits by itself."""
+_NO_KEY = ": set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to a key of this server"
 _NOT_FOUND = ("NonExistentQueue", "QueueDoesNotExist", "ResourceNotFoundException")
 
 
@@ -79,7 +80,8 @@ class Client:
         except ValueError as error:
             raise CallFailed(f"{self.endpoint} does not speak SQS's JSON protocol (status {status})") from error
         if status != 200:
-            raise CallFailed(str(answer.get("message", f"status {status}")), code)
+            hint = _NO_KEY if self._keys is None and code == "MissingAuthenticationToken" else ""
+            raise CallFailed(str(answer.get("message", f"status {status}")) + hint, code)
         return dict(answer)
 
     def queue_url(self, name: str) -> str:

@@ -64,8 +64,8 @@ def identity_command(group: click.Group, name: str, help_text: str) -> Callable[
                 asyncio.run(_run(function, config, form, given))
             except DataInUse as error:
                 raise CannotStart(
-                    f"a server (pid {error.owner}) uses {error.path}: change users and keys in its console, "
-                    f"{endpoint_of(config.listening)}/ADMIN, or stop it and try again"
+                    f"a server (pid {error.owner}) uses {error.path}: change users and keys in its console (/ADMIN "
+                    f"where it listens, {endpoint_of(config.listening)} by these settings), or stop it and try again"
                 ) from error
             except NoSuchIdentity as error:
                 click.echo(f"cqs: {error}", err=True)

@@ -25,6 +25,14 @@ RACES_MAX = 100
 """Lost races before giving up: more would mean that the store refuses for another reason."""
 
 
+def check_version(queue: Queue, version: int | None) -> None:
+    """For a change that was thought of while the queue was of that version (None = any). Raises ServiceUnavailable."""
+    if version is not None and queue.version != version:
+        raise ServiceUnavailable(
+            "Somebody has changed this queue meanwhile. Open the page anew, and change it once more."
+        )
+
+
 async def edit(engine: Engine, queue: Queue, change: Callable[[Queue], Queue]) -> Queue:
     """The queue as `change` made it of its newest version, durable and known to the registry. When `change` returns
     what it was given, nothing is written. Raises what `change` raises; QueueDoesNotExist when the queue is gone or a

@@ -41,7 +41,7 @@ from cqs.errors import (
 from cqs.queue import GENERATION_BITS, UID_BITS, Queue, QueueName, Settings
 from cqs.service import lookup, news, page_token, queue_rules
 from cqs.service.engine import Engine, shard_of
-from cqs.service.queue_edit import edit
+from cqs.service.queue_edit import check_version, edit
 from cqs.service.tags import check_new_tags
 
 GENERATION_MAX = (1 << GENERATION_BITS) - 1
@@ -70,14 +70,18 @@ async def create(engine: Engine, key: QueueName, changes: dict[str, object], tag
     return created if created.uid == queue.uid else _same(created, changes)
 
 
-async def change_settings(engine: Engine, queue: Queue, changes: dict[str, object]) -> Queue:
+async def change_settings(
+    engine: Engine, queue: Queue, changes: dict[str, object], version: int | None = None
+) -> Queue:
     """The queue with the changes, which rule from now on, also for stored messages (retention, redrive, a FIFO queue's
-    delay). All or none. Raises as `create`, and QueueDoesNotExist."""
+    delay). All or none. Raises as `create`, QueueDoesNotExist, and ServiceUnavailable when it is not of this
+    version any more."""
     queue_rules.check_type(changes, is_fifo=queue.settings.is_fifo)
     implied = queue_rules.with_encryption(changes)
     await _meet_target(engine, msgspec.structs.replace(queue.settings, **implied))
 
     def change(current: Queue) -> Queue:
+        check_version(current, version)
         settings = msgspec.structs.replace(current.settings, **implied)
         if settings == current.settings:
             return current

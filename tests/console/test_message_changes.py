@@ -187,3 +187,15 @@ async def test_a_copy_wants_a_queue_and_leaves_the_original(desk: Desk, orders: 
 
     assert 'name="target" type="text" value=""' in form.text
     assert 'name="is_original_deleted" value="1">' in form.text
+
+
+@pytest.mark.parametrize("query", ["", "?to=mails"])
+async def test_an_edited_message_takes_the_place_of_the_original_wherever_it_goes(
+    desk: Desk, orders: Queue, query: str
+) -> None:
+    await desk.bench.send(orders, "one")
+    message_id = (await there(desk, orders))[0].message.message_id
+
+    form = await desk.get(f"{ORDERS}/messages/{message_id}/edit{query}")
+
+    assert 'name="is_original_deleted" value="1" checked>' in form.text

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from cqs.queue import Queue
-from tests.console.desk import Desk
+from tests.console.desk import Desk, Seen
 from tests.engine import ACCOUNT
 
 POLICY_PAGE = f"/q/{ACCOUNT}/orders/policy"
@@ -23,6 +23,10 @@ async def orders(desk: Desk) -> Queue:
 
 def policy_of(desk: Desk, queue: Queue) -> str:
     return desk.bench.engine.registry.find(queue.key).settings.policy
+
+
+def version_on(page: Seen) -> str:
+    return page.text.split('name="version" value="')[1].partition('"')[0]
 
 
 async def test_a_statement_is_built_listed_and_removed(desk: Desk, orders: Queue) -> None:
@@ -51,6 +55,19 @@ async def test_a_bad_policy_is_refused_with_the_reason_and_stays_typed(desk: Des
     assert "action 'sqs:Fly' is no action of SQS" in page.words
     assert "sqs:Fly" in page.text
     assert policy_of(desk, orders) == ""
+
+
+async def test_a_policy_that_somebody_else_changed_meanwhile_is_not_written_over(desk: Desk, orders: Queue) -> None:
+    page = await desk.get(POLICY_PAGE)
+    await desk.post(f"{POLICY_PAGE}/add", label="partner", accounts=OTHER, actions="SendMessage")
+    kept = policy_of(desk, orders)
+
+    refused = await desk.post(POLICY_PAGE, policy="", version=version_on(page))
+    again = await desk.post(POLICY_PAGE, policy="", version=version_on(refused))
+
+    assert refused.status == again.status == 422
+    assert "Somebody has changed this queue meanwhile" in again.words
+    assert policy_of(desk, orders) == kept
 
 
 async def test_a_policy_is_checked_while_it_is_typed(desk: Desk, orders: Queue) -> None:

@@ -143,6 +143,20 @@ async def test_a_change_of_what_somebody_else_changed_meanwhile_is_refused(desk:
     assert desk.bench.engine.registry.find(queue.key).settings.visibility_ms == 30_000
 
 
+@pytest.mark.parametrize("wrong", [{}, {"delay_ms": "soon"}])
+async def test_a_refused_form_stays_of_the_version_it_was_typed_for(desk: Desk, wrong: dict[str, str]) -> None:
+    queue = await desk.bench.create("orders")
+    await tags.tag(desk.bench.engine, queue, {"a": "b"})
+    fields = {**FORM, "version": "0", "visibility_ms": "1 m"}
+
+    refused = await desk.post(f"/q/{ACCOUNT}/orders/settings", {**fields, **wrong})
+    version = refused.text.split('name="version" value="')[1].partition('"')[0]
+    again = await desk.post(f"/q/{ACCOUNT}/orders/settings", {**fields, "version": version})
+
+    assert "Somebody has changed this queue meanwhile" in again.words
+    assert desk.bench.engine.registry.find(queue.key).tags == {"a": "b"}
+
+
 async def test_a_purge_needs_the_name_and_says_how_much_will_go(desk: Desk) -> None:
     queue = await desk.bench.create("orders")
     await desk.bench.send(queue, "one", "two")

@@ -9,8 +9,13 @@ import pytest
 
 from admin.grace import FAILED_SHOWN_MS, GRACE_MS, REGRET_MS, Grace
 from cqs.identity import Role
+from cqs.queue import QueueName
+from cqs.service import queues
 from tests.console.desk import Desk, make_desk
+from tests.console.talk import there
 from tests.engine import ACCOUNT, make_bench, until
+
+ORDERS = QueueName(ACCOUNT, "orders")
 
 
 @pytest.fixture
@@ -70,6 +75,55 @@ async def test_a_purge_that_was_called_off_is_never_done(patient: Desk, over: as
     assert "Called off: nothing was done." in words
     assert await ready(patient) == 2
     assert "Too late" in (await patient.post("/undo/1")).words
+
+
+@pytest.mark.parametrize("what", ["purge", "delete"])
+async def test_what_waits_is_not_done_to_a_namesake_made_meanwhile(
+    patient: Desk, over: asyncio.Event, what: str
+) -> None:
+    await patient.post(f"/queues/{what}", chosen="orders", typed="orders")
+    engine = patient.bench.engine
+    await queues.delete(engine, engine.registry.find(ORDERS))
+    await patient.bench.send(await patient.bench.create("orders"), "another")
+
+    over.set()
+    await until(lambda: any(one.problem for one in patient.console.grace.of(ACCOUNT)))
+
+    assert await ready(patient) == 1
+
+
+@pytest.mark.parametrize("role", [None, Role.READ_ONLY])
+@pytest.mark.parametrize("what", ["purge", "delete", "messages"])
+async def test_what_waits_is_not_done_for_a_user_who_may_not_any_more(
+    patient: Desk, over: asyncio.Event, what: str, role: Role | None
+) -> None:
+    await patient.add_user("root", Role.ADMINISTRATOR)
+    await patient.add_user("bob", Role.OPERATOR)
+    await patient.log_in("bob")
+    if what == "messages":
+        letters = await there(patient, patient.bench.engine.registry.find(ORDERS))
+        await patient.post(f"/q/{ACCOUNT}/orders/messages/chosen", do="delete", chosen=letters[0].message.message_id)
+    else:
+        await patient.post(f"/queues/{what}", chosen="orders", typed="orders")
+    if role is None:
+        await patient.accounts.set_user_enabled("bob", False)
+    else:
+        await patient.accounts.set_role("bob", role)
+
+    over.set()
+    await until(lambda: any(one.problem for one in patient.console.grace.of(ACCOUNT)))
+
+    assert await ready(patient) == 2
+
+
+async def test_what_waits_is_shown_in_the_account_of_its_queue(patient: Desk) -> None:
+    await queues.create(patient.bench.engine, QueueName("111122223333", "theirs"), {}, {})
+
+    await patient.post("/queues/purge", chosen="theirs", typed="theirs", account="111122223333")
+
+    assert [one.text for one in patient.console.grace.of("111122223333")] == ["theirs will be purged"]
+    assert not patient.console.grace.of(ACCOUNT)
+    assert "111122223333/theirs" in (await patient.get("/changes")).words
 
 
 async def test_deleting_a_queue_can_be_called_off(patient: Desk) -> None:

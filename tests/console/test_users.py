@@ -77,6 +77,10 @@ async def test_a_secret_is_shown_once_and_written_nowhere(root: Desk) -> None:
     assert page.headers["Cache-Control"] == "no-store"
 
 
+async def test_a_user_who_is_not_there_is_not_found(root: Desk) -> None:
+    assert (await root.get("/users/nobody")).status == 404
+
+
 async def test_a_key_is_disabled_enabled_and_dropped(root: Desk) -> None:
     await root.post("/users/alice/keys/add")
     key_id = (await root.accounts.identities()).keys[0].key_id

@@ -76,6 +76,19 @@ def test_keys_come_from_the_environment_only_as_a_pair() -> None:
     assert client_of(None, environ | {"AWS_SECRET_ACCESS_KEY": "s"})._keys == Keys("id", "s")
 
 
+@pytest.mark.parametrize(("keys", "is_told"), [(None, True), (Keys("AKID", "s"), False)])
+def test_who_has_no_key_is_told_where_it_is_looked_for(
+    monkeypatch: pytest.MonkeyPatch, keys: Keys | None, is_told: bool
+) -> None:
+    answer = (403, "MissingAuthenticationToken", b'{"message": "Request is missing Authentication Token"}')
+    monkeypatch.setattr(Client, "_exchange", lambda *_: answer)
+
+    with pytest.raises(CallFailed) as failed:
+        Client("http://a", keys=keys).call("ListQueues")
+
+    assert ("AWS_ACCESS_KEY_ID" in str(failed.value)) is is_told
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

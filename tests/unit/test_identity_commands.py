@@ -171,7 +171,7 @@ async def test_folder_in_use_is_said_with_what_to_do(run: Run, folder: Path) -> 
 
     assert isinstance(result.exception, CannotStart)
     assert f"a server (pid {os.getpid()}) uses {folder}" in str(result.exception)
-    assert "http://127.0.0.1:9400/ADMIN" in str(result.exception)
+    assert "/ADMIN where it listens, http://127.0.0.1:9400 by these settings" in str(result.exception)
 
 
 def test_master_key_is_changed_by_sealing_anew(
