@@ -30,8 +30,8 @@ _SLOW = (
 """What `make check` leaves to `make test`: thousands of generated cases, and processes that are killed."""
 
 _DRILLS = Path(__file__).parent / "drills"
-"""`make test` performs them beside the other tests: they wait for most of their time, and the others compute. Each of the
-two processes starts services of its own."""
+"""`make test` performs them beside the other tests: they wait for most of their time, and the others compute. Each of
+the two processes starts services of its own."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
