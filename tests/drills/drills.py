@@ -74,6 +74,8 @@ DRILLS = (
           Load(messages=5_000, readers=4, processing_s=0.03)),
     Drill("Cassandra paused", Kind.REDIS_CASSANDRA, store_faults.cassandra_paused,
           Load(rate=400, hidden_s=10)),
+    Drill("more tombstones in a row than Cassandra reads", Kind.REDIS_CASSANDRA, store_faults.tombstones_met,
+          Load(rate=400)),
     Drill("drops p = 0.0001", Kind.REDIS_CASSANDRA, faults.drops(0.0001), Load(rate=400), duplicates_share=_COPIES),
     Drill("drops p = 0.001", Kind.REDIS_CASSANDRA, faults.drops(0.001), Load(rate=400), duplicates_share=_COPIES),
     Drill("drops p = 0.01", Kind.REDIS_CASSANDRA, faults.drops(0.01), Load(messages=800, rate=400),

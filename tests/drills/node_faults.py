@@ -7,6 +7,7 @@ import contextlib
 import platform
 import random
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from deploy.cluster.api_node import ApiFailed, ApiNode
@@ -34,13 +35,18 @@ async def node_killed_halfway(place: Place, run: Run, scale: Scale, rng: random.
         node = place.nodes[number % len(place.nodes)]
         async with fault(run, "API node killed between store and Redis"):
             await asyncio.to_thread(node.kill)
-            await place.append(_unanswered(run, run.load.messages + number))
+            await place.append(unanswered(run, standard_queues(run), run.load.messages + number))
             await asyncio.to_thread(node.start)
 
 
-def _unanswered(run: Run, number: int) -> dict[str, str]:
-    """The body of a message for each standard queue, by its name, of senders that go without an answer."""
-    names, now_s = [name for name in run.urls if not name.endswith(".fifo")], time.monotonic()
+def standard_queues(run: Run) -> list[str]:
+    """Their names."""
+    return [name for name in run.urls if not name.endswith(".fifo")]
+
+
+def unanswered(run: Run, names: Sequence[str], number: int) -> dict[str, str]:
+    """The body of a message for each of the queues, by its name, of senders that go without an answer."""
+    now_s = time.monotonic()
     run.history.sends += [Send(name, number, "", now_s, now_s, "", 1) for name in names]
     return {name: body_of(name, number, run.load.body_bytes) for name in names}
 

@@ -26,6 +26,7 @@ from pathlib import Path
 from cqs.clock import SystemClock
 from cqs.ids import Addresses
 from cqs.message import Message
+from cqs.queue import Queue
 from cqs.store.cassandra import CassandraStore, Options, schema
 from cqs.store.interface import Store
 from cqs.store.sqlite.store import SqliteStore
@@ -52,6 +53,7 @@ RING_OF: dict[Kind, tuple[str, ...]] = {
     Kind.TWO_DATACENTERS: ("dc1", "dc2"),
 }
 """The data centres of the Cassandra nodes that it stands on; those that are not here need none."""
+_BURIED_AT_ONCE = 500
 
 
 class Place:
@@ -113,17 +115,21 @@ class Place:
         for node in self.nodes:
             node.arguments += ["--redis", redis.url]
 
-    async def append(self, bodies: Mapping[str, str]) -> None:
-        """Stores a message for each queue, past all servers: Redis is not told."""
+    async def append(self, bodies: Mapping[str, str], *, tombstones: int = 0) -> None:
+        """Stores a message for each queue, past all servers: Redis is not told. With `tombstones`, behind so many that
+        other messages left in its row."""
         store, clock = self._store(), SystemClock()
         addresses = Addresses(clock, self._rng)
         await store.open()
         try:
             for queue in await store.queues():
-                if queue.name in bodies:
-                    address = addresses.next(store.rows)
-                    message = Message(address=address, body=bodies[queue.name], sent_ms=clock.now_ms())
-                    await store.append(queue, [message])
+                if queue.name not in bodies:
+                    continue
+                for count in range(tombstones, 0, -_BURIED_AT_ONCE):
+                    await _bury(store, queue, addresses, min(count, _BURIED_AT_ONCE))
+                address = addresses.next(1 if tombstones else store.rows)
+                message = Message(address=address, body=bodies[queue.name], sent_ms=clock.now_ms())
+                await store.append(queue, [message])
         finally:
             await store.close()
 
@@ -208,6 +214,13 @@ class Place:
         await link.start()
         self._stack.push_async_callback(link.stop)
         return link
+
+
+async def _bury(store: Store, queue: Queue, addresses: Addresses, count: int) -> None:
+    """Stores and deletes so many messages in the first row."""
+    buried = [addresses.next(1) for _ in range(count)]
+    await store.append(queue, [Message(address=address, body="buried", sent_ms=0) for address in buried])
+    await store.delete(queue, buried)
 
 
 async def redis_says(process: RedisProcess, *words: str) -> bytes:

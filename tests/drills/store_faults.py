@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from tests.drills.faulting import Scale, fault
 from tests.drills.load import Run
-from tests.drills.place import Place
+from tests.drills.node_faults import standard_queues, unanswered
+from tests.drills.place import Place, redis_says
 
 PAUSE_S_MAX = 5.0
 _BALLAST = "ballast"
@@ -32,6 +33,17 @@ async def cassandra_paused(place: Place, run: Run, scale: Scale, rng: random.Ran
         await asyncio.sleep(min(scale.pause_s, PAUSE_S_MAX))
         for node in place.ring.nodes:
             node.resume()
+
+
+async def tombstones_met(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
+    """A row of a queue gets more tombstones than Cassandra reads at once, and a message behind them that Redis does not
+    know. Then Redis is emptied, so that all is read past the tombstones."""
+    assert place.ring is not None and place.redis is not None
+    await run.reached(0.3)
+    bodies = unanswered(run, standard_queues(run)[:1], run.load.messages)
+    async with fault(run, "FLUSHALL before a row of tombstones"):
+        await place.append(bodies, tombstones=place.ring.tuning.tombstones_max * 101 // 100)
+        await redis_says(place.redis, "FLUSHALL")
 
 
 async def ring_paused(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
