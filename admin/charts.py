@@ -82,8 +82,9 @@ def range_of(name: str) -> str:
     return name if name in RANGE_NAMES and name in RANGES else RANGE_DEFAULT
 
 
-def drawn(ring: Ring | None, kind: str, range_name: str, now_ms: int) -> dict[str, object]:
-    """The chart as uPlot wants it: times first, then a column for each line; `spans`: gaps are drawn over."""
+def drawn(ring: Ring | None, kind: str, range_name: str, now_ms: int, *, is_watched: bool = True) -> dict[str, object]:
+    """The chart as uPlot wants it: times first, then a column for each line; `spans`: gaps are drawn over. Without a
+    ring: nothing happened and nothing was there or, not `is_watched`, nobody knows."""
     lines = LINES[kind]
     has_gaps = [line.field in _DERIVED or line.field in _TIMES for line in lines]
     series = [
@@ -93,7 +94,10 @@ def drawn(ring: Ring | None, kind: str, range_name: str, now_ms: int) -> dict[st
     now_s = now_ms // 1_000
     if ring is None:
         times = [now_s - RANGES[range_name], now_s]
-        return {"series": series, "data": [times, *([None, None] if spans else [0, 0] for spans in has_gaps)]}
+        return {
+            "series": series,
+            "data": [times, *([None, None] if spans or not is_watched else [0, 0] for spans in has_gaps)],
+        }
     chart = ring.chart(RANGES[range_name], now_s)
     times = [chart.start_s + place * chart.period_s for place in range(len(chart.rows))]
     return {"series": series, "data": [times, *(_column(chart, line.field, now_s) for line in lines)]}

@@ -13,7 +13,9 @@ from cqs.metrics.rings import Ring
 
 
 async def of_queue(visit: Visit) -> web.StreamResponse:
-    return _answer(visit, ring_of(visit.console.engine, visit.queue("GetQueueAttributes")))
+    queue, engine = visit.queue("GetQueueAttributes"), visit.console.engine
+    is_watched = engine.metrics.queues.get(queue.key) is not None
+    return _answer(visit, ring_of(engine, queue), is_watched=is_watched)
 
 
 async def of_node(visit: Visit) -> web.StreamResponse:
@@ -21,9 +23,9 @@ async def of_node(visit: Visit) -> web.StreamResponse:
     return _answer(visit, visit.console.engine.metrics.ring)
 
 
-def _answer(visit: Visit, ring: Ring | None) -> web.StreamResponse:
+def _answer(visit: Visit, ring: Ring | None, *, is_watched: bool = True) -> web.StreamResponse:
     kind = visit.query("kind")
     if kind not in LINES:
         raise web.HTTPNotFound
-    chart = drawn(ring, kind, range_of(visit.query("range")), visit.now_ms)
+    chart = drawn(ring, kind, range_of(visit.query("range")), visit.now_ms, is_watched=is_watched)
     return web.Response(body=msgspec.json.encode(chart), content_type="application/json")

@@ -107,8 +107,9 @@ def ratio_of(recent: Mapping[str, float]) -> float:
     return 1.0 if not received else 1.0 - recent["from_store"] / received
 
 
-def ring_of(stats: QueueStats) -> Ring | None:
-    """The queue's ring, made at its first traffic; None for a queue that never had any."""
-    if stats.ring is None and any(getattr(stats, field) for field in QUEUE_SUMS):
+def ring_of(stats: QueueStats, messages: int) -> Ring | None:
+    """The queue's ring, made at its first traffic, or when it is first seen with messages (dead letters, or what a
+    restart found); None for a queue that never had any."""
+    if stats.ring is None and (messages or any(getattr(stats, field) for field in QUEUE_SUMS)):
         stats.ring = Ring(QUEUE_SUMS, QUEUE_PEAKS)
     return stats.ring

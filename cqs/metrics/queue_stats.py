@@ -27,7 +27,7 @@ class QueueStats:
         self.gone_ms = 0
         """Since when the queue is known to be deleted; 0 = it lives."""
         self.ring: Ring | None = None
-        """Made when the queue has traffic."""
+        """Made when the queue has traffic, or messages."""
         self.sent = self.received = self.deleted = self.empty_receives = self.deduplicated = 0
         self.from_store = self.bodies_from_store = self.given_back = self.hidden = self.revealed = 0
         self.expired = self.dead_lettered = self.redriven = self.arrived = self.purges = 0

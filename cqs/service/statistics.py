@@ -1,6 +1,6 @@
 """What the node knows of itself: samples for the charts, snapshots for scrapes, its health.
 
-    every 5 s    count up to QUEUES_MAX queues ──► depths ──► rings (node, and each queue with traffic)
+    every 5 s    count up to QUEUES_MAX queues ──► depths ──► rings (node, and each queue with traffic or messages)
     a scrape     count the admitted queues anew ──► snapshot ──► text, in a thread
 
 Queues are counted SURVEYED_MAX at a time, one call of the cache each; a pass spreads them over SPREAD_S, so that nobody
@@ -98,10 +98,10 @@ class Sampler:
         for place, stats in enumerate(metrics.queues):
             if place % QUEUES_A_TURN == 0:
                 await asyncio.sleep(0)
-            ring = ring_of(stats)
+            queue = engine.registry.get(QueueName(stats.account, stats.name))
+            depth = metrics.depths.get(queue.uid) if queue is not None else None
+            ring = ring_of(stats, depth.messages if depth is not None else 0)
             if ring is not None:
-                queue = engine.registry.get(QueueName(stats.account, stats.name))
-                depth = metrics.depths.get(queue.uid) if queue is not None else None
                 counts = depth.counts if depth is not None else Counts()
                 peaks = [*_peaks(counts, now_ms), *stats.look_at_times()]
                 _add(ring, now_ms, [getattr(stats, field) for field in QUEUE_SUMS], peaks)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from cqs.metrics.node import NodeMetrics
 from cqs.service.statistics import Sampler
 from tests.console.desk import Desk, make_desk
 from tests.engine import ACCOUNT
@@ -126,3 +127,16 @@ async def test_a_minute_that_has_only_begun_does_not_look_like_a_fall(desk: Desk
     told = json.loads((await desk.get(f"/q/{ACCOUNT}/orders/chart?kind=rates&range=1h")).text)
 
     assert told["data"][1][-2:] == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("kind", ["depth", "age", "rates"])
+async def test_a_queue_without_metrics_of_its_own_has_gaps_not_zeros(kind: str) -> None:
+    desk = await make_desk(bench=await measured_bench(NodeMetrics(places=0)))
+    queue = await desk.bench.create("orders")
+    await desk.bench.send(queue, "one")
+    await Sampler(desk.bench.engine).sample()
+
+    points = await newest(desk, f"/q/{ACCOUNT}/orders/chart?kind={kind}")
+    await desk.client.close()
+
+    assert set(points.values()) == {None}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from cqs.cache.counts import Counts
 from cqs.cache.interface import SURVEYED_MAX, Shard, Sight
 from cqs.errors import CacheUnavailable
+from cqs.metrics.node import NodeMetrics
 from cqs.metrics.rings import Ring
 from cqs.queue import Queue
 from cqs.service import statistics
@@ -70,7 +72,17 @@ async def test_a_queues_times_are_of_its_own_calls_since_the_last_sample() -> No
     assert last(ring_of(bench, queue), bench)["delete_most_ms"] == 0
 
 
-async def test_only_queues_with_traffic_have_a_ring() -> None:
+async def test_a_queue_that_was_full_when_the_process_started_has_a_ring() -> None:
+    bench = await measured_bench()
+    dead = await bench.create("dead")
+    await bench.send(dead, "one", "two")
+    started = replace(bench, engine=replace(bench.engine, metrics=NodeMetrics()))
+    await Sampler(started.engine).sample()
+
+    assert last(ring_of(started, dead), bench)["visible"] == 2
+
+
+async def test_only_queues_with_traffic_or_messages_have_a_ring() -> None:
     bench = await measured_bench()
     queue = await bench.create("quiet")
     await Sampler(bench.engine).sample()
