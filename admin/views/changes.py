@@ -64,5 +64,7 @@ def _question(visit: Visit) -> Question:
 
 
 def _may_see(visit: Visit, line: Line) -> bool:
-    """Administrators of one account see what was done in it."""
-    return visit.viewer.is_everywhere or line.account == visit.viewer.account
+    """Administrators of one account see what was done by its users, and to its queues by others."""
+    account = visit.viewer.account
+    is_to_ours = line.target.startswith((f"{account}/", "arn:")) and account in line.target.split("/")[0].split(":")
+    return visit.viewer.is_everywhere or line.account == account or is_to_ours

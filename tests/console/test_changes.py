@@ -12,9 +12,13 @@ import pytest
 from admin import action_log
 from admin.action_log import ActionLog, Line, Question
 from cqs.identity import Role
+from cqs.queue import QueueName
+from cqs.service import queues
 from tests.console.desk import Desk
 from tests.console.hostile import TEXTS
 from tests.engine import ACCOUNT
+
+OTHER = "111122223333"
 
 
 def line(number: int, **more: str) -> Line:
@@ -151,3 +155,23 @@ async def test_administrators_of_one_account_see_what_was_done_in_it(desk: Desk)
 
     for path in ("/changes", "/changes.csv", "/changes.jsonl"):
         assert "zacharias" not in (await desk.get(path)).text
+
+
+async def test_an_administrator_of_an_account_sees_what_others_did_to_its_queues(desk: Desk) -> None:
+    await desk.add_user("root", Role.ADMINISTRATOR)
+    await desk.add_user("theirs", Role.ADMINISTRATOR, OTHER)
+    for account in (OTHER, ACCOUNT):
+        await queues.create(desk.bench.engine, QueueName(account, "orders"), {}, {})
+    await desk.log_in("root")
+    for account in (OTHER, ACCOUNT):
+        await desk.post("/queues/purge", chosen="orders", typed="orders", account=account)
+        await desk.post(f"/q/{account}/orders/policy/add", label="all", accounts=OTHER, actions="*")
+    await desk.post("/log-out")
+    await desk.log_in("theirs")
+
+    seen = (await desk.get("/changes.csv")).text
+
+    assert f"{OTHER}/orders" in seen
+    assert f":{OTHER}:orders" in seen
+    assert f"{ACCOUNT}/orders" not in seen
+    assert f":{ACCOUNT}:orders" not in seen
