@@ -13,7 +13,9 @@ The wait is for the first sends of an outage only. A node that alone has lost th
 ends at the next beats, when another node has put 7; where all have lost it, nobody hands anything out.
 
 A send that is repeated through another node may be one that the first node stored and never put, having died between:
-so the message is put again before the repetition is answered. What two senders send at one time has no order.
+so the message is put again before the repetition is answered. Where sends have to reach every data centre it may be in
+one of them alone, and would be missing in the other while what was sent after it is received there: so it is stored
+again, too. What two senders send at one time has no order.
 """
 
 from __future__ import annotations
@@ -41,9 +43,12 @@ def may_hand_out(engine: Engine, shard: Shard) -> bool:
 
 
 async def make_sure(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
-    """Messages that another node may have stored and not put are put. Raises StoreUnavailable."""
+    """Messages that another node may have stored in part, or not put, are stored and put. Idempotent; a delete wins.
+    Raises StoreUnavailable, OutcomeUnknown."""
     if not engine.cluster.is_alone:
         epoch = engine.epochs.of(shard_of(queue))
         stored = await engine.store.read(queue, addresses)
+        if stored and not engine.store.reads_confirm:
+            await engine.store.append(queue, stored)
         if stored:
             await confirm.put(engine, queue, [entry_of(message) for message in stored], epoch)

@@ -137,7 +137,8 @@ async def _send_fifo(engine: Engine, queue: Queue, messages: Sequence[Message]) 
 
 
 async def _append_claimed(engine: Engine, queue: Queue, messages: Sequence[Message]) -> None:
-    """Appends, or gives the claims up, so that nobody's repeat is answered with a message that does not exist."""
+    """Appends, or gives the claims up, so that nobody's repeat is answered with a message that does not exist. What may
+    exist in one data centre alone keeps its claim: the repeat writes it again (`fifo_order.make_sure`)."""
     addresses = [message.address for message in messages]
     try:
         await engine.store.append(queue, messages)
@@ -149,6 +150,8 @@ async def _append_claimed(engine: Engine, queue: Queue, messages: Sequence[Messa
         stored = await engine.store.read(queue, addresses)
         if len(stored) < len(addresses):
             await engine.store.release(queue, addresses)
+            raise
+        if not engine.store.reads_confirm:
             raise
 
 

@@ -114,6 +114,11 @@ class MessageStore(Protocol):
     def rows(self) -> int:
         """How many rows a queue has (CQS: 100)."""
 
+    @property
+    def reads_confirm(self) -> bool:
+        """Whether what `read` finds is as durable as what `append` has returned for. False where appends have to reach
+        every data centre: reads ask this one alone."""
+
 
 LEASE_SOON_MS = 15
 

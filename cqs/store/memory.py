@@ -44,6 +44,10 @@ class MemoryStore:
     def rows(self) -> int:
         return 1
 
+    @property
+    def reads_confirm(self) -> bool:
+        return True
+
     async def open(self) -> None:
         self._is_open = True
 

@@ -7,12 +7,15 @@ import asyncio
 import pytest
 
 from cqs.cache.interface import Residency
-from cqs.errors import CacheUnavailable, ServiceUnavailable
+from cqs.errors import CacheUnavailable, OutcomeUnknown, ServiceUnavailable
 from cqs.queue import Queue
 from cqs.service import repair
+from cqs.service.delete import delete
 from cqs.service.engine import shard_of
 from cqs.service.marking import FRESH_S
+from cqs.service.receive import ReceiveRequest, receive
 from cqs.service.send import Draft, send
+from cqs.store.memory import MemoryStore
 from tests.cluster import PLACE, Cut, two_nodes, waits_for_marks
 from tests.engine import Bench, until
 
@@ -101,6 +104,39 @@ async def test_what_a_dead_node_stored_and_did_not_put_comes_before_what_is_sent
 
     assert (await town.cache.counts(shard)).ready == 2
     assert await b.bodies(queue) == ["7", "8"]
+
+
+async def test_what_one_data_centre_alone_may_have_is_acknowledged_when_all_have_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    town, a, b, queue = await two_nodes("orders.fifo")
+    monkeypatch.setattr(MemoryStore, "reads_confirm", False)
+    town.store.fail("append", OutcomeUnknown("dc2 did not answer"), times=2, is_done=True)
+
+    for node in (a, b):
+        with pytest.raises(OutcomeUnknown):
+            await say(node, queue, "7")
+    await say(b, queue, "7")
+    await say(b, queue, "8")
+    for node in (a, b):
+        await repair.step(node.engine)
+    await town.beat("a", "b")
+
+    assert await b.bodies(queue) == ["7", "8"]
+
+
+async def test_what_was_deleted_meanwhile_is_not_stored_again_by_a_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
+    town, a, b, queue = await two_nodes("orders.fifo")
+    monkeypatch.setattr(MemoryStore, "reads_confirm", False)
+    await say(a, queue, "7")
+    await town.beat("a", "b")
+    (seventh,) = await receive(b.engine, queue, ReceiveRequest(), lambda: True)
+    await delete(b.engine, queue, seventh.handle)
+    town.store.fail("append", AssertionError("there is nothing to store"))
+
+    await say(a, queue, "7")
+
+    assert await b.bodies(queue) == []
 
 
 async def test_a_cut_off_nodes_mark_ends_when_another_node_has_put_what_it_sent() -> None:

@@ -62,6 +62,10 @@ class CassandraStore:
     def rows(self) -> int:
         return self._options.rows
 
+    @property
+    def reads_confirm(self) -> bool:
+        return not self._options.is_each
+
     async def open(self) -> None:
         await self.session.connect()
         try:

@@ -52,6 +52,10 @@ class SqliteStore:
         return 1
 
     @property
+    def reads_confirm(self) -> bool:
+        return True
+
+    @property
     def commits(self) -> Tally:
         """What the group commit has done so far."""
         return self.hands.commits.tally
