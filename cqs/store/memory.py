@@ -27,6 +27,9 @@ SCAN_PAGE = 1_000
 class MemoryStore:
     """A `Store`. Belongs to one event loop."""
 
+    rows = 1
+    reads_confirm = True
+
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._is_open = False
@@ -39,14 +42,6 @@ class MemoryStore:
         self._dropped: dict[QueueName, int] = {}
         self._tasks: dict[str, MoveTask] = {}
         self._highest = 0
-
-    @property
-    def rows(self) -> int:
-        return 1
-
-    @property
-    def reads_confirm(self) -> bool:
-        return True
 
     async def open(self) -> None:
         self._is_open = True

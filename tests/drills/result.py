@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass
 
 from tests.cassandra_server import Ring
+from tests.drills.datacenter_faults import TAIL
 from tests.drills.datacenters import TwoDatacenters
 from tests.drills.drills import Drill
 from tests.drills.faulting import LONG, SHORT
@@ -55,6 +56,7 @@ class Result:
             "groups shared": (verdict.shared_groups, 0),
             "duplicated": (verdict.duplicated, self.duplicates_max),
             "duplicated and not explained": (verdict.causes[Cause.UNEXPLAINED], 0),
+            TAIL: (self.history.told.get(TAIL, 0), verdict.attempted if self.drill.is_replica_lost else 0),
         }
         return [f"{count} {name}, at most {most}" for name, (count, most) in bounds.items() if count > most]
 

@@ -28,9 +28,7 @@ class RowStore(FailingStore):
 
     limits: dict[int, list[int]]
 
-    @property
-    def rows(self) -> int:
-        return 10
+    rows = 10
 
     async def occupied(self, queue: Queue, rows: Sequence[int]) -> list[int]:
         return list(range(self.rows))

@@ -34,6 +34,9 @@ _ROW_WEIGHT = 512
 class SqliteStore:
     """A `Store` in a data directory. Belongs to one event loop; can be opened once."""
 
+    rows = 1
+    reads_confirm = True
+
     def __init__(self, path: Path, clock: Clock, *, has_writer_process: bool = False) -> None:
         """`has_writer_process`: the writer is a process of its own, and else a thread."""
         self._clock = clock
@@ -46,14 +49,6 @@ class SqliteStore:
         self._is_open = False
         self._hands: Hands | None = None
         self._upkeep: Upkeep | None = None
-
-    @property
-    def rows(self) -> int:
-        return 1
-
-    @property
-    def reads_confirm(self) -> bool:
-        return True
 
     @property
     def commits(self) -> Tally:
