@@ -21,7 +21,7 @@ cluster-2dc: $(VENV)/.cluster ## run two data centres, each a Cassandra node, a 
 	@exec $(PY) -m deploy.cluster --two-datacenters
 
 test: test-env provision ## set up and run all tests, the drills beside the others
-	$(PY) -m pytest -n 2 --dist loadgroup
+	@.ci/tests $(PY)
 
 check: $(VENV)/.dev ## lint, types, layers, unit and contract tests; no services, under a minute
 	$(VENV)/bin/ruff check .

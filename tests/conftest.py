@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import structlog
@@ -29,10 +28,6 @@ _SLOW = (
 )
 """What `make check` leaves to `make test`: thousands of generated cases, and processes that are killed."""
 
-_DRILLS = Path(__file__).parent / "drills"
-"""`make test` performs them beside the other tests: they wait for most of their time, and the others compute. Each of
-the two processes starts services of its own."""
-
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("ci", derandomize=True, print_blob=True)
@@ -45,11 +40,8 @@ def pytest_configure(config: pytest.Config) -> None:
             del os.environ[name]
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        is_drill = item.path.is_relative_to(_DRILLS)
-        item.add_marker(pytest.mark.xdist_group("drills" if is_drill else "others"))
         if str(item.path).endswith(_SLOW):
             item.add_marker("slow")
 
