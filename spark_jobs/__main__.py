@@ -48,7 +48,12 @@ def _audited(options: argparse.Namespace, command: str) -> tuple[Audit, str]:
     try:
         with interruptible(spark):
             stored = stored_of(spark, options, options.data_dir)
-            rules = Rules(is_drained=options.drained, skew_ms=options.clock_skew_ms, bucket_ms=options.span_ms)
+            rules = Rules(
+                is_drained=options.drained,
+                has_all_nodes=options.all_nodes or bool(options.data_dir),
+                skew_ms=options.clock_skew_ms,
+                bucket_ms=options.span_ms,
+            )
             found = audit(spark, options.folders, options.output, rules, stored)
             return found, write_report(found, options.output, title=options.title, command=command, before=before)
     finally:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,9 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.absence import signs_of
 from spark_jobs.duplicates import duplicates, sent_again
+from spark_jobs.empties import empties
 from spark_jobs.events import Journal, read_journal
 from spark_jobs.fifo import fifo_violations
 from spark_jobs.findings import Kind
@@ -28,9 +30,9 @@ from spark_jobs.groups import COUNTS, GROUPS, group_figures
 from spark_jobs.hiding import hidden_too_short
 from spark_jobs.integrity import Integrity
 from spark_jobs.latency import HOUR_MS
-from spark_jobs.lives import eventful, lives_of, plain_lives_of, sums_of, with_fate
+from spark_jobs.lives import eventful, gone_in, lives_of, plain_lives_of, sums_of, with_fate
 from spark_jobs.loss import corrupted, not_received, unexpected
-from spark_jobs.order import order_of, places_of
+from spark_jobs.order import ORDER_RECEIVED, ORDER_SENT, order_by, order_of, places_of
 from spark_jobs.reconcile import Reconciled, counts_of, reconcile
 from spark_jobs.redelivery import redeliveries
 from spark_jobs.resurrected import resurrected
@@ -50,6 +52,8 @@ class Rules:
 
     is_drained: bool = False
     """Receivers went on until nothing came: what was not received is lost."""
+    has_all_nodes: bool = False
+    """No node took part whose journal is not here, so that nothing is put down to one."""
     skew_ms: int = 0
     """How far the clocks of nodes and caches may differ."""
     bucket_ms: int = HOUR_MS
@@ -88,12 +92,13 @@ def _audited(journal: Journal, output: str, rules: Rules, stored: DataFrame | No
     steps = steps_of(eventful(moments, sums), rules.skew_ms).persist(StorageLevel.DISK_ONLY)
     try:
         lived = lives_of(steps).unionByName(plain_lives_of(sums, moments, stage))
-        lives = kept(with_fate(lived, journal.events), f"{output}/lives")
+        lives = kept(with_fate(lived, gone_in(journal.events)), f"{output}/lives")
         fifo = plain_steps_of(eventful(moments.where("is_fifo"), sums, "left_anti")).unionByName(steps)
         there = kept(stored, f"{output}/stage/stored") if stored is not None else None
         found = kept(_findings(steps, fifo, lives, there, rules), f"{output}/findings")
-        places = _places(lives, f"{output}/stage/order")
-        order = order_of(places, ["uid"], f"{output}/stage/order")
+        first = lives.where("is_known AND deliveries > 0")
+        places = places_of(first, ["uid"], ORDER_SENT, ORDER_RECEIVED, f"{stage}/order")
+        order = kept(order_of(places, ["uid"], f"{stage}/order"), f"{stage}/by_queue")
         lost_kinds = [Kind.NOT_RECEIVED] * rules.is_drained + [Kind.LOST] * (there is not None)
         tables = _tables(journal.events, steps, lives, found, order, output, rules, lost_kinds)
         spans = kept(over_time(lives, steps, places, rules.bucket_ms), f"{output}/spans")
@@ -102,6 +107,8 @@ def _audited(journal: Journal, output: str, rules: Rules, stored: DataFrame | No
         steps.unpersist()
     kept(journal.bad, f"{output}/bad_lines")
     totals = _totals(found, lives.sparkSession.read.parquet(f"{output}/queues"))
+    if not rules.has_all_nodes:
+        totals = replace(totals, signs=signs_of(journal.events, lives))
     store = counts_of(found, there) if there is not None else None
     verdict = judge(totals, journal.integrity, is_drained=rules.is_drained, store=store)
     return Audit(totals, verdict, journal.integrity, tables, store)
@@ -123,13 +130,6 @@ def _findings(steps: DataFrame, fifo: DataFrame, lives: DataFrame, stored: DataF
     return reduce(DataFrame.unionByName, parts)
 
 
-def _places(lives: DataFrame, stage: str) -> DataFrame:
-    """By queue; sent order is that of sequences in a FIFO queue, and of addresses in others."""
-    first = lives.where("is_known AND deliveries > 0")
-    received = ["first_place", "first_received_ms", "address"]
-    return places_of(first, ["uid"], ["sequence", "address"], received, stage)
-
-
 def _tables(
     events: DataFrame,
     steps: DataFrame,
@@ -140,12 +140,12 @@ def _tables(
     rules: Rules,
     lost_kinds: Sequence[Kind],
 ) -> dict[str, list[dict[str, Any]]]:
-    ranked = order.drop("messages")
+    first = lives.where("is_known AND deliveries > 0")
     tables: dict[str, list[dict[str, Any]]] = {}
     for name, by in GROUPS.items():
-        figures = group_figures(
-            lives, found, by, events=events, order=ranked if by == QUEUE else None, lost_kinds=lost_kinds
-        )
+        ranked = order if by == QUEUE else order_by(order, first, by, f"{output}/stage/order_{name}")
+        called = empties(events, ["uid"]) if by == QUEUE else None
+        figures = group_figures(lives, found, by, order=ranked.drop("messages"), called=called, lost_kinds=lost_kinds)
         figures = kept(figures, f"{output}/{name}")
         tables[name] = _rows(figures.orderBy(F.desc("acknowledged"), *by).limit(ROWS_SHOWN))
     again = kept(redeliveries(steps, ["queue", "uid"], rules.skew_ms), f"{output}/redeliveries")

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.empties import empties
 from spark_jobs.findings import Kind
 from spark_jobs.latency import is_received, latency_columns, named_cuts
 from spark_jobs.tables import QUEUE
@@ -51,16 +50,18 @@ def group_figures(
     found: DataFrame,
     by: Sequence[str],
     *,
-    events: DataFrame,
-    order: DataFrame | None,
+    order: DataFrame,
+    called: DataFrame | None,
     lost_kinds: Sequence[Kind],
 ) -> DataFrame:
-    """Everything that is known of each group; order and empty receives only by queue. `lost_kinds`: findings that may
-    be lost messages, the same ones told by receivers and by the store; without any, `loss_rate` is null."""
+    """Everything that is known of each group. `order` is by `uid` for queues, and by the group for others; `called`,
+    the receives by `uid`, is for queues only. `lost_kinds`: findings that may be lost messages, the same ones told by
+    receivers and by the store; without any, `loss_rate` is null."""
     summed = named_cuts(lives.groupBy(*by).agg(*_columns(), *latency_columns()))
     figures = summed.join(counted(found, by), list(by), "left")
-    if order is not None:
-        figures = figures.join(order, "uid", "left").join(empties(events, ["uid"]), "uid", "left")
+    figures = figures.join(order, [name for name in order.columns if name in by], "left")
+    if called is not None:
+        figures = figures.join(called, "uid", "left")
     ordered = [*by, *(name for name in figures.columns if name not in by)]
     rated = figures.select(*ordered).fillna(0).withColumn("duplicate_rate", _rate(F.col("duplicates")))
     return rated.withColumn("loss_rate", _loss_rate(lost_kinds))

@@ -117,10 +117,22 @@ def plain_lives_of(sums: DataFrame, moments: DataFrame, stage: str) -> DataFrame
     return named.select([told.get(name, F.col(name)).alias(name) for name in _LIFE])
 
 
-def with_fate(lives: DataFrame, events: DataFrame) -> DataFrame:
-    """And `fate`: what ended them, "" = nothing yet."""
-    purges = events.where(is_event(EventName.PURGED)).groupBy("uid").agg(F.max("generation").alias("purged_below"))
-    ends = events.where(is_event(EventName.QUEUE_DELETED)).groupBy("uid").agg(F.min("at_ms").alias("queue_deleted_ms"))
+def gone_in(events: DataFrame) -> DataFrame:
+    """Of each queue (`uid`) that was purged or deleted: `purged_below`, the generation that is left, and
+    `queue_deleted_ms`; null where it was not."""
+    is_purged, is_deleted = is_event(EventName.PURGED), is_event(EventName.QUEUE_DELETED)
+    return (
+        events.where(is_purged | is_deleted)
+        .groupBy("uid")
+        .agg(
+            F.max(F.when(is_purged, F.col("generation"))).alias("purged_below"),
+            F.min(F.when(is_deleted, F.col("at_ms"))).alias("queue_deleted_ms"),
+        )
+    )
+
+
+def with_fate(lives: DataFrame, gone: DataFrame) -> DataFrame:
+    """And `fate`: what ended them, "" = nothing yet. `gone` as `gone_in` gives it."""
     fate = (
         F.when(F.col("deleted_ms").isNotNull(), "deleted")
         .when(F.col("moved_ms").isNotNull(), "moved")
@@ -129,7 +141,7 @@ def with_fate(lives: DataFrame, events: DataFrame) -> DataFrame:
         .when(F.col("queue_deleted_ms").isNotNull(), "queue deleted")
         .otherwise("")
     )
-    joined = lives.join(F.broadcast(purges), "uid", "left").join(F.broadcast(ends), "uid", "left")
+    joined = lives.join(F.broadcast(gone), "uid", "left")
     return joined.withColumn("fate", fate).drop("purged_below", "queue_deleted_ms")
 
 

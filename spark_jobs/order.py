@@ -30,6 +30,9 @@ from spark_jobs.positions import placed, running_max
 if TYPE_CHECKING:
     import pyarrow as pa
 
+ORDER_SENT = ["sequence", "address"]
+"""Lives by the order of sends: of sequences in a FIFO queue, and of addresses in others."""
+ORDER_RECEIVED = ["first_place", "first_received_ms", "address"]
 _GROUP = "received_base"
 
 
@@ -59,6 +62,22 @@ def order_of(places: DataFrame, by: Sequence[str], stage: str) -> DataFrame:
         ((F.col("messages") - F.col("longest")) / F.col("messages")).alias("out_of_order"),
         "displacement",
     )
+
+
+def order_by(order: DataFrame, messages: DataFrame, by: Sequence[str], stage: str) -> DataFrame:
+    """For each group of `messages`, which may be of several queues: `messages`, and `out_of_order` and `displacement`,
+    the means over its queues by their messages. In each queue the group's own messages have places of their own, as
+    those of two queues are not comparable. `order` is that of whole queues, by `uid`; it is taken when each has one
+    group only. `messages` have `uid`, and what ORDER_SENT and ORDER_RECEIVED name. Counts."""
+    parts = messages.groupBy("uid", *by).agg(F.lit(1).alias("_")).drop("_")
+    if parts.count() == order.count():
+        ranked = order.join(parts, "uid")
+    else:
+        names = list(dict.fromkeys(["uid", *by]))
+        ranked = order_of(places_of(messages, names, ORDER_SENT, ORDER_RECEIVED, stage), names, stage)
+    count = F.sum("messages")
+    means = [(F.sum(F.col(name) * F.col("messages")) / count).alias(name) for name in ("out_of_order", "displacement")]
+    return ranked.groupBy(*by).agg(count.alias("messages"), *means)
 
 
 def _longest(places: DataFrame, stage: str) -> DataFrame:

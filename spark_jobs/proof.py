@@ -179,7 +179,12 @@ def _judged(spark: SparkSession, run: Run, target: Target) -> Audit:
     _tell("auditing")
     options = run.options
     is_drained = run.workload is None or run.workload.receivers > 0
-    rules = Rules(is_drained=is_drained, skew_ms=options.clock_skew_ms, bucket_ms=SPAN_MS)
+    rules = Rules(
+        is_drained=is_drained,
+        has_all_nodes=options.all_nodes or not options.endpoint,
+        skew_ms=options.clock_skew_ms,
+        bucket_ms=SPAN_MS,
+    )
     found = audit(spark, target.journals, options.output, rules, stored_of(spark, options, target.data_dir))
     seen = spark.read.parquet(run.observations).where(f"run = '{run.name}'")
     clients = total_queue(seen)

@@ -44,6 +44,8 @@ _QUEUE_COLUMNS = {
     "receives": "receives",
     "empty": "empty",
 }
+_GROUP_NAMES = ("acknowledged", "duplicates", "not_received", "loss_rate", "out_of_order", "displacement", "p50", "p99")
+_GROUP_COLUMNS = {name: _QUEUE_COLUMNS[name] for name in _GROUP_NAMES}
 
 
 def write_report(
@@ -183,10 +185,8 @@ def _queues(found: Audit) -> str:
         if any(row[column] for row in shown)
     )
     tenants = table(
-        {"account": "account", "tenant": "tenant", "acknowledged": "acknowledged", "duplicates": "duplicates",
-         "not_received": "not received", "loss_rate": "ε", "p50": "p50 ms", "p99": "p99 ms"},
-        found.tables["tenants"][:_QUEUES_SHOWN],
-    )  # fmt: skip
+        {"account": "account", "tenant": "tenant", **_GROUP_COLUMNS}, found.tables["tenants"][:_QUEUES_SHOWN]
+    )
     more = f"<p>The {len(shown)} largest of {len(queues)}; all are in queues/ beside this page.</p>"
     return section("Queues", drawn + more + table(_QUEUE_COLUMNS, shown)) + section("Tenants", tenants)
 

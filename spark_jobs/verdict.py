@@ -2,7 +2,8 @@
 
     violated    something happened that must not: certain whatever is missing from the journal, unless a line of it
                 was changed
-    unproven    nothing of that kind was seen, but lines are missing, messages were sampled, or some still wait
+    unproven    nothing of that kind was seen, but lines are missing, messages were sampled, or some still wait; or it
+                may be explained by a node whose journal is not here (`spark_jobs.absence`)
     proven      the journal is whole, every acknowledged message was accounted for, and no promise was broken
 
 "lost 0" is a proof, so it is never printed over a gap.
@@ -46,6 +47,8 @@ class Totals:
     displacement: float = 0.0
     found: Mapping[str, int] | None = None
     """Findings by kind."""
+    signs: Mapping[str, int] | None = None
+    """Of somebody whose journal is not here (`spark_jobs.absence`); None = nobody else took part."""
 
     def of(self, kind: Kind) -> int:
         return (self.found or {}).get(kind.value, 0)
@@ -80,12 +83,18 @@ _CERTAIN = {
     Kind.STORED_CORRUPTED: "messages lie in the store with another checksum than they were sent with",
 }
 _CERTAIN_WHEN_WHOLE = {
-    Kind.UNEXPECTED: "messages were received that nobody sent: or the journal of a node is not here",
+    Kind.UNEXPECTED: "messages were received that nobody sent",
     Kind.HIDDEN_TOO_SHORT: "deliveries came while another receive held the message",
     Kind.FIFO_ORDER: "FIFO deliveries overtook an earlier message of their group",
     Kind.FIFO_TWO_CONSUMERS: "FIFO deliveries came while another call held their group",
     Kind.ORPHAN: "messages lie in the store that nobody sent",
     Kind.STILL_STORED: "messages lie in the store although they ended",
+}
+_SIGNS = {
+    "unsent": "messages that nobody sent",
+    "unreceived": "messages that were deleted and nobody received",
+    "untaken": "receive numbers that nobody got",
+    "silent": "queues that nobody received from",
 }
 
 
@@ -98,20 +107,39 @@ def judge(totals: Totals, integrity: Integrity, *, is_drained: bool, store: Reco
     lost = store.lost if store is not None else 0
     lost = max(lost, waiting) if is_drained else lost
     lost += totals.of(Kind.CORRUPTED)
-    wrong = [f"{totals.of(kind)} {text}" for kind, text in _CERTAIN.items() if totals.of(kind)]
-    if not has_gaps:
-        wrong += [f"{totals.of(kind)} {text}" for kind, text in _CERTAIN_WHEN_WHOLE.items() if totals.of(kind)]
-        if lost > totals.of(Kind.CORRUPTED):
-            wrong.append(f"{lost - totals.of(Kind.CORRUPTED)} acknowledged messages are lost")
+    wrong = _told(totals, _CERTAIN)
+    explicable = _told(totals, _CERTAIN_WHEN_WHOLE)
+    if lost > totals.of(Kind.CORRUPTED):
+        explicable.append(f"{lost - totals.of(Kind.CORRUPTED)} acknowledged messages are lost")
+    absent = _absent(totals)
+    is_certain = not has_gaps and not absent
+    if is_certain:
+        wrong += explicable
     doubts = _doubts(totals, integrity, 0 if is_accounted else waiting)
+    if absent:
+        doubts = (*(f"{text}: or {absent} explains it" for text in explicable), *doubts)
     if any(gap.kind in CHANGED for gap in integrity.gaps):
         doubts = (*(f"{text}, unless a changed line says so" for text in wrong), *doubts)
         wrong = []
     if wrong:
-        return Verdict(State.VIOLATED, None if has_gaps else lost, (*wrong, *doubts))
+        return Verdict(State.VIOLATED, lost if is_certain else None, (*wrong, *doubts))
     if doubts:
         return Verdict(State.UNPROVEN, None, doubts)
     return Verdict(State.PROVEN, lost, ("the journal is whole and every acknowledged message is accounted for",))
+
+
+def _told(totals: Totals, texts: Mapping[Kind, str]) -> list[str]:
+    return [f"{totals.of(kind)} {text}" for kind, text in texts.items() if totals.of(kind)]
+
+
+def _absent(totals: Totals) -> str:
+    """Who may explain what looks wrong, and why; "" = nobody."""
+    if totals.signs is None:
+        return ""
+    signs = {name: totals.signs.get(name, 0) for name in _SIGNS}
+    signs["unsent"] = max(signs["unsent"], totals.of(Kind.UNEXPECTED), totals.of(Kind.ORPHAN))
+    seen = ", ".join(f"{count} {_SIGNS[name]}" for name, count in signs.items() if count)
+    return f"a node whose journal is not here ({seen})" if seen else ""
 
 
 _SEEN_BY_CLIENTS = {

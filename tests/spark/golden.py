@@ -19,6 +19,8 @@ from cqs.testing.journal import JournalHere
 from spark_jobs.findings import Kind
 
 VISIBILITY_MS = 30_000
+FALLBACK_NUMBER = 1 << 44
+"""Receives from the store have numbers of the node's own, above those of the cache's."""
 
 
 class Golden:
@@ -38,8 +40,12 @@ class Golden:
         self.acknowledged = 0
         self.first_deliveries: dict[str, list[int]] = {}
         """By queue: addresses of messages that were sent, in the order of their first deliveries."""
+        self.tenants: dict[int, str] = {}
+        """Of messages, by address."""
+        self.runs: dict[int, str] = {}
         self._known: set[int] = set()
         self._number = 0
+        self._receives: Counter[int] = Counter()
         self._sequence = 0
 
     def queue(self, name: str) -> Queue:
@@ -68,8 +74,10 @@ class Golden:
         index = self._number = self._number + 1
         self._sequence += queue.settings.is_fifo
         says = {"cqs.run": "golden", "cqs.sender": sender, "cqs.index": str(index)} if sender else {}
+        address = self.addresses.next(self.rows)
+        self.tenants[address], self.runs[address] = group or "", "golden" if sender else ""
         return Message(
-            address=self.addresses.next(self.rows),
+            address=address,
             body=f"body {index} {self.rng.random()}",
             sent_ms=self.clock.now_ms(),
             group=group,
@@ -89,7 +97,7 @@ class Golden:
         self.tick()
         received = []
         for message in messages:
-            self._number += 1
+            self._receives[queue.uid] += not is_from_store
             firsts = self.first_deliveries.setdefault(queue.name, [])
             if message.address in self._known and message.address not in firsts:
                 firsts.append(message.address)
@@ -103,7 +111,9 @@ class Golden:
                     message=content,
                     receive_count=1,
                     first_receive_ms=self.clock.now_ms(),
-                    receive_number=self._number,
+                    receive_number=FALLBACK_NUMBER + self.clock.now_ms()
+                    if is_from_store
+                    else self._receives[queue.uid],
                     received_ms=self.clock.now_ms(),
                     hidden_until_ms=self.clock.now_ms() + VISIBILITY_MS,
                 )

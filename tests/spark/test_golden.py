@@ -6,11 +6,11 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 
 from cqs.ids import text_of
 from spark_jobs.verdict import State
+from tests.spark.everything import FAULTS, play_everything
 from tests.spark.golden import Golden
 from tests.spark.oracle import order
 
@@ -20,19 +20,6 @@ if TYPE_CHECKING:
     from spark_jobs.audit import Audit
 
 SEED = 20260801
-FAULTS = {
-    "timeout": 7,
-    "shown": 5,
-    "given_back": 4,
-    "replayed": 3,
-    "lost": 6,
-    "expired": 2,
-    "corrupted": 3,
-    "resurrected": 2,
-    "hidden_short": 4,
-    "extended_short": 2,
-    "unexpected": 3,
-}
 
 
 class Played:
@@ -43,54 +30,10 @@ class Played:
 
         self.golden = Golden(folder / "journal", SEED)
         self.output = folder / "audit"
-        self._play_standard()
-        self._play_fifo()
-        self._play_ends()
+        play_everything(self.golden)
         self.golden.close()
-        self.audit: Audit = audit(spark, [str(folder / "journal")], str(self.output), Rules(is_drained=True))
-
-    def _play_standard(self) -> None:
-        golden, rng = self.golden, self.golden.rng
-        orders = golden.queue("orders")
-        messages = golden.send(orders, 200, sender="s-1")
-        again = msgspec.structs.replace(messages[3], address=golden.addresses.next())
-        golden.node.sent(orders, [again])
-        golden.acknowledged += 1
-        golden.planted["sent again"] = 1
-        golden.consume(orders, again)
-        golden._known.add(again.address)
-        golden.first_deliveries["orders"] = [again.address]
-        faults = [name for name, count in FAULTS.items() for _ in range(count)]
-        plan = [*faults, *["consume"] * (len(messages) - len(faults))]
-        rng.shuffle(plan)
-        for place in range(0, 190, 19):
-            messages[place], messages[place + 5] = messages[place + 5], messages[place]
-        for name, message in zip(plan, messages, strict=True):
-            if name == "consume":
-                golden.consume(orders, message)
-            else:
-                golden.fault(name, orders, message)
-        for _ in range(9):
-            golden.node.received_nothing(orders)
-
-    def _play_fifo(self) -> None:
-        golden = self.golden
-        payments = golden.queue("payments.fifo")
-        plan = ["overtaken"] * 3 + ["shared"] * 2 + ["in_turn"] * 4
-        golden.rng.shuffle(plan)
-        for number, name in enumerate(plan):
-            getattr(golden, name)(payments, f"group-{number % 3}")
-
-    def _play_ends(self) -> None:
-        golden = self.golden
-        purged, gone, source, dead = (golden.queue(name) for name in ("purged", "gone", "source", "dead"))
-        golden.send(purged, 3)
-        golden.node.purged(msgspec.structs.replace(purged, generation=1))
-        golden.send(gone, 2)
-        golden.node.queue_deleted(gone)
-        for message in golden.send(source, 3):
-            golden.receive(source, message)
-            golden.move(source, dead, message)
+        rules = Rules(is_drained=True, has_all_nodes=True)
+        self.audit: Audit = audit(spark, [str(folder / "journal")], str(self.output), rules)
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +66,28 @@ def test_order_is_measured_as_the_oracle_does(played: Played) -> None:
         assert queues[name]["displacement"] == pytest.approx(displacement)
         assert queues[name]["received"] == len(addresses)
     assert queues["orders"]["out_of_order"] > 0
+
+
+@pytest.mark.parametrize(("table", "column"), [("tenants", "tenant"), ("runs", "run")])
+def test_order_of_a_tenant_and_of_a_run_is_that_of_its_messages_in_each_queue(
+    played: Played, table: str, column: str
+) -> None:
+    golden = played.golden
+    labels = golden.tenants if table == "tenants" else golden.runs
+    rows = {row[column]: row for row in played.audit.tables[table]}
+
+    assert len(rows) > 1
+    for label, row in rows.items():
+        parts = [
+            own
+            for addresses in golden.first_deliveries.values()
+            if (own := [address for address in addresses if labels.get(address, "") == label])
+        ]
+        weighted = [(len(part), *order(part)) for part in parts]
+        count = sum(messages for messages, _, _ in weighted)
+        assert row["received"] == count
+        assert row["out_of_order"] == pytest.approx(sum(m * rate for m, rate, _ in weighted) / count)
+        assert row["displacement"] == pytest.approx(sum(m * moved for m, _, moved in weighted) / count)
 
 
 def test_figures_stand_in_the_row_of_their_queue_and_tenant(played: Played) -> None:

@@ -36,7 +36,7 @@ def ring() -> Iterator[cassandra_server.Ring]:
 def audited(spark: SparkSession, folder: Path, stored: DataFrame) -> Audit:
     from spark_jobs.audit import Rules, audit
 
-    return audit(spark, [str(folder / "journal")], str(folder / "audit"), Rules(), stored)
+    return audit(spark, [str(folder / "journal")], str(folder / "audit"), Rules(has_all_nodes=True), stored)
 
 
 def check(found: Audit) -> None:

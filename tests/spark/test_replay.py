@@ -125,7 +125,8 @@ def test_store_that_lost_and_gained_messages_is_found_out(
         store.execute("UPDATE messages SET body = x'00' WHERE id = ?", (keys[10],))
         store.execute("UPDATE messages SET id = id + (1 << 40) WHERE id = ?", (keys[20],))
 
-    found = audit(spark, [str(data / "journal")], str(tmp_path / "audit"), Rules(), in_sqlite(spark, str(data)))
+    rules, stored = Rules(has_all_nodes=True), in_sqlite(spark, str(data))
+    found = audit(spark, [str(data / "journal")], str(tmp_path / "audit"), rules, stored)
 
     assert found.store is not None
     assert (found.store.stored, found.store.lost, found.store.orphans, found.store.corrupted) == (157, 4, 1, 1)

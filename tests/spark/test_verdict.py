@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from spark_jobs.findings import Kind
@@ -98,6 +100,35 @@ def test_what_a_missing_line_may_explain_is_a_violation_only_without_gaps(kind: 
 
     assert judge(found, WHOLE, is_drained=True).state is State.VIOLATED
     assert judge(found, GAP, is_drained=True).state is State.UNPROVEN
+
+
+@pytest.mark.parametrize("sign", ["unsent", "unreceived", "untaken", "silent"])
+@pytest.mark.parametrize(
+    "kind", [Kind.UNEXPECTED, Kind.HIDDEN_TOO_SHORT, Kind.FIFO_ORDER, Kind.FIFO_TWO_CONSUMERS, Kind.NOT_RECEIVED]
+)
+def test_what_an_absent_node_may_explain_is_no_violation(kind: Kind, sign: str) -> None:
+    found = totals(**{kind.value.replace(" ", "_"): 2})
+
+    verdict = judge(replace(found, signs={sign: 3}), WHOLE, is_drained=True)
+
+    assert (verdict.state, verdict.lost) == (State.UNPROVEN, None)
+    assert "or a node whose journal is not here (" in verdict.reasons[0]
+    if kind is not Kind.UNEXPECTED:
+        assert judge(replace(found, signs={}), WHOLE, is_drained=True).state is State.VIOLATED
+
+
+def test_what_nobody_sent_is_itself_a_sign_of_an_absent_node() -> None:
+    stored = Reconciled(stored=5, lost=2, orphans=1)
+    found = replace(totals(unexpected=1, orphan=1, corrupted=1), signs={})
+
+    assert judge(replace(found, found={"unexpected": 1}), WHOLE, is_drained=True).state is State.UNPROVEN
+    assert judge(replace(found, found={"orphan": 1}), WHOLE, is_drained=False, store=stored).state is State.UNPROVEN
+    certain = judge(found, WHOLE, is_drained=False, store=stored)
+    assert (certain.state, certain.lost) == (State.VIOLATED, None)
+
+
+def test_absent_node_that_nothing_is_put_down_to_changes_nothing() -> None:
+    assert judge(replace(totals(), signs={"untaken": 9}), WHOLE, is_drained=True).state is State.PROVEN
 
 
 def test_duplicates_are_a_rate_and_no_violation() -> None:
