@@ -23,11 +23,15 @@ listening.setblocking(False)
 
 
 class Asked:
-    """SIGTERM ends a worker between two connections, never within one."""
+    """SIGTERM ends a worker between two connections, never within one. `heard` is readable when there was a signal: one
+    that comes just before `select` would not end it otherwise."""
 
     def __init__(self) -> None:
         self.is_idle = False
         self.is_over = False
+        self.heard, self._written = socket.socketpair()
+        self._written.setblocking(False)
+        signal.set_wakeup_fd(self._written.fileno())
         signal.signal(signal.SIGTERM, self._hear)
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
@@ -45,7 +49,7 @@ def serve(slot: Slot) -> int:
         asked.is_idle = True
         if asked.is_over:
             return 0
-        select.select([listening], [], [])
+        select.select([listening, asked.heard], [], [])
         asked.is_idle = False
         with contextlib.suppress(BlockingIOError):
             connection, _ = listening.accept()
