@@ -33,7 +33,7 @@ class Drill:
     needs: Path | None = None
     """A file without which the drill is left out."""
     is_apart: bool = False
-    """Left to `make drills`: a variant of others."""
+    """Left to `make drills`: another one breaks the same and more."""
 
     def duplicates_max(self, messages: int, faults_count: int) -> int:
         """How many duplicates are within the bounds, in whole messages. Below SHARE_MESSAGES_MIN a share of 0.1 % or
@@ -92,7 +92,7 @@ DRILLS = (
     Drill("API node killed, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.node_killed, Load(rate=400),
           duplicates_share=0, duplicates_each=_IN_FLIGHT, nodes=2),
     Drill("API node killed between store and Redis, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.node_killed_halfway,
-          Load(rate=400), duplicates_share=0, duplicates_each=_IN_FLIGHT, nodes=2),
+          Load(rate=400), duplicates_share=0, duplicates_each=_IN_FLIGHT, nodes=2, is_apart=True),
     Drill("MTTF 10 s, MTTR 10 s, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.killed_at_random(10),
           Load(rate=200, tries=16), duplicates_share=0, duplicates_each=_IN_FLIGHT, nodes=2),
     Drill("MTTF 100 s, MTTR 10 s, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.killed_at_random(100),
@@ -117,11 +117,11 @@ DRILLS = (
     Drill("all three Cassandra nodes paused 5 s", Kind.RING, store_faults.ring_paused,
           Load(rate=200, hidden_s=10), nodes=2),
     Drill("two Cassandra nodes of three killed", Kind.RING, store_faults.cassandra_majority_killed,
-          Load(rate=100, tries=16), duplicates_share=_COPIES, nodes=2),
+          Load(rate=100, tries=16), duplicates_share=_COPIES, nodes=2, is_apart=True),
     Drill("traffic moved to dc2 and back", Kind.TWO_DATACENTERS, datacenter_faults.traffic_moved, _TWO_DATACENTERS,
           duplicates_share=0.01, messages=20_000, nodes=2),
     Drill("dc1 gone, then back", Kind.TWO_DATACENTERS, datacenter_faults.datacenter_gone(),
-          _TWO_DATACENTERS, duplicates_share=0.01, messages=20_000, nodes=2, is_replica_lost=True),
+          _TWO_DATACENTERS, duplicates_share=0.01, messages=20_000, nodes=2, is_replica_lost=True, is_apart=True),
     Drill("dc1 gone, its last writes not copied, then back", Kind.TWO_DATACENTERS,
           datacenter_faults.datacenter_gone(is_behind=True), _TWO_DATACENTERS, duplicates_share=0.01, messages=20_000,
           nodes=2, is_replica_lost=True),
