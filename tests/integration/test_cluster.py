@@ -20,6 +20,7 @@ from botocore.config import Config
 
 from deploy.cluster.ring import CACHE
 from tests.needs import needs
+from tests.processes import runs
 
 ROOT = Path(__file__).parents[2]
 START_S_MAX, STOP_S_MAX, NEWS_S_MAX = 150.0, 30.0, 10.0
@@ -53,14 +54,6 @@ def lines_until_ready(process: subprocess.Popen[str]) -> list[str]:
             give_up.cancel()
             return lines
     raise AssertionError(f"no cluster: {lines} {process.communicate()}")
-
-
-def runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def sqs_at(endpoint: str) -> boto3.client:

@@ -7,7 +7,6 @@ import os
 import resource
 import signal
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from cqs.journal.journal import Journal
 from cqs.journal.rules import JournalRules
 from cqs.message import Message
 from tests.integration.test_journal_process import play
+from tests.processes import children_of, runs
 from tests.sdk.server_process import ServerProcess
 from tests.unit.journal_bench import QUEUE, lines_of
 
@@ -62,15 +62,9 @@ def events_of(lines: list[Line]) -> list[str]:
 
 
 def recorders_of(server: ServerProcess) -> list[int]:
-    children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
-    return [int(pid) for pid in children if b"cqs.journal.recording" in Path(f"/proc/{pid}/cmdline").read_bytes()]
-
-
-def is_alive(pid: int) -> bool:
-    """A process that ended and was not waited for is none."""
-    with suppress(FileNotFoundError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    return False
+    return [
+        pid for pid in children_of(server.pid) if b"cqs.journal.recording" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
 
 
 async def test_all_that_was_told_is_written_and_the_process_ends(journal: Journal, tmp_path: Path) -> None:
@@ -86,7 +80,7 @@ async def test_all_that_was_told_is_written_and_the_process_ends(journal: Journa
     assert (lines[0].event, lines[-1].event, len(lines)) == (EventName.OPENED, EventName.CLOSED, 7_002)
     assert [line.number for line in lines] == list(range(1, 7_003))
     assert lines[-1].counts == {"opened": 1, "deleted": 7_000}
-    assert (is_alive(recorder), journal.dropped, journal.recorder.unreported) == (False, 0, 0)
+    assert (runs(recorder), journal.dropped, journal.recorder.unreported) == (False, 0, 0)
 
 
 async def test_what_a_killed_recorder_had_is_counted_and_the_next_one_says_so(journal: Journal, tmp_path: Path) -> None:
@@ -186,5 +180,5 @@ async def test_killed_server_leaves_no_recorder_behind(tmp_path: Path) -> None:
 
     server.kill()
 
-    await until(lambda: not is_alive(recorder))
+    await until(lambda: not runs(recorder))
     assert events_of(lines_in(tmp_path / "data" / "journal")[0])[0] == "opened"

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import runs
+
 ROOT = Path(__file__).parents[2]
 WORKERS, S_MAX = 3, 15.0
 
@@ -59,13 +61,6 @@ def until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def is_there(pid: int) -> bool:
-    try:
-        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_worker_that_ends_is_replaced_and_the_port_answers_all_the_time(number: int) -> None:
     with running() as parent:
@@ -87,7 +82,7 @@ def test_all_end_with_the_parent(number: int) -> None:
         parent.process.send_signal(number)
         assert parent.process.wait(S_MAX) == 0
 
-        assert [pid for pid in workers if is_there(pid)] == []
+        assert [pid for pid in workers if runs(pid)] == []
 
 
 def test_workers_hear_of_a_parent_that_was_killed() -> None:
@@ -95,7 +90,7 @@ def test_workers_hear_of_a_parent_that_was_killed() -> None:
         workers = parent.workers()
         parent.process.kill()
 
-        until(lambda: not any(map(is_there, workers)))
+        until(lambda: not any(map(runs, workers)))
 
 
 def test_a_worker_that_hangs_is_killed_at_the_second_wish() -> None:
@@ -103,12 +98,12 @@ def test_a_worker_that_hangs_is_killed_at_the_second_wish() -> None:
         workers = parent.workers()
         os.kill(min(workers), signal.SIGSTOP)
         parent.process.send_signal(signal.SIGTERM)
-        until(lambda: sum(map(is_there, workers)) == 1)
+        until(lambda: sum(map(runs, workers)) == 1)
         time.sleep(1.1)
         parent.process.send_signal(signal.SIGTERM)
 
         assert parent.process.wait(S_MAX) == 128 + signal.SIGTERM
-        assert [pid for pid in workers if is_there(pid)] == []
+        assert [pid for pid in workers if runs(pid)] == []
 
 
 def test_what_keeps_the_first_from_starting_is_told_once() -> None:

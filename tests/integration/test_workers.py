@@ -26,6 +26,7 @@ from tests import cassandra_server
 from tests.integration.certificates import connected, make_certificate, serial_of, tls_flags
 from tests.integration.process import ROOT, Served, refused, serving, until
 from tests.needs import needs
+from tests.processes import runs
 from tests.unit.journal_bench import lines_of
 
 WORKERS = 3
@@ -219,7 +220,7 @@ class TestOthers:
         with serving(*flags) as server:
             children = children_of(server)
             server.process.kill()
-            until(lambda: not [pid for pid in children if is_running(pid)])
+            until(lambda: not [pid for pid in children if runs(pid)])
         assert set(FOLDERS.glob("cqs-workers-*")) - before == set()
 
 
@@ -229,10 +230,3 @@ def shown(port: int) -> int:
             return serial_of(connection)
     except ssl.SSLError:
         return 0
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False

@@ -18,6 +18,7 @@ from cqs.journal.rules import JournalRules
 from cqs.testing.clock import ManualClock
 from cqs.testing.journal import JournalHere
 from tests.integration.process import until
+from tests.processes import children_of, runs
 from tests.spark.golden import Golden
 
 if TYPE_CHECKING:
@@ -186,8 +187,10 @@ def test_stream_that_was_ended_goes_on_where_it_was(
         stream = subprocess.Popen(command, stderr=errors)
     try:
         until(lambda: (output / "checkpoint" / "commits" / "0").exists() or stream.poll() is not None, within_s=120)
+        machine = children_of(stream.pid)
         stream.send_signal(number)
         assert stream.wait(60) == (143 if number == signal.SIGTERM else -number)
+        until(lambda: not any(map(runs, machine)), within_s=60)
     finally:
         stream.kill()
     assert ("goes on from here" in told.read_text()) == (number == signal.SIGTERM)
