@@ -23,6 +23,9 @@ from typing import Any, ClassVar
 from cassandra.connection import Connection, ConnectionShutdown
 
 READ_BYTES = 1 << 16
+WRITE_BYTES = 1 << 18
+"""Joined for one call of the system, or one request that is longer: of all that waits for a slow node, each call would
+copy what it does not get rid of."""
 _AGAIN = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
@@ -140,9 +143,7 @@ class LoopConnection(Connection):  # type: ignore[misc]
             self.close()
 
     def _flush(self) -> None:
-        with self.lock:
-            data = b"".join(self._unsent)
-            self._unsent.clear()
+        data = self._taken()
         try:
             sent = 0 if self.is_closed else self._socket.send(data)
         except _AGAIN:
@@ -155,6 +156,14 @@ class LoopConnection(Connection):  # type: ignore[misc]
                 self._unsent.appendleft(data[sent:])
             self._is_flushing = bool(self._unsent)
         self._await_room(self._is_flushing and not self.is_closed)
+
+    def _taken(self) -> bytes:
+        pieces, size = [], 0
+        with self.lock:
+            while self._unsent and size < WRITE_BYTES:
+                pieces.append(self._unsent.popleft())
+                size += len(pieces[-1])
+        return b"".join(pieces)
 
     def _await_room(self, is_wanted: bool) -> None:
         if is_wanted and not self._is_full:

@@ -7,10 +7,8 @@ once more when an attempt ends without an answer. Conditional writes are sent on
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 from cassandra import OperationTimedOut, ReadTimeout, WriteTimeout
@@ -24,7 +22,7 @@ from cqs.store.cassandra.cluster import DECIDE, MESSAGES, PLAIN, make_cluster
 from cqs.store.cassandra.failures import told
 from cqs.store.cassandra.hosts import hosts_of
 from cqs.store.cassandra.options import Options
-from cqs.store.cassandra.reactor import connections_of
+from cqs.store.cassandra.reactor import LoopConnection, connections_of
 from cqs.store.cassandra.statements import Kind, Statement
 from cqs.store.group_commit import CLOSED
 from cqs.store.report import StoreHost
@@ -68,7 +66,7 @@ class Session:
         self._prepared: dict[Statement, Any] = {}
         self._waiting: set[asyncio.Future[_Answer]] = set()
         self._loop: asyncio.AbstractEventLoop
-        self._thread: int
+        self._reactor: type[LoopConnection]
 
     @property
     def datacenter(self) -> str:
@@ -79,8 +77,9 @@ class Session:
 
     async def connect(self) -> None:
         """Finds the cluster; no keyspace yet. Raises StoreUnavailable within about `connect_ms` a host."""
-        self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
-        self._cluster = make_cluster(self._options, connections_of(self._loop))
+        self._loop = asyncio.get_running_loop()
+        self._reactor = connections_of(self._loop)
+        self._cluster = make_cluster(self._options, self._reactor)
         try:
             session: DriverSession = await asyncio.to_thread(self._cluster.connect)
         except Exception as error:
@@ -223,11 +222,10 @@ class Session:
 
     def _tell(self, waiter: asyncio.Future[_Answer], outcome: _Answer | Exception) -> None:
         """From the loop, where answers come in, or from a thread of the driver's, which gives requests up."""
-        if threading.get_ident() == self._thread:
+        if self._reactor.is_in_loop():
             _settle(waiter, outcome)
         else:
-            with suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(_settle, waiter, outcome)
+            self._reactor.soon(_settle, waiter, outcome)
 
 
 def _settle(waiter: asyncio.Future[_Answer], outcome: _Answer | Exception) -> None:
