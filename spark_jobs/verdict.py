@@ -116,7 +116,7 @@ def judge(totals: Totals, integrity: Integrity, *, is_drained: bool, store: Reco
     if is_certain:
         wrong += explicable
     doubts = _doubts(totals, integrity, 0 if is_accounted else waiting)
-    if absent:
+    if absent and not has_gaps:
         doubts = (*(f"{text}: or {absent} explains it" for text in explicable), *doubts)
     if any(gap.kind in CHANGED for gap in integrity.gaps):
         doubts = (*(f"{text}, unless a changed line says so" for text in wrong), *doubts)

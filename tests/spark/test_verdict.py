@@ -127,6 +127,13 @@ def test_what_nobody_sent_is_itself_a_sign_of_an_absent_node() -> None:
     assert (certain.state, certain.lost) == (State.VIOLATED, None)
 
 
+def test_gap_that_is_seen_explains_before_a_node_that_is_not() -> None:
+    verdict = judge(replace(totals(unexpected=10), signs={"unsent": 10}), GAP, is_drained=True)
+
+    assert verdict.state is State.UNPROVEN
+    assert [reason.split(":")[0] for reason in verdict.reasons] == ["10 messages touched by gaps"]
+
+
 def test_absent_node_that_nothing_is_put_down_to_changes_nothing() -> None:
     assert judge(replace(totals(), signs={"untaken": 9}), WHOLE, is_drained=True).state is State.PROVEN
 
