@@ -20,8 +20,8 @@ cluster: $(VENV)/.cluster ## run 3 Cassandra nodes, 2 Redis servers and 2 API no
 cluster-2dc: $(VENV)/.cluster ## run two data centres, each a Cassandra node, a Redis server and an API node
 	@exec $(PY) -m deploy.cluster --two-datacenters
 
-test: test-env provision ## set up and run all tests
-	$(PY) -m pytest
+test: test-env provision ## set up and run all tests, the drills beside the others
+	@$(PY) -m tests
 
 check: $(VENV)/.dev ## lint, types, layers, unit and contract tests; no services, under a minute
 	$(VENV)/bin/ruff check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -16,3 +17,20 @@ def runs(pid: int) -> bool:
 def children_of(pid: int) -> list[int]:
     """Those it started and did not wait for yet."""
     return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+
+
+def descendants_of(pid: int) -> list[int]:
+    """Those it started, by whatever thread, and those that these started."""
+    found: list[int] = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            found += map(int, task.read_text().split())
+    return found + [each for child in found for each in descendants_of(child)]
+
+
+def command_of(pid: int) -> list[str]:
+    """The words it was started with; [] when it ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1]
+    except OSError:
+        return []

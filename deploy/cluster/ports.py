@@ -11,30 +11,33 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import random
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _PR_SET_PDEATHSIG = 1
+_PORTS = range(10_000, 32_768)
+"""Above them are those that Linux gives to clients, any moment."""
 
 
 def free_ports(addresses: Sequence[str], count: int) -> list[int]:
-    """Ports that are free on all the addresses at this moment."""
+    """Ports that are free on all the addresses at this moment, by chance, so that two that look at once find others."""
     found: list[int] = []
     while len(found) < count:
-        with contextlib.ExitStack() as stack:
-            first = stack.enter_context(socket.socket())
-            first.bind((addresses[0], 0))
-            port = first.getsockname()[1]
-            try:
-                for address in addresses[1:]:
-                    stack.enter_context(socket.socket()).bind((address, port))
-            except OSError:
-                continue
-            if port not in found:
-                found.append(port)
+        port = random.SystemRandom().choice(_PORTS)
+        if port not in found and _is_free(addresses, port):
+            found.append(port)
     return found
+
+
+def _is_free(addresses: Sequence[str], port: int) -> bool:
+    with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
+        for address in addresses:
+            stack.enter_context(socket.socket()).bind((address, port))
+        return True
+    return False
 
 
 def ends_with_parent(number: int = signal.SIGKILL) -> Callable[[], None]:

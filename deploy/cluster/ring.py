@@ -90,7 +90,7 @@ class Node:
         return self._process.pid
 
     def launch(self, tuning: Tuning) -> None:
-        """Starts the process and returns at once."""
+        """Starts the process and returns at once. The process ends with the thread that called this."""
         (self.folder / "tmp").mkdir(exist_ok=True)
         conf = self.folder / "conf"
         command = ["java", f"-Xms{tuning.heap_min}", f"-Xmx{tuning.heap_max}"]

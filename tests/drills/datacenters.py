@@ -49,7 +49,7 @@ class Datacenter:
 
     async def start_cassandra(self) -> None:
         """Returns when it answers."""
-        await asyncio.to_thread(self.cassandra.launch, self._ring.tuning)
+        self.cassandra.launch(self._ring.tuning)
         await asyncio.to_thread(self.cassandra.wait)
 
     async def start_servers(self) -> None:

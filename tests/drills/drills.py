@@ -33,8 +33,10 @@ class Drill:
     needs: Path | None = None
     """A file without which the drill is left out."""
     is_apart: bool = False
-    """Left to `make drills`: a variant of another one, or half a minute and more of starting Cassandras, of waiting for
-    what a killed node left, or of pauses."""
+    """Left to `make drills`: other drills break the same, and more. "no fault" and "API node killed": those with 2
+    nodes. "API node killed between store and Redis": "MTTF 10 s" by chance, and tests/unit/test_cluster_sweep.py on
+    purpose. "random mix": each of its parts is a drill. "two Cassandra nodes of three killed": "all three paused", as
+    long without a quorum. "dc1 gone, then back": "dc1 gone, its last writes not copied, then back"."""
 
     def duplicates_max(self, messages: int, faults_count: int) -> int:
         """How many duplicates are within the bounds, in whole messages. Below SHARE_MESSAGES_MIN a share of 0.1 % or
@@ -68,9 +70,8 @@ DRILLS = (
     Drill("Redis killed, back empty, on sqlite", Kind.REDIS_SQLITE, redis_faults.redis_killed, Load(rate=600)),
     Drill("Redis killed, back empty", Kind.REDIS_CASSANDRA, redis_faults.redis_killed, Load(rate=500)),
     Drill("FLUSHALL", Kind.REDIS_CASSANDRA, redis_faults.redis_flushed, Load(rate=500)),
-    Drill("Redis stopped for a while", Kind.REDIS_CASSANDRA, redis_faults.redis_paused, Load(rate=400), is_apart=True),
-    Drill("Redis cut off, not restarted", Kind.REDIS_CASSANDRA, redis_faults.redis_cut, Load(rate=400),
-          is_apart=True),
+    Drill("Redis stopped for a while", Kind.REDIS_CASSANDRA, redis_faults.redis_paused, Load(rate=400)),
+    Drill("Redis cut off, not restarted", Kind.REDIS_CASSANDRA, redis_faults.redis_cut, Load(rate=400)),
     Drill("Redis at maxmemory", Kind.REDIS_SQLITE, redis_faults.redis_full, Load(rate=400), duplicates_share=0),
     Drill("filler killed while filling", Kind.REDIS_CASSANDRA, node_faults.filler_killed,
           Load(messages=5_000, readers=4, processing_s=0.03)),
@@ -78,14 +79,12 @@ DRILLS = (
           Load(rate=400, hidden_s=10)),
     Drill("more tombstones in a row than Cassandra reads", Kind.REDIS_CASSANDRA, store_faults.tombstones_met,
           Load(rate=400)),
-    Drill("drops p = 0.0001", Kind.REDIS_CASSANDRA, faults.drops(0.0001), Load(rate=400), duplicates_share=_COPIES,
-          is_apart=True),
-    Drill("drops p = 0.001", Kind.REDIS_CASSANDRA, faults.drops(0.001), Load(rate=400), duplicates_share=_COPIES,
-          is_apart=True),
+    Drill("drops p = 0.0001", Kind.REDIS_CASSANDRA, faults.drops(0.0001), Load(rate=400), duplicates_share=_COPIES),
+    Drill("drops p = 0.001", Kind.REDIS_CASSANDRA, faults.drops(0.001), Load(rate=400), duplicates_share=_COPIES),
     Drill("drops p = 0.01", Kind.REDIS_CASSANDRA, faults.drops(0.01), Load(messages=800, rate=400),
-          duplicates_share=_COPIES, messages=20_000, is_apart=True),
+          duplicates_share=_COPIES, messages=20_000),
     Drill("drops p = 0.1", Kind.REDIS_CASSANDRA, faults.drops(0.1), Load(messages=100, tries=3),
-          duplicates_share=_COPIES, messages=500, is_apart=True),
+          duplicates_share=_COPIES, messages=500),
     Drill("receivers quit, p = 0.1", Kind.REDIS_SQLITE, faults.nothing, Load(quit_share=0.1), duplicates_share=0),
     Drill("overload × 3", Kind.EMBEDDED, faults.nothing, Load(messages=5_000, writers=48, processing_s=0.02),
           duplicates_share=0),
@@ -98,12 +97,11 @@ DRILLS = (
     Drill("API node killed between store and Redis, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.node_killed_halfway,
           Load(rate=400), duplicates_share=0, duplicates_each=_IN_FLIGHT, nodes=2, is_apart=True),
     Drill("MTTF 10 s, MTTR 10 s, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.killed_at_random(10),
-          Load(rate=200, tries=16), duplicates_share=0, duplicates_each=_IN_FLIGHT, nodes=2, is_apart=True),
+          Load(rate=200, tries=16), duplicates_share=0, duplicates_each=_IN_FLIGHT, nodes=2),
     Drill("MTTF 100 s, MTTR 10 s, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.killed_at_random(100),
-          Load(messages=4_000, rate=100, tries=16), duplicates_share=0, duplicates_each=_IN_FLIGHT, nodes=2,
-          is_apart=True),
+          Load(messages=4_000, rate=100, tries=16), duplicates_share=0, duplicates_each=_IN_FLIGHT, nodes=2),
     Drill("API node paused, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.node_paused, Load(rate=400),
-          duplicates_share=0, duplicates_each=_IN_FLIGHT, nodes=2, is_apart=True),
+          duplicates_share=0, duplicates_each=_IN_FLIGHT, nodes=2),
     Drill("rolling restart, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.rolling_restart, Load(rate=400),
           duplicates_share=0.000001, messages=1_000_000, nodes=2),
     Drill("Redis killed, back empty, 2 nodes", Kind.REDIS_CASSANDRA, redis_faults.redis_killed, Load(rate=400),
@@ -113,25 +111,24 @@ DRILLS = (
     Drill("Redis server added, 2 nodes", Kind.REDIS_CASSANDRA, redis_faults.redis_added, Load(rate=400), nodes=2,
           is_linked=False),
     Drill("clock of one of 2 nodes + 1 h", Kind.REDIS_CASSANDRA, node_faults.clock_off("+1h"), Load(rate=300),
-          duplicates_share=0, nodes=2, needs=node_faults.FAKETIME, is_apart=True),
+          duplicates_share=0, nodes=2, needs=node_faults.FAKETIME),
     Drill("clock of one of 2 nodes - 1 h", Kind.REDIS_CASSANDRA, node_faults.clock_off("-1h"), Load(rate=300),
-          duplicates_share=0, nodes=2, needs=node_faults.FAKETIME, is_apart=True),
+          duplicates_share=0, nodes=2, needs=node_faults.FAKETIME),
     Drill("random mix, 2 nodes", Kind.REDIS_CASSANDRA, faults.mixed, Load(rate=200), duplicates_share=0.1,
           duplicates_each=_IN_FLIGHT, nodes=2, is_apart=True),
-    Drill("one Cassandra node of three killed", Kind.RING, store_faults.cassandra_killed, Load(rate=200), nodes=2,
-          is_apart=True),
+    Drill("one Cassandra node of three killed", Kind.RING, store_faults.cassandra_killed, Load(rate=200), nodes=2),
     Drill("all three Cassandra nodes paused 5 s", Kind.RING, store_faults.ring_paused,
-          Load(rate=200, hidden_s=10), nodes=2, is_apart=True),
+          Load(rate=200, hidden_s=10), nodes=2),
     Drill("two Cassandra nodes of three killed", Kind.RING, store_faults.cassandra_majority_killed,
           Load(rate=100, tries=16), duplicates_share=_COPIES, nodes=2, is_apart=True),
     Drill("traffic moved to dc2 and back", Kind.TWO_DATACENTERS, datacenter_faults.traffic_moved, _TWO_DATACENTERS,
-          duplicates_share=0.01, messages=20_000, nodes=2, is_apart=True),
+          duplicates_share=0.01, messages=20_000, nodes=2),
     Drill("dc1 gone, then back", Kind.TWO_DATACENTERS, datacenter_faults.datacenter_gone(),
           _TWO_DATACENTERS, duplicates_share=0.01, messages=20_000, nodes=2, is_replica_lost=True, is_apart=True),
     Drill("dc1 gone, its last writes not copied, then back", Kind.TWO_DATACENTERS,
           datacenter_faults.datacenter_gone(is_behind=True), _TWO_DATACENTERS, duplicates_share=0.01, messages=20_000,
-          nodes=2, is_replica_lost=True, is_apart=True),
+          nodes=2, is_replica_lost=True),
     Drill("the same with cassandra_writes = each", Kind.TWO_DATACENTERS,
           datacenter_faults.datacenter_gone(is_behind=True, is_each=True), _TWO_DATACENTERS, duplicates_share=_COPIES,
-          messages=20_000, nodes=2, is_apart=True),
+          messages=20_000, nodes=2),
 )  # fmt: skip

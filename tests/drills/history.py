@@ -104,6 +104,12 @@ class History:
     left: dict[str, int] = field(default_factory=dict)
     told: dict[str, int] = field(default_factory=dict)
 
+    def last_lease_s(self) -> float:
+        """When the last receive ended that gave a message out, or may have."""
+        answered_s = [receive.ended_s for receive in self.receives]
+        unknown_s = [call.ended_s for call in self.calls if call.action == "ReceiveMessage" and not call.is_done]
+        return max(answered_s + unknown_s, default=0.0)
+
     def write(self, path: Path) -> None:
         """One JSON object a line, in order of their ends."""
         records: list[Any] = [*self.sends, *self.receives, *self.deletes, *self.let_go, *self.calls, *self.faults]

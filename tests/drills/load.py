@@ -121,8 +121,7 @@ class Run:
         while self.outstanding and time.monotonic() < give_up_s:  # noqa: ASYNC110
             await asyncio.sleep(IDLE_S)
         self._is_over = True
-        ends_s = [call.ended_s for call in self.history.calls if call.action == "ReceiveMessage"]
-        await asyncio.sleep(max(0.0, max(ends_s, default=0.0) + self.load.hidden_s + 0.1 - time.monotonic()))
+        await asyncio.sleep(max(0.0, self.history.last_lease_s() + self.load.hidden_s + 0.1 - time.monotonic()))
         await self.ask_all()
 
     async def ask_all(self) -> None:

@@ -178,7 +178,8 @@ class Place:
             node = ApiNode(folder.name, folder, port, await self._flags(folder))
             self.nodes.append(node)
             self._stack.callback(node.kill)
-            await asyncio.to_thread(node.start)
+            await asyncio.to_thread(node.launch)
+        await asyncio.gather(*(asyncio.to_thread(node.wait) for node in self.nodes))
 
     async def _mount(self, folder: Path) -> None:
         """A disk of its own, in memory; only root may."""

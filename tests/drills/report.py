@@ -20,10 +20,13 @@ _INTRODUCTION = """\
 # Drills
 
 Real processes, a load of numbered, checksummed messages, something broken on purpose, and every message accounted for.
-Written by `make drills`; `make test` performs the short versions that take seconds. What the words mean:
-`tests/drills/verdict.py`. Lost, resurrected, stuck and out of order must be 0 everywhere, and no duplicate may be
-unexplained. Only where a data centre dies with deletes that it alone had, these messages come again: they are counted,
-and bounded as duplicates are.
+Written by `make drills`, which performs long versions, and `python -m tests.drills`, short ones. `make test` performs
+all short versions beside its other tests, but for six drills that others contain (`is_apart` in
+`tests/drills/drills.py`).
+
+What the words mean: `tests/drills/verdict.py`. Lost, resurrected, stuck and out of order must be 0 everywhere, and no
+duplicate may be unexplained. Only where a data centre dies with deletes that it alone had, these messages come again:
+they are counted, and bounded as duplicates are.
 A row's command repeats it, with the same choices, though not with the same timing.
 
 All long versions take about six hours on two cores: each is bounded by its load's rate and by ten minutes of drain. The

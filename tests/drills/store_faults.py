@@ -71,7 +71,7 @@ async def _killed(place: Place, run: Run, scale: Scale, count: int) -> None:
             await asyncio.to_thread(node.kill)
         await asyncio.sleep(scale.pause_s)
         for node in nodes:
-            await asyncio.to_thread(node.launch, place.ring.tuning)
+            node.launch(place.ring.tuning)
         for node in nodes:
             await asyncio.to_thread(node.wait)
 

@@ -18,12 +18,12 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from deploy.cluster.ring import CACHE
 from tests.needs import needs
-from tests.processes import runs
+from tests.processes import children_of, command_of, runs
 
 ROOT = Path(__file__).parents[2]
 START_S_MAX, STOP_S_MAX, NEWS_S_MAX = 150.0, 30.0, 10.0
+STORAGE = "-Dcassandra.storagedir="
 LINE = re.compile(r"(api http://127\.0\.0\.1|redis 127\.0\.0\.1|cassandra 127\.0\.0\.\d):(\d+) pid (\d+)")
 
 pytestmark = [needs("java", "mvn", "redis-server"), pytest.mark.slow, pytest.mark.timeout(240)]
@@ -56,6 +56,12 @@ def lines_until_ready(process: subprocess.Popen[str]) -> list[str]:
     raise AssertionError(f"no cluster: {lines} {process.communicate()}")
 
 
+def folders_of(pids: list[int]) -> list[Path]:
+    """Where those of the processes that are Cassandra nodes keep their data; the cluster's own folder is above."""
+    words = [word for pid in pids for word in command_of(pid)]
+    return [Path(word.removeprefix(STORAGE)) for word in words if word.startswith(STORAGE)]
+
+
 def sqs_at(endpoint: str) -> boto3.client:
     return boto3.client("sqs", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="000000000000",
                         aws_secret_access_key="any", config=Config(retries={"max_attempts": 0}))  # fmt: skip
@@ -80,13 +86,14 @@ def url_once_known(sqs: boto3.client) -> str:
     ids=["cluster", "cluster-2dc"],
 )
 def test_what_one_node_took_another_gives_out(arguments: list[str], kinds: dict[str, int], number: int) -> None:
-    before = set(CACHE.glob("run-*"))
     with running(*arguments) as (process, lines):
         servers = [LINE.fullmatch(line) for line in lines[:-1]]
         assert None not in servers, lines
         pids = [int(server[3]) for server in servers if server]
         assert {kind: sum(line.startswith(kind + " ") for line in lines) for kind in kinds} == kinds
         assert all(runs(pid) for pid in pids)
+        folders = folders_of(pids)
+        assert len(folders) == kinds["cassandra"] and all(folder.exists() for folder in folders)
 
         first, second = [sqs_at(line.split()[1]) for line in lines if line.startswith("api ")]
         url = first.create_queue(QueueName="tea")["QueueUrl"]
@@ -101,20 +108,19 @@ def test_what_one_node_took_another_gives_out(arguments: list[str], kinds: dict[
 
     assert (process.returncode, output, errors) == (0, "", "")
     assert [pid for pid in pids if runs(pid)] == []
-    assert set(CACHE.glob("run-*")) - before == set()
+    assert [folder for folder in folders if folder.parent.exists()] == []
 
 
 def test_told_to_stop_while_it_starts_it_leaves_nothing() -> None:
-    before = set(CACHE.glob("run-*"))
     process = subprocess.Popen(
         [sys.executable, "-m", "deploy.cluster"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
     )
     give_up_s = time.monotonic() + START_S_MAX
-    while not any((folder / "127.0.0.1" / "log").exists() for folder in set(CACHE.glob("run-*")) - before):
+    while not (folders := folders_of(children_of(process.pid))):
         assert time.monotonic() < give_up_s and process.poll() is None
         time.sleep(0.05)
     process.send_signal(signal.SIGTERM)
     output, errors = process.communicate(timeout=STOP_S_MAX)
 
     assert (process.returncode, output, errors) == (0, "", "")
-    assert set(CACHE.glob("run-*")) - before == set()
+    assert [folder for folder in folders if folder.parent.exists()] == []

@@ -1,0 +1,73 @@
+"""`python -m tests`, which is `make test`: all tests, in two processes side by side.
+
+    tests/drills    waits for most of its time; what it prints comes when both have ended
+    the others      compute
+
+Asked to stop, it asks both, and waits until they have ended what they started. They are also asked when it is killed.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import IO
+
+from deploy.cluster.ports import STOP_SIGNALS, ends_with_parent, signals_held
+from deploy.cluster.ring import CassandraFailed, fetch_jars
+from tests.needs import missing_programs
+
+ROOT = Path(__file__).parents[1]
+DRILLS = ["tests/drills"]
+OTHERS = ["--ignore", *DRILLS]
+
+
+def main(drills: Sequence[str] = DRILLS, others: Sequence[str] = OTHERS) -> int:
+    """The exit code of pytest, the worse one of both. They are given the arguments."""
+    _fetch()
+    running: list[subprocess.Popen[bytes]] = []
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        for each in running:
+            each.send_signal(signal.SIGINT)
+
+    with tempfile.TemporaryFile() as printed:
+        with signals_held():
+            running += [_pytest(drills, printed), _pytest(others, None)]
+            for number in STOP_SIGNALS:
+                signal.signal(number, ask)
+        codes = [process.wait() for process in running]
+        printed.seek(0)
+        shutil.copyfileobj(printed, sys.stdout.buffer)
+        sys.stdout.flush()
+    return max(map(abs, codes))
+
+
+def _fetch() -> None:
+    """What both need and neither has yet: two that fetch at once would share Maven's folder."""
+    if not missing_programs(("mvn",)):
+        try:
+            fetch_jars()
+        except CassandraFailed as error:
+            print(error, file=sys.stderr)
+
+
+def _pytest(arguments: Sequence[str], output: IO[bytes] | None) -> subprocess.Popen[bytes]:
+    """In a session of its own: what a terminal tells all its processes, it is told once, by this one."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "pytest", "--durations=25", *arguments],
+        cwd=ROOT,
+        stdout=output,
+        stderr=output and subprocess.STDOUT,
+        start_new_session=True,
+        preexec_fn=ends_with_parent(signal.SIGINT),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

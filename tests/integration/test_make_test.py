@@ -1,0 +1,70 @@
+"""`make test`, in small: two runs of pytest side by side, what they print, and that nothing is left of them."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.needs import needs
+from tests.processes import command_of, descendants_of, runs
+
+ROOT = Path(__file__).parents[2]
+START_S_MAX, STOP_S_MAX = 120.0, 30.0
+QUICK = ["tests/unit/test_ring.py"]
+
+
+def started(drills: list[str], others: list[str]) -> subprocess.Popen[str]:
+    main = f"import sys; from tests.__main__ import main; sys.exit(main({drills!r}, {others!r}))"
+    return subprocess.Popen([sys.executable, "-c", main], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            cwd=ROOT)  # fmt: skip
+
+
+def folder_of(pid: int) -> Path:
+    """Of an API node."""
+    words = command_of(pid)
+    return Path(words[words.index("--data-dir") + 1])
+
+
+@pytest.mark.parametrize(
+    ("drills", "others", "code"),
+    [(QUICK, QUICK, 0), (["tests/no such"], QUICK, 4), (QUICK, ["tests/no such"], 4)],
+    ids=["passed", "drills failed", "others failed"],
+)
+def test_output_of_both_is_whole_and_one_that_failed_is_enough(drills: list[str], others: list[str], code: int) -> None:
+    process = started(drills, others)
+    output, _ = process.communicate()
+
+    assert process.returncode == code
+    assert output.count(" passed in ") == (1 if code else 2), output
+    assert ("file or directory not found: tests/no such" in output) == bool(code)
+
+
+@needs("redis-server", "java", "mvn")
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("drill", "number"),
+    [("FLUSHALL", signal.SIGTERM), ("maxmemory", signal.SIGINT), ("maxmemory", signal.SIGKILL)],
+    ids=["Cassandra-SIGTERM", "Redis-SIGINT", "Redis-SIGKILL"],
+)
+def test_told_to_stop_in_a_drill_it_leaves_nothing(drill: str, number: signal.Signals) -> None:
+    process = started(["tests/drills/test_drills.py", "-k", drill], QUICK)
+    give_up_s = time.monotonic() + START_S_MAX
+    while not (nodes := [pid for pid in descendants_of(process.pid) if "serve" in command_of(pid)]):
+        assert time.monotonic() < give_up_s and process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    folders = [folder_of(pid) for pid in nodes]
+    family = descendants_of(process.pid)
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=STOP_S_MAX)
+    give_up_s = time.monotonic() + STOP_S_MAX
+    while any(map(runs, family)) and time.monotonic() < give_up_s:
+        time.sleep(0.05)
+
+    assert process.returncode == (-number if number == signal.SIGKILL else 2), output
+    assert [command_of(pid) for pid in family if runs(pid)] == []
+    assert [folder for folder in folders if folder.exists()] == []
