@@ -38,9 +38,9 @@ def main(drills: Sequence[str] = DRILLS, others: Sequence[str] = OTHERS) -> int:
 
     with tempfile.TemporaryFile() as printed:
         with signals_held():
-            running += [_pytest(drills, printed), _pytest(others, None)]
             for number in STOP_SIGNALS:
                 signal.signal(number, ask)
+            running += [_pytest(drills, printed), _pytest(others, None)]
         codes = [process.wait() for process in running]
         printed.seek(0)
         shutil.copyfileobj(printed, sys.stdout.buffer)
@@ -58,7 +58,8 @@ def _fetch() -> None:
 
 
 def _pytest(arguments: Sequence[str], output: IO[bytes] | None) -> subprocess.Popen[bytes]:
-    """In a session of its own: what a terminal tells all its processes, it is told once, by this one."""
+    """In a session of its own: what a terminal tells all its processes, it is told once, by this one. It hears SIGINT
+    also where this one was started without, as a shell's background is: this one has a handler by now."""
     return subprocess.Popen(
         [sys.executable, "-m", "pytest", "--durations=25", *arguments],
         cwd=ROOT,
