@@ -1,7 +1,7 @@
 """`python -m tests`, which is `make test`: all tests, in two processes side by side.
 
-    tests/drills    waits for most of its time; what it prints comes when both have ended
-    the others      compute
+    WAITING       drills, and others that wait for servers to start, die and recover; what they print comes at the end
+    the others    compute
 
 Asked to stop, it asks both, and waits until they have ended what they started. They are also asked when it is killed.
 """
@@ -23,11 +23,17 @@ from deploy.cluster.ring import CassandraFailed, fetch_jars
 from tests.needs import missing_programs
 
 ROOT = Path(__file__).parents[1]
-DRILLS = ["tests/drills"]
-OTHERS = ["--ignore", *DRILLS]
+WAITING = [
+    "tests/drills",
+    "tests/crash",
+    "tests/integration/test_cluster.py",
+    "tests/integration/test_make_test.py",
+]
+"""So many that each of the two takes half of the time."""
+OTHERS = [word for path in WAITING for word in ("--ignore", path)]
 
 
-def main(drills: Sequence[str] = DRILLS, others: Sequence[str] = OTHERS) -> int:
+def main(waiting: Sequence[str] = WAITING, others: Sequence[str] = OTHERS) -> int:
     """The exit code of pytest, the worse one of both. They are given the arguments."""
     _fetch()
     running: list[subprocess.Popen[bytes]] = []
@@ -40,7 +46,7 @@ def main(drills: Sequence[str] = DRILLS, others: Sequence[str] = OTHERS) -> int:
         with signals_held():
             for number in STOP_SIGNALS:
                 signal.signal(number, ask)
-            running += [_pytest(drills, printed), _pytest(others, None)]
+            running += [_pytest(waiting, printed), _pytest(others, None)]
         codes = [process.wait() for process in running]
         printed.seek(0)
         shutil.copyfileobj(printed, sys.stdout.buffer)
