@@ -12,7 +12,7 @@ about 200 bytes a message.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 _SENDS = (EventName.SENT.value, ARRIVED)
 _FINISHES = (EventName.DELETED.value, EventName.MOVED.value, EventName.EXPIRED.value)
-_SCHEMA = (
+_UNFINISHED, _FINISHED = "unfinished", "finished"
+LINE_ORDER = ("time_ms", "is_send", "receive_number", "at_ms", "number")
+FINDINGS = (
     "kind string, account string, queue string, uid long, tenant string, run string, address string, at_ms long, "
     "amount long, detail string"
 )
@@ -77,9 +79,32 @@ class Group:
         wrong = self._wrong(moment)
         if self._is_finished(moment):
             self._unfinished.pop(sequence, None)
+            self._sequences.pop(moment.address, None)
         else:
             self._held[sequence] = (moment.until_ms, moment.call)
         return wrong
+
+    def carried(self, until_ms: int) -> list[Moment]:
+        """The state as it is when every step until then was made, for `carry` of a new group."""
+        left = [
+            Moment(_UNFINISHED, until_ms, address, sequence, call, held_until_ms)
+            for sequence, address in self._unfinished.items()
+            for held_until_ms, call in [self._held.get(sequence, (0, ""))]
+        ]
+        return left + [
+            Moment(_FINISHED, time_ms, address, 0, "", 0)
+            for time_ms, address in self._just_finished
+            if time_ms >= until_ms - self._early_ms
+        ]
+
+    def carry(self, moment: Moment) -> None:
+        """Before any step, in order of time."""
+        if moment.event == _FINISHED:
+            self._just_finished.append((moment.time_ms, moment.address))
+            return
+        self._begin(moment)
+        if moment.call:
+            self._held[moment.sequence] = (moment.until_ms, moment.call)
 
     def _is_finished(self, moment: Moment) -> bool:
         """Its finish came before it, early."""
@@ -96,7 +121,8 @@ class Group:
     def _wrong(self, moment: Moment) -> list[tuple[Kind, int]]:
         for sequence in [s for s, (until_ms, _) in self._held.items() if until_ms <= moment.time_ms]:
             del self._held[sequence]
-        holder = next((s for s, (_, call) in self._held.items() if call != moment.call and s != moment.sequence), 0)
+        others = (s for s, (_, call) in self._held.items() if call != moment.call and s != moment.sequence)
+        holder = min(others, default=0)
         if holder:
             return [(Kind.FIFO_TWO_CONSUMERS, holder)]
         earlier = self._lowest_outside(moment.call)
@@ -122,25 +148,30 @@ class Group:
 
 def fifo_violations(steps: DataFrame, lives: DataFrame, skew_ms: int = 0) -> DataFrame:
     """Findings of kind FIFO_ORDER and FIFO_TWO_CONSUMERS, one a wrong delivery."""
+    line = line_of(steps, lives, skew_ms)
+    ordered = line.repartition("uid", "tenant").sortWithinPartitions("uid", "tenant", *LINE_ORDER)
+
+    def check(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        return _checked(batches, 2 * skew_ms)
+
+    return ordered.mapInArrow(check, FINDINGS)
+
+
+def line_of(steps: DataFrame, lives: DataFrame, skew_ms: int = 0) -> DataFrame:
+    """Steps of messages in FIFO queues with their group (`tenant`): fields of a Moment, and the rest of LINE_ORDER."""
     known = lives.where("is_fifo").select("address", F.col("tenant").alias("group"), F.col("run").alias("of_run"))
     finishes, is_old = is_event(*_FINISHES), F.col("received_ms") > F.col("deleted_before_ms") + skew_ms
     moments = steps.where(F.col("is_fifo") & ~F.coalesce(is_old, F.lit(False))).join(known, "address")
-    line = moments.select(
+    return moments.select(
         *("account", "queue", "uid", F.col("group").alias("tenant"), F.col("of_run").alias("run"), "address"),
         F.when(F.col("is_replay"), EventName.HIDDEN.value).otherwise(F.col("event")).alias("event"),
         (F.col("time_ms") - F.when(finishes | is_event(EventName.HIDDEN), skew_ms).otherwise(0)).alias("time_ms"),
         "sequence",
         F.concat_ws("/", "node", "incarnation", F.col("call").cast("string")).alias("call"),
         F.col("hidden_until_ms").alias("until_ms"),
+        is_event(*_SENDS).alias("is_send"),
         *("receive_number", "at_ms", "number"),
     )
-    order = ("time_ms", is_event(*_SENDS), "receive_number", "at_ms", "number")
-    ordered = line.repartition("uid", "tenant").sortWithinPartitions("uid", "tenant", *order)
-
-    def check(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
-        return _checked(batches, 2 * skew_ms)
-
-    return ordered.mapInArrow(check, _SCHEMA)
 
 
 def _checked(batches: Iterable[pa.RecordBatch], early_ms: int) -> Iterator[pa.RecordBatch]:
@@ -149,13 +180,17 @@ def _checked(batches: Iterable[pa.RecordBatch], early_ms: int) -> Iterator[pa.Re
     present: tuple[int, str] | None = None
     group = Group(early_ms)
     for batch in batches:
-        found: list[dict[str, object]] = []
+        told: list[dict[str, object]] = []
         for row in batch.to_pylist():
             if (row["uid"], row["tenant"]) != present:
                 present, group = (row["uid"], row["tenant"]), Group(early_ms)
             moment = Moment(*(row[name] for name in Moment._fields))
-            for kind, other in group.step(moment):
-                told = {"kind": kind.value, "at_ms": moment.time_ms, "amount": 1, "detail": f"other sequence {other}"}
-                found.append({name: told.get(name, row.get(name)) for name in COLUMNS})
-        if found:
-            yield pa.RecordBatch.from_pylist(found)
+            told += [found(row, moment, *wrong) for wrong in group.step(moment)]
+        if told:
+            yield pa.RecordBatch.from_pylist(told)
+
+
+def found(row: Mapping[str, object], moment: Moment, kind: Kind, other: int) -> dict[str, object]:
+    """The finding of what is wrong with the moment that a row of the line tells."""
+    told = {"kind": kind.value, "at_ms": moment.time_ms, "amount": 1, "detail": f"other sequence {other}"}
+    return {name: told.get(name, row.get(name)) for name in COLUMNS}

@@ -28,7 +28,7 @@ def _columns() -> list[Column]:
     return [
         F.count_if(known).alias("acknowledged"),
         F.count_if(is_received()).alias("received"),
-        F.count_if(F.col("fate") == "deleted").alias("deleted"),
+        F.count_if(known & (F.col("fate") == "deleted")).alias("deleted"),
         F.count_if(other).alias("ended_otherwise"),
         F.coalesce(F.sum(F.when(F.col("deliveries") > 1, F.col("deliveries") - 1)), F.lit(0)).alias("duplicates"),
         F.count_if(~known | (F.col("fate") == "")).alias("holes"),

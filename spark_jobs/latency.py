@@ -14,10 +14,14 @@ ACCURACY = 10_000
 
 def latency_columns() -> list[Column]:
     """To aggregate lives by: `mean`, `cut` (percentiles), `max`; null without any."""
-    waited_ms = F.greatest(F.lit(0), F.col("first_received_ms") - F.greatest("sent_ms", "visible_ms"))
-    latency = F.when(is_received(), waited_ms)
+    latency = F.when(is_received(), waited_ms())
     cut = F.percentile_approx(latency, list(PERCENTILES.values()), ACCURACY)
     return [F.avg(latency).alias("mean"), cut.alias("cut"), F.max(latency).alias("max")]
+
+
+def waited_ms() -> Column:
+    """Of lives that have a latency."""
+    return F.greatest(F.lit(0), F.col("first_received_ms") - F.greatest("sent_ms", "visible_ms"))
 
 
 def is_received() -> Column:

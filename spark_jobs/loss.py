@@ -7,7 +7,7 @@ may say so, and `spark_jobs.reconcile` asks the store.
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.findings import Kind, findings
@@ -19,12 +19,16 @@ def not_received(lives: DataFrame) -> DataFrame:
     return findings(waiting, Kind.NOT_RECEIVED, at_ms=F.col("sent_ms"), detail=F.lit(""))
 
 
+def is_corrupted() -> Column:
+    """The condition on lives."""
+    return (F.col("received_md5_min") != F.col("md5")) | (F.col("received_md5_max") != F.col("md5"))
+
+
 def corrupted(lives: DataFrame) -> DataFrame:
     """Findings: delivered with a body whose MD5 is not that of the body sent."""
-    differs = (F.col("received_md5_min") != F.col("md5")) | (F.col("received_md5_max") != F.col("md5"))
     wrong = F.when(F.col("received_md5_min") != F.col("md5"), F.col("received_md5_min"))
     return findings(
-        lives.where(differs),
+        lives.where(is_corrupted()),
         Kind.CORRUPTED,
         at_ms=F.col("first_received_ms"),
         detail=F.concat_ws(" ", F.lit("sent"), "md5", F.lit("received"), F.coalesce(wrong, F.col("received_md5_max"))),

@@ -3,14 +3,19 @@ it, rarely; we promise it never happens while no replica is lost)."""
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.findings import Kind, findings
 
 
+def is_resurrected(skew_ms: int = 0) -> Column:
+    """The condition on a row of steps."""
+    return F.col("is_delivery") & (F.col("received_ms") > F.col("deleted_before_ms") + skew_ms)
+
+
 def resurrected(steps: DataFrame, skew_ms: int = 0) -> DataFrame:
     """Findings: one a delivery that was taken more than `skew_ms` after a delete of the message was acknowledged."""
-    late = steps.where(F.col("is_delivery") & (F.col("received_ms") > F.col("deleted_before_ms") + skew_ms))
+    late = steps.where(is_resurrected(skew_ms))
     detail = F.concat(F.lit("deleted at "), F.col("deleted_before_ms").cast("string"))
     return findings(late, Kind.RESURRECTED, at_ms=F.col("received_ms"), detail=detail)

@@ -1,107 +1,115 @@
-"""The state of the streaming audit: messages that can still change, and totals of those that can't any more.
+"""The state of the streaming audit: what happened to messages that can still change, and totals of those that can't.
 
-    open messages (state n-1) ─┐
-    events of batch n ─────────┴─► merged ─┬─► still open          (state n)
-                                           └─► ended before the watermark ─► totals by queue (n-1 + these)
+    moments of open messages (state n-1) ─┐
+    moments of batch n ───────────────────┴─► lives, steps ─┬─► still open: their moments       (state n)
+                                                            └─► settled ─► totals by queue      (n-1 + these)
 
-Everything in a row is a sum, a minimum or a maximum, so parts can be merged in any order.
+The moments are those of the audit (`spark_jobs.tables`), so lives, steps and every formula are the audit's own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cqs.events import EventName
-from spark_jobs.tables import ARRIVED, QUEUE, arrivals_of, is_event
+from spark_jobs.empties import empties
+from spark_jobs.findings import Kind
+from spark_jobs.groups import column_of
+from spark_jobs.hiding import is_hidden_too_short
+from spark_jobs.latency import is_received, waited_ms
+from spark_jobs.loss import is_corrupted
+from spark_jobs.redelivery import DELETED, SHOWN, TIMED_OUT, TOO_SHORT, again, reason
+from spark_jobs.resurrected import is_resurrected
+from spark_jobs.tables import ARRIVED, QUEUE, is_event
 
-_KINDS = [
-    EventName.SENT,
-    EventName.RECEIVED,
-    EventName.FROM_STORE,
-    EventName.GIVEN_BACK,
-    EventName.DELETED,
-    EventName.EXPIRED,
-    EventName.MOVED,
-]
-OPEN = (
-    "address string, account string, queue string, uid long, generation long, is_known boolean, md5 string, "
-    "received long, given_back long, md5_min string, md5_max string, deleted_ms long, is_ended boolean, "
-    "received_ms long, last_ms long"
-)
-COUNTS = ("acknowledged", "received", "deleted", "ended_otherwise", "duplicates", "corrupted", "resurrected", "late")
-TOTALS = "account string, queue string, uid long, " + ", ".join(f"{name} long" for name in COUNTS)
+REASONS = {
+    "again_timed_out": TIMED_OUT,
+    "again_made_visible": SHOWN,
+    "again_hidden_too_short": TOO_SHORT,
+    "again_after_delete": DELETED,
+}
+_OF_LIVES = ("acknowledged", "received", "deleted", "ended_otherwise", "waiting", "duplicates", "corrupted", "late")
+_OF_STEPS = ("resurrected", "hidden_too_short", *REASONS)
+_OF_FIFO = (column_of(Kind.FIFO_ORDER), column_of(Kind.FIFO_TWO_CONSUMERS))
+_OF_ORDER = ("placed", "in_order", "displaced", "overtaken")
+_OF_RECEIVES = ("receives", "empty", "given_back")
+COUNTS = (*_OF_LIVES, *_OF_STEPS, *_OF_FIFO, *_OF_ORDER, *_OF_RECEIVES, "latency_sum")
+MOST = "latency_max"
+TOTALS = ", ".join(("account string", "queue string", *(f"{name} long" for name in ("uid", *COUNTS, MOST))))
+_ENDS = (EventName.DELETED, EventName.EXPIRED, EventName.MOVED)
 
 
-def opened(events: DataFrame) -> DataFrame:
-    """The messages of these events, one row each, as OPEN."""
-    own = events.where(is_event(*_KINDS))
-    wanted = [*("event", "address", *QUEUE, "generation", "md5", "receive_number", "received_ms", "at_ms")]
-    steps = own.select(*wanted).unionByName(arrivals_of(events).select(*wanted))
-    begins, receives = is_event(EventName.SENT, ARRIVED), is_event(EventName.RECEIVED, EventName.FROM_STORE)
-    number, came_md5 = F.when(receives, F.col("receive_number")), F.when(receives, F.col("md5"))
-    return steps.groupBy("address").agg(
-        *[F.coalesce(F.max(F.when(begins, F.col(name))), F.max(name)).alias(name) for name in [*QUEUE, "generation"]],
+def closing(moments: DataFrame, gone: DataFrame, settled_ms: int) -> DataFrame:
+    """Of each message `is_closed`: it ended, or went with its queue, or was never begun, and nothing is told of it
+    since then. `gone` as `spark_jobs.lives.gone_in` gives it."""
+    begins, heard_ms = is_event(EventName.SENT, ARRIVED), F.greatest("at_ms", "received_ms")
+    uid, generation = (F.coalesce(F.max(F.when(begins, F.col(name))), F.max(name)) for name in ("uid", "generation"))
+    told = moments.groupBy("address").agg(
+        uid.alias("uid"),
+        generation.alias("generation"),
         F.max(begins).alias("is_known"),
-        F.max(F.when(begins, F.col("md5"))).alias("md5"),
-        F.count_distinct(number).alias("received"),
-        F.count_if(is_event(EventName.GIVEN_BACK)).alias("given_back"),
-        F.min(came_md5).alias("md5_min"),
-        F.max(came_md5).alias("md5_max"),
-        F.min(F.when(is_event(EventName.DELETED), F.col("at_ms"))).alias("deleted_ms"),
-        F.max(is_event(EventName.DELETED, EventName.EXPIRED, EventName.MOVED)).alias("is_ended"),
-        F.max(F.when(receives, F.col("received_ms"))).alias("received_ms"),
-        F.max("at_ms").alias("last_ms"),
+        F.max(is_event(*_ENDS)).alias("is_ended"),
+        F.max(heard_ms).alias("last_ms"),
     )
+    is_gone = (F.col("generation") < F.col("purged_below")) | F.col("queue_deleted_ms").isNotNull()
+    is_over = F.col("is_ended") | ~F.col("is_known") | F.coalesce(is_gone, F.lit(False))
+    is_closed = (is_over & (F.col("last_ms") <= settled_ms)).alias("is_closed")
+    return told.join(F.broadcast(gone), "uid", "left").select("address", is_closed)
 
 
-def merged(before: DataFrame, new: DataFrame) -> DataFrame:
-    """Rows of the same message as one."""
-    return (
-        before.unionByName(new)
-        .groupBy("address")
-        .agg(
-            *[F.max(name).alias(name) for name in [*QUEUE, "generation", "is_known", "md5"]],
-            F.sum("received").alias("received"),
-            F.sum("given_back").alias("given_back"),
-            F.min("md5_min").alias("md5_min"),
-            F.max("md5_max").alias("md5_max"),
-            F.min("deleted_ms").alias("deleted_ms"),
-            F.max("is_ended").alias("is_ended"),
-            F.max("received_ms").alias("received_ms"),
-            F.max("last_ms").alias("last_ms"),
-        )
-    )
-
-
-def is_closed(watermark_ms: int, gone_below: Mapping[int, int]) -> Column:
-    """The message ended (or went with its queue, or was never begun) and nothing was heard of it since the watermark.
-    `gone_below`: by queue's uid, the generation below which everything was purged."""
-    gone = F.lit(False)
-    for uid, generation in gone_below.items():
-        gone |= (F.col("uid") == uid) & (F.col("generation") < generation)
-    return (F.col("is_ended") | gone | ~F.col("is_known")) & (F.col("last_ms") <= watermark_ms)
-
-
-def counted(messages: DataFrame, skew_ms: int = 0) -> DataFrame:
-    """Counts of the messages by queue, as TOTALS; clocks differ by up to `skew_ms`. One that is not known is late: its
-    beginning was counted before, or is not in the journal."""
-    known, deliveries = F.col("is_known"), F.col("received") - F.col("given_back")
-    differs = (F.col("md5_min") != F.col("md5")) | (F.col("md5_max") != F.col("md5"))
-    return messages.groupBy(*QUEUE).agg(
+def counted(lives: DataFrame, steps: DataFrame, skew_ms: int) -> DataFrame:
+    """Counts by queue and `is_closed`, which both have; a message that is not known is late: its beginning was counted
+    before, or is not in the journal."""
+    by, known = [*QUEUE, "is_closed"], F.col("is_known")
+    of_lives = lives.groupBy(*by).agg(
         F.count_if(known).alias("acknowledged"),
-        F.count_if(known & (deliveries > 0)).alias("received"),
-        F.count_if(known & F.col("deleted_ms").isNotNull()).alias("deleted"),
-        F.count_if(known & F.col("is_ended") & F.col("deleted_ms").isNull()).alias("ended_otherwise"),
-        F.coalesce(F.sum(F.when(known & (deliveries > 1), deliveries - 1)), F.lit(0)).alias("duplicates"),
-        F.count_if(differs).alias("corrupted"),
-        F.count_if(F.col("received_ms") > F.col("deleted_ms") + skew_ms).alias("resurrected"),
-        F.count_if(~known).alias("late"),
+        F.count_if(is_received()).alias("received"),
+        F.count_if(known & (F.col("fate") == "deleted")).alias("deleted"),
+        F.count_if(known & ~F.col("fate").isin("", "deleted")).alias("ended_otherwise"),
+        F.count_if(known & (F.col("deliveries") == 0) & (F.col("fate") == "")).alias("waiting"),
+        _sum(F.when(F.col("deliveries") > 1, F.col("deliveries") - 1)).alias("duplicates"),
+        F.count_if(is_corrupted()).alias("corrupted"),
+        F.count_if(~known & F.col("is_closed")).alias("late"),
+        _sum(F.when(is_received(), waited_ms())).alias("latency_sum"),
+        F.max(F.when(is_received(), waited_ms())).alias(MOST),
     )
+    of_steps = steps.groupBy(*by).agg(
+        F.count_if(is_resurrected(skew_ms)).alias("resurrected"),
+        F.count_if(F.expr(is_hidden_too_short(skew_ms))).alias("hidden_too_short"),
+        *[F.count_if(again() & (reason(skew_ms) == why)).alias(name) for name, why in REASONS.items()],
+    )
+    return added(of_lives, of_steps, by=by)
 
 
-def added(before: DataFrame, new: DataFrame) -> DataFrame:
-    """Totals by queue, added up."""
-    return before.unionByName(new).groupBy(*QUEUE).agg(*[F.sum(name).alias(name) for name in COUNTS])
+def receives_in(events: DataFrame) -> DataFrame:
+    """Calls by queue, as totals."""
+    return empties(events, QUEUE)
+
+
+def found_in(findings: DataFrame) -> DataFrame:
+    """Findings of the FIFO rules by queue, as totals."""
+    kinds = [Kind.FIFO_ORDER, Kind.FIFO_TWO_CONSUMERS]
+    counts = [_sum(F.when(F.col("kind") == kind.value, F.col("amount"))).alias(column_of(kind)) for kind in kinds]
+    return findings.groupBy(*QUEUE).agg(*counts)
+
+
+def added(*parts: DataFrame, by: list[str] | None = None) -> DataFrame:
+    """Totals by queue, added up; a part may lack columns."""
+    nothing = parts[0].sparkSession.createDataFrame([], TOTALS)
+    rows = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), [nothing, *parts])
+    counts = [_sum(F.col(name)).alias(name) for name in COUNTS]
+    return rows.groupBy(*(by or QUEUE)).agg(*counts, F.max(MOST).alias(MOST))
+
+
+def gone_of(spark: SparkSession, gone: Mapping[int, tuple[int | None, int | None]]) -> DataFrame:
+    """By queue's uid: the generation below which everything was purged, and when it was deleted."""
+    rows = [(uid, below, deleted_ms) for uid, (below, deleted_ms) in gone.items()]
+    return spark.createDataFrame(rows, "uid long, purged_below long, queue_deleted_ms long")
+
+
+def _sum(value: Column) -> Column:
+    return F.coalesce(F.sum(value), F.lit(0)).cast("long")

@@ -18,8 +18,10 @@ from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from cqs.events import EventName
+from spark_jobs.schema import line_schema
 
 ARRIVED = "arrived"
 """The step by which a moved message begins its life in the other queue."""
@@ -41,6 +43,12 @@ _STEP_COLUMNS = [
 ]
 
 
+def moment_schema() -> StructType:
+    """Of moments."""
+    fields = {field.name: field for field in line_schema()}
+    return StructType([fields[name] for name in _STEP_COLUMNS])
+
+
 def is_event(*names: EventName | str) -> Column:
     """Rows of these events."""
     return F.col("event").isin([str(name) for name in names])
@@ -56,7 +64,7 @@ def plain_steps_of(moments: DataFrame) -> DataFrame:
     """Steps, with nothing known of what came before: of messages that were received once at most."""
     nothing = {"previous_until_ms": "long", "previous_event": "string", "deleted_before_ms": "long"}
     return (
-        _timed(moments.where(~is_event(EventName.GIVEN_BACK)))
+        with_time(moments.where(~is_event(EventName.GIVEN_BACK)))
         .withColumn("is_delivery", F.col("event").isin(_RECEIVES))
         .withColumn("is_replay", F.lit(False))
         .withColumns({name: F.lit(None).cast(kind) for name, kind in nothing.items()})
@@ -69,7 +77,7 @@ def steps_of(moments: DataFrame, skew_ms: int = 0) -> DataFrame:
     `deleted_before_ms`: when it had been deleted."""
     given_back = moments.where(is_event(EventName.GIVEN_BACK)).select("address", "receive_number").distinct()
     own = moments.where(~is_event(EventName.GIVEN_BACK))
-    timed = _timed(own.join(given_back, ["address", "receive_number"], "left_anti"))
+    timed = with_time(own.join(given_back, ["address", "receive_number"], "left_anti"))
     hides, receives = is_event(EventName.HIDDEN), F.col("event").isin(_RECEIVES)
     by_message = Window.partitionBy("address")
     in_time = by_message.orderBy("time_ms", "receive_number", "at_ms", "number")
@@ -96,7 +104,8 @@ def hide_ms() -> Column:
     return F.when(is_event(EventName.HIDDEN), F.least("at_ms", "hidden_until_ms"))
 
 
-def _timed(moments: DataFrame) -> DataFrame:
+def with_time(moments: DataFrame) -> DataFrame:
+    """And `time_ms`: when each happened."""
     asked_ms = F.coalesce(hide_ms(), F.when(F.col("event").isin(_RECEIVES), F.col("received_ms")))
     return moments.withColumn("time_ms", F.coalesce(asked_ms, F.col("at_ms")))
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from cqs.events import EventName
 from spark_jobs.fifo import Group, Moment
 from spark_jobs.findings import Kind
@@ -120,3 +125,28 @@ def test_delivered_and_deleted_in_one_millisecond_is_finished() -> None:
     play.sent(5, 1)
 
     assert play.delivered(6, "b", 2) == []
+
+
+def _random_line(rng: random.Random, *, count: int = 60) -> list[Moment]:
+    """Anything that may happen to five messages, in order of time."""
+    line = [Moment(EventName.SENT, sequence, str(sequence), sequence, "", 0) for sequence in range(1, 6)]
+    for time_ms in range(6, 6 + count):
+        sequence, event = rng.randint(1, 5), rng.choice([EventName.RECEIVED, EventName.HIDDEN, EventName.DELETED])
+        own, call = (sequence, f"call-{time_ms // 2}") if event == EventName.RECEIVED else (0, "")
+        line.append(Moment(event, time_ms, str(sequence), own, call, time_ms + rng.randint(0, 9)))
+    return line
+
+
+@given(st.integers(0, 1 << 32), st.integers(0, 70), st.sampled_from([0, 4]))
+@settings(max_examples=300, deadline=None)
+def test_line_in_two_pieces_gives_what_the_whole_gives(seed: int, cut_ms: int, early_ms: int) -> None:
+    line = _random_line(random.Random(seed))
+    whole, first, second = Group(early_ms), Group(early_ms), Group(early_ms)
+
+    expected = [wrong for moment in line for wrong in whole.step(moment)]
+    found = [wrong for moment in line if moment.time_ms <= cut_ms for wrong in first.step(moment)]
+    for carried in first.carried(cut_ms):
+        second.carry(carried)
+    found += [wrong for moment in line if moment.time_ms > cut_ms for wrong in second.step(moment)]
+
+    assert found == expected

@@ -92,6 +92,52 @@ def test_ended_messages_leave_the_state_and_what_comes_later_is_late(spark: Spar
     assert "1 messages were heard of too late" in figures["verdict"]["reasons"][-1]
 
 
+def test_bad_lines_are_set_aside_batch_by_batch(spark: SparkSession, tmp_path: Path) -> None:
+    folder, output = tmp_path / "journal", tmp_path / "out"
+    for seed, bad in ((13, [b"not json", b'{"v":1,"event":"sent"}']), (14, [b"nor this"])):
+        golden = Golden(folder, seed=seed)
+        golden.send(golden.queue("orders"), 3)
+        golden.close()
+        new = sorted(folder.iterdir(), key=lambda one: one.stat().st_mtime_ns)[-1]
+        new.write_bytes(gzip.compress(gzip.decompress(new.read_bytes()) + b"\n".join([*bad, b""])))
+        figures = run(spark, folder, output=output)
+
+    aside = spark.read.parquet(str(output / "bad_lines")).collect()
+
+    assert figures["bad_lines"] == 3
+    assert sorted((row["batch"], row["text"]) for row in aside) == [
+        (0, "not json"),
+        (0, '{"v":1,"event":"sent"}'),
+        (1, "nor this"),
+    ]
+    assert {Path(row["path"]).parent for row in aside} == {Path(f"file:{folder}")}
+
+
+def test_lines_that_come_later_than_the_delay_are_counted(spark: SparkSession, tmp_path: Path) -> None:
+    golden = Golden(tmp_path / "journal", seed=15)
+    ours, theirs = golden.journals
+    orders = golden.queue("orders")
+    golden.journals = [ours]
+    messages = golden.send(orders, 3)
+    golden.journals = [theirs]
+    golden.consume(orders, *messages)
+    golden.journals = [ours, theirs]
+    golden.tick(60_000)
+    ours.sent(orders, [golden.message(orders)])
+    golden.close()
+    (part := tmp_path / "part").mkdir()
+    first, second = (file.path for file in files_of(tmp_path / "journal"))
+    shutil.copy(first, part)
+    assert run(spark, part, output=tmp_path / "out", delay_ms=30_000)["totals"]["late_lines"] == 0
+    shutil.copy(second, part)
+    figures = run(spark, part, output=tmp_path / "out", delay_ms=30_000)
+
+    names = ("late_lines", "received", "deleted", "placed", "late")
+    assert [figures["totals"][name] for name in names] == [6, 3, 3, 0, 0]
+    assert figures["verdict"]["state"] == "unproven"
+    assert "6 lines came too late" in figures["verdict"]["reasons"][-1]
+
+
 def test_receive_that_is_read_before_its_send_waits_for_it(spark: SparkSession, tmp_path: Path) -> None:
     """Two nodes with a folder each, of which one is read first."""
     golden = Golden(tmp_path / "journal", seed=6)

@@ -1,0 +1,204 @@
+"""One batch of the streaming audit: state n of state n-1 and these lines alone, so that a batch which runs again after
+a crash gives the same.
+
+        time ────────────┬──────────────────────┬──────────────► latest line
+                         settled                mark = latest - delay
+    messages that ended  │ what happened        │ lines of before this
+    here are added up    │ later may change     │ that come in a later batch are late
+                         └──── clock skew ──────┘
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from spark_jobs import stream_fifo, stream_latency, stream_order, stream_state
+from spark_jobs.compressed import with_torn
+from spark_jobs.errors import JobError
+from spark_jobs.events import events_in, refuse_unknown_versions, summaries_of
+from spark_jobs.fifo import line_of
+from spark_jobs.integrity import FileSummary, Integrity, judge
+from spark_jobs.lives import gone_in, lives_of, with_fate
+from spark_jobs.staged import kept
+from spark_jobs.tables import moment_schema, moments_of, steps_of, with_time
+
+STATES_KEPT = 3
+Gone = dict[int, tuple[int | None, int | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Delays:
+    """`delay_ms`: how much later than it happened a line may come. `skew_ms`: how far clocks may differ."""
+
+    delay_ms: int
+    skew_ms: int = 0
+
+    def mark_ms(self, latest_ms: int) -> int:
+        return latest_ms - self.delay_ms
+
+    def settled_ms(self, latest_ms: int) -> int:
+        return self.mark_ms(latest_ms) - self.skew_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a state knows besides messages; small: one entry a file and a purged or deleted queue."""
+
+    files: list[FileSummary] = field(default_factory=list)
+    gone: Gone = field(default_factory=dict)
+    latest_ms: int = 0
+    late_lines: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A state's folder."""
+
+    spark: SparkSession
+    folder: Path
+
+    def read(self, name: str, schema: str | StructType) -> DataFrame:
+        """Nothing when there is none."""
+        path = self.folder / name
+        if not path.exists():
+            return self.spark.createDataFrame([], schema)
+        return self.spark.read.schema(schema).parquet(str(path))
+
+    def write(self, name: str, rows: DataFrame) -> None:
+        rows.write.mode("overwrite").parquet(str(self.folder / name))
+
+    def memory(self) -> Memory:
+        path = self.folder / "memory.json"
+        if not path.exists():
+            return Memory()
+        told = json.loads(path.read_text())
+        if not told.keys() >= {one.name for one in fields(Memory)}:
+            raise JobError(f"{self.folder} was written by another version of the streaming audit: name a new --output.")
+        return Memory(
+            files=[FileSummary(**file) for file in told["files"]],
+            gone={int(uid): (below, deleted_ms) for uid, (below, deleted_ms) in told["gone"].items()},
+            latest_ms=told["latest_ms"],
+            late_lines=told["late_lines"],
+        )
+
+
+def settle(lines: DataFrame, number: int, output: Path, delays: Delays) -> tuple[Place, Integrity]:
+    """Writes state `number`, and sets bad lines aside. Idempotent. Raises UnknownVersion."""
+    spark, stage = lines.sparkSession, str(output / "stage")
+    before, here = (Place(spark, output / "states" / str(one)) for one in (number - 1, number))
+    memory = before.memory()
+    refuse_unknown_versions(lines)
+    new = with_torn(spark, summaries_of(lines))
+    copies = [file.path for file in new if any(_contains(known, file) for known in memory.files)]
+    files = [*memory.files, *(file for file in new if file.path not in copies)]
+    integrity = judge(files, is_running=True)
+    events = events_in(lines, integrity).where(~F.col("path").isin(copies))
+    try:
+        moments = kept(moments_of(events), f"{stage}/moments")
+        is_late = F.col("time_ms") <= delays.mark_ms(memory.latest_ms)
+        now = Memory(
+            files=files,
+            gone=_merged(memory.gone, gone_in(events)),
+            latest_ms=max([memory.latest_ms, *(file.last_ms for file in files)]),
+            late_lines=memory.late_lines + with_time(moments).where(is_late).count(),
+        )
+        heard = before.read("open", moment_schema()).unionByName(moments)
+        if integrity.is_overlapping:
+            heard = heard.dropDuplicates(["node", "incarnation", "number", "event"])
+        settled_ms = delays.settled_ms(now.latest_ms)
+        marks = stream_order.Marks(delays.settled_ms(memory.latest_ms), settled_ms, delays.delay_ms)
+        _Step(before, here, marks, now, delays.skew_ms, stage).add_up(heard, events)
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+    _set_aside(lines, output / "bad_lines" / f"batch={number}", sum(file.bad for file in new))
+    (here.folder / "memory.json").write_text(json.dumps(asdict(now)))
+    shutil.rmtree(output / "states" / str(number - STATES_KEPT), ignore_errors=True)
+    return here, integrity
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """From one state to the next, once it is known what is remembered. `stage` is a folder to write to."""
+
+    before: Place
+    here: Place
+    marks: stream_order.Marks
+    now: Memory
+    skew_ms: int
+    stage: str
+
+    def add_up(self, heard: DataFrame, events: DataFrame) -> None:
+        """Writes the state. `heard`: moments of all messages that were open or come now."""
+        gone = stream_state.gone_of(self.here.spark, self.now.gone)
+        closing = kept(stream_state.closing(heard, gone, self.marks.settled_ms), f"{self.stage}/closing")
+        steps = steps_of(heard, self.skew_ms).join(closing, "address").persist(StorageLevel.DISK_ONLY)
+        lives = kept(with_fate(lives_of(steps), gone).join(closing, "address"), f"{self.stage}/lives")
+        counts = kept(stream_state.counted(lives, steps, self.skew_ms), f"{self.stage}/counts")
+        found = self._fifo(steps, lives)
+        steps.unpersist()
+        order = self._order(lives)
+        self._latencies(lives)
+        known, calls = self.before.read("totals", stream_state.TOTALS), stream_state.receives_in(events)
+        for name, is_over, others in (("totals", True, [known, calls]), ("begun", False, [])):
+            parts = [
+                counts.where(F.col("is_closed") == is_over),
+                order.where(F.col("is_closed") == is_over),
+                stream_state.found_in(found.where(F.col("is_settled") == is_over)),
+            ]
+            self.here.write(name, stream_state.added(*parts, *others))
+        still_open = closing.where("NOT is_closed").select("address")
+        self.here.write("open", heard.join(still_open, "address", "left_semi"))
+
+    def _fifo(self, steps: DataFrame, lives: DataFrame) -> DataFrame:
+        line = line_of(steps, lives, self.skew_ms).where(F.col("time_ms") > self.marks.before_ms)
+        carried = self.before.read("carried", stream_fifo.CARRIED)
+        told = stream_fifo.checked(line, carried, self.marks.settled_ms, 2 * self.skew_ms)
+        told = kept(told, f"{self.stage}/fifo")
+        self.here.write("carried", stream_fifo.carried_in(told))
+        return stream_fifo.findings_in(told)
+
+    def _order(self, lives: DataFrame) -> DataFrame:
+        pending = self.before.read("pending", stream_order.PENDING)
+        floors = self.before.read("floors", stream_order.FLOORS)
+        part = stream_order.part_of(pending, floors, lives, self.marks, f"{self.stage}/order")
+        self.here.write("pending", part.pending)
+        self.here.write("floors", part.floors)
+        return part.totals
+
+    def _latencies(self, lives: DataFrame) -> None:
+        new = kept(stream_latency.latencies_in(lives), f"{self.stage}/latencies")
+        known = self.before.read("latencies", stream_latency.LATENCIES)
+        over, begun = (new.where(F.col("is_closed") == is_over).drop("is_closed") for is_over in (True, False))
+        self.here.write("latencies", stream_latency.added(known, over, self.now.latest_ms))
+        self.here.write("latencies_begun", begun)
+
+
+def _contains(known: FileSummary, file: FileSummary) -> bool:
+    """The lines of a file read earlier are those of this one and maybe more."""
+    is_same = (known.node, known.incarnation) == (file.node, file.incarnation)
+    return is_same and known.first <= file.first and file.last <= known.last
+
+
+def _merged(known: Gone, new: DataFrame) -> Gone:
+    merged = dict(known)
+    for row in new.collect():
+        below, deleted_ms = merged.get(row["uid"], (None, None))
+        merged[row["uid"]] = (
+            max((one for one in (below, row["purged_below"]) if one is not None), default=None),
+            min((one for one in (deleted_ms, row["queue_deleted_ms"]) if one is not None), default=None),
+        )
+    return merged
+
+
+def _set_aside(lines: DataFrame, folder: Path, count: int) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    if count:
+        lines.where("is_bad").select("path", "text").write.parquet(str(folder))

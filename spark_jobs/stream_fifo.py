@@ -1,0 +1,93 @@
+"""The FIFO rules along the time line of each message group (`spark_jobs.fifo`), a piece of the line at a time.
+
+    batch n      carried │ steps until the mark │ later steps
+                         └─ found, for good     └─ found so far: what is still to come may explain it
+                                    └─► carried: one row a message that is unfinished at the mark, or just finished
+
+So the state is what is unfinished, and the result that of the whole line, as long as nothing comes late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.fifo import FINDINGS, LINE_ORDER, Group, Moment, found
+from spark_jobs.findings import COLUMNS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_CARRIED = "carried"
+_NOTHING = {"event": "", "time_ms": 0, "sequence": 0, "call": "", "until_ms": 0}
+_SCHEMA = f"{FINDINGS}, event string, time_ms long, sequence long, call string, until_ms long, is_settled boolean"
+CARRIED = (
+    "account string, queue string, uid long, tenant string, address string, event string, time_ms long, sequence long, "
+    "call string, until_ms long"
+)
+
+
+def checked(line: DataFrame, carried: DataFrame, settled_ms: int, early_ms: int) -> DataFrame:
+    """Findings with `is_settled`, and rows of kind "carried" for `carried_in`. `line`: steps that were not in an
+    earlier piece (`spark_jobs.fifo.line_of`)."""
+    rows = line.withColumn("is_new", F.lit(True)).unionByName(
+        carried.withColumn("is_new", F.lit(False)), allowMissingColumns=True
+    )
+    ordered = rows.repartition("uid", "tenant").sortWithinPartitions("uid", "tenant", "is_new", *LINE_ORDER)
+
+    def check(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        return _checked(batches, settled_ms, early_ms)
+
+    return ordered.mapInArrow(check, _SCHEMA)
+
+
+def carried_in(told: DataFrame) -> DataFrame:
+    """As CARRIED."""
+    return told.where(F.col("kind") == _CARRIED).select(*[part.split()[0] for part in CARRIED.split(", ")])
+
+
+def findings_in(told: DataFrame) -> DataFrame:
+    """Findings with `is_settled`."""
+    return told.where(F.col("kind") != _CARRIED).select(*COLUMNS, "is_settled")
+
+
+def _checked(batches: Iterable[pa.RecordBatch], settled_ms: int, early_ms: int) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    at: dict[str, Any] | None = None
+    group, is_settled = Group(early_ms), True
+    for batch in batches:
+        told: list[dict[str, object]] = []
+        for row in batch.to_pylist():
+            if at is None or (row["uid"], row["tenant"]) != (at["uid"], at["tenant"]):
+                told += _left(at, group, settled_ms) if is_settled else []
+                at, group, is_settled = row, Group(early_ms), True
+            moment = Moment(*(row[name] for name in Moment._fields))
+            if not row["is_new"]:
+                group.carry(moment)
+                continue
+            if is_settled and moment.time_ms > settled_ms:
+                told += _left(at, group, settled_ms)
+                is_settled = False
+            told += [found(row, moment, *wrong) | _NOTHING | {"is_settled": is_settled} for wrong in group.step(moment)]
+        if told:
+            yield pa.RecordBatch.from_pylist(told)
+    last = _left(at, group, settled_ms) if is_settled else []
+    if last:
+        yield pa.RecordBatch.from_pylist(last)
+
+
+def _left(at: dict[str, Any] | None, group: Group, settled_ms: int) -> list[dict[str, object]]:
+    """What the group carries over."""
+    if at is None:
+        return []
+    key = {name: at[name] for name in ("account", "queue", "uid", "tenant")}
+    rest = {"kind": _CARRIED, "run": "", "at_ms": 0, "amount": 0, "detail": "", "is_settled": True}
+    return [_in_order(key | rest | moment._asdict()) for moment in group.carried(settled_ms)]
+
+
+def _in_order(row: dict[str, object]) -> dict[str, object]:
+    return {name: row[name] for name in (*COLUMNS, *_NOTHING, "is_settled")}

@@ -1,0 +1,147 @@
+"""What the streaming audit publishes: `figures.json` for the console, `cqs_audit.prom` for Prometheus.
+
+Figures tell all that is known by now. The verdict waits: what a line to come may explain (a message that was hidden too
+short, a FIFO rule) is a doubt until it is settled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.findings import Kind
+from spark_jobs.groups import column_of
+from spark_jobs.integrity import Integrity
+from spark_jobs.latency import PERCENTILES
+from spark_jobs.prometheus import text_of
+from spark_jobs.stream_batch import Memory, Place
+from spark_jobs.stream_latency import LATENCIES, percentiles
+from spark_jobs.stream_state import COUNTS, MOST, TOTALS, added
+from spark_jobs.tables import QUEUE
+from spark_jobs.verdict import State, Totals, Verdict, judge
+
+FIGURES, METRICS = "figures.json", "cqs_audit.prom"
+QUEUES_SHOWN = 1_000
+_RATES = ("duplicate_rate", "out_of_order", "displacement", "latency_mean", MOST, *PERCENTILES)
+_AT_ONCE = (Kind.CORRUPTED, Kind.RESURRECTED)
+_WHEN_SETTLED = (Kind.HIDDEN_TOO_SHORT, Kind.FIFO_ORDER, Kind.FIFO_TWO_CONSUMERS)
+
+
+def publish(state: Place, output: Path, integrity: Integrity, delay_ms: int) -> None:
+    """Writes both files, each at once."""
+    memory = state.memory()
+    settled, begun = state.read("totals", TOTALS), state.read("begun", TOTALS)
+    latencies = state.read("latencies", LATENCIES).unionByName(state.read("latencies_begun", LATENCIES))
+    rows = _rows(added(settled, begun), latencies)
+    over, all_of = _summed(settled), _summed(settled.unionByName(begun))
+    verdict = _judged(all_of, over, memory, integrity)
+    spans = percentiles(latencies, ["from_ms"]).orderBy("from_ms").collect()
+    figures = {
+        "verdict": asdict(verdict),
+        "totals": all_of | _order_of(all_of) | {"late_lines": memory.late_lines},
+        "waiting": all_of["waiting"],
+        "queues": rows,
+        "latencies": [row.asDict() for row in spans],
+        "watermark_ms": memory.latest_ms - delay_ms,
+        "bad_lines": integrity.bad,
+        "gaps": [asdict(gap) for gap in integrity.gaps],
+    }
+    _replace(output / FIGURES, json.dumps(figures))
+    _replace(output / METRICS, _metrics(rows, all_of["waiting"], verdict, integrity, memory))
+
+
+def _rows(totals: DataFrame, latencies: DataFrame) -> list[dict[str, Any]]:
+    """One a queue, the largest first."""
+    rates = {
+        "duplicate_rate": _of("duplicates", F.col("acknowledged")),
+        "out_of_order": _of(F.col("placed") - F.col("in_order"), F.col("placed")),
+        "displacement": _of("displaced", F.col("placed") - F.col("overtaken")),
+        "latency_mean": _of("latency_sum", F.col("received")),
+    }
+    cuts = percentiles(latencies, QUEUE).drop("messages", "account", "queue")
+    told = totals.withColumns(rates).join(cuts, "uid", "left")
+    return [row.asDict() for row in told.orderBy(F.desc("acknowledged"), *QUEUE).limit(QUEUES_SHOWN).collect()]
+
+
+def _of(count: Column | str, whole: Column) -> Column:
+    part = F.col(count) if isinstance(count, str) else count
+    return F.when(whole > 0, part / whole).otherwise(F.lit(0.0))
+
+
+def _summed(totals: DataFrame) -> dict[str, int]:
+    sums = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in COUNTS]
+    return dict(totals.agg(*sums).collect()[0].asDict())
+
+
+def _order_of(count: dict[str, int]) -> dict[str, float]:
+    placed = count["placed"]
+    told = placed - count["overtaken"]
+    return {
+        "out_of_order": (placed - count["in_order"]) / placed if placed else 0.0,
+        "displacement": count["displaced"] / told if told else 0.0,
+    }
+
+
+def _judged(count: dict[str, int], over: dict[str, int], memory: Memory, integrity: Integrity) -> Verdict:
+    names = ("acknowledged", "received", "deleted", "ended_otherwise", "duplicates")
+    late = count["late"]
+    found = {kind.value: count[column_of(kind)] for kind in _AT_ONCE}
+    found |= {kind.value: over[column_of(kind)] for kind in _WHEN_SETTLED}
+    order = _order_of(count)
+    totals = Totals(
+        **{name: count[name] for name in names},
+        out_of_order=order["out_of_order"],
+        displacement=order["displacement"],
+        holes=count["waiting"] + late,
+        found=found | {Kind.NOT_RECEIVED.value: count["waiting"]},
+        signs={"unsent": late + memory.late_lines},
+    )
+    verdict = judge(totals, integrity, is_drained=False)
+    unsettled = sum(count[column_of(kind)] - over[column_of(kind)] for kind in _WHEN_SETTLED)
+    doubts = (
+        (unsettled, "deliveries came against a rule as far as is known, which lines to come may explain"),
+        (memory.late_lines, "lines came too late for the order of receives and for FIFO: a longer --delay-ms waits"),
+        (late, "messages were heard of too late, or nobody sent them: python -m spark_jobs tells which"),
+    )
+    return with_doubts(verdict, [f"{number} {text}" for number, text in doubts if number])
+
+
+def with_doubts(verdict: Verdict, doubts: Sequence[str]) -> Verdict:
+    """Nothing is proven over a doubt."""
+    if not doubts:
+        return verdict
+    if verdict.state is State.PROVEN:
+        return Verdict(State.UNPROVEN, None, tuple(doubts))
+    return replace(verdict, reasons=(*verdict.reasons, *doubts))
+
+
+def _metrics(
+    rows: Sequence[dict[str, Any]], waiting: int, verdict: Verdict, integrity: Integrity, memory: Memory
+) -> str:
+    series: dict[str, list[tuple[dict[str, str], float]]] = {
+        f"cqs_audit_{name}": [
+            ({label: str(row[label]) for label in ("account", "queue")}, row[name])
+            for row in rows
+            if row[name] is not None
+        ]
+        for name in (*(name for name in COUNTS if name != "waiting"), *_RATES)
+    }
+    series["cqs_audit_waiting"] = [({}, waiting)]
+    series["cqs_audit_gaps"] = [({}, len(integrity.gaps))]
+    series["cqs_audit_bad_lines"] = [({}, integrity.bad)]
+    series["cqs_audit_late_lines"] = [({}, memory.late_lines)]
+    series["cqs_audit_verdict"] = [({"state": verdict.state.value}, 1)]
+    return text_of(series)
+
+
+def _replace(path: Path, text: str) -> None:
+    part = path.with_suffix(".part")
+    part.write_text(text)
+    os.replace(part, path)
