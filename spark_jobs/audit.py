@@ -107,7 +107,7 @@ def _audited(journal: Journal, output: str, rules: Rules, stored: DataFrame | No
         steps.unpersist()
     kept(journal.bad, f"{output}/bad_lines")
     totals = _totals(found, lives.sparkSession.read.parquet(f"{output}/queues"))
-    if not rules.has_all_nodes:
+    if totals.found and not rules.has_all_nodes:
         totals = replace(totals, signs=signs_of(journal.events, lives))
     store = counts_of(found, there) if there is not None else None
     verdict = judge(totals, journal.integrity, is_drained=rules.is_drained, store=store)

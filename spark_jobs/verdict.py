@@ -48,7 +48,8 @@ class Totals:
     found: Mapping[str, int] | None = None
     """Findings by kind."""
     signs: Mapping[str, int] | None = None
-    """Of somebody whose journal is not here (`spark_jobs.absence`); None = nobody else took part."""
+    """Of somebody whose journal is not here (`spark_jobs.absence`); None = nobody else took part, or there is
+    nothing to explain."""
 
     def of(self, kind: Kind) -> int:
         return (self.found or {}).get(kind.value, 0)
