@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 
@@ -124,9 +124,7 @@ class Integrity:
 
 def judge(files: Sequence[FileSummary], *, is_running: bool = False) -> Integrity:
     """All files of the journal, in any order. `is_running`: more may follow, so that a last one is not asked for."""
-    by_incarnation: dict[tuple[str, str], list[FileSummary]] = defaultdict(list)
-    for file in files:
-        by_incarnation[file.node, file.incarnation].append(file)
+    by_incarnation = _by_incarnation(files)
     gaps = [Gap(GapKind.UNREADABLE, "", "", file.path, None, None, None) for file in by_incarnation.pop(("", ""), [])]
     kept: list[FileSummary] = []
     duplicates: list[FileSummary] = []
@@ -151,6 +149,57 @@ def judge(files: Sequence[FileSummary], *, is_running: bool = False) -> Integrit
         lines=sum(file.lines for file in kept),
         bad=sum(file.bad for file in files),
         pruned=sum(file.pruned for file in kept),
+    )
+
+
+def _by_incarnation(files: Iterable[FileSummary]) -> dict[tuple[str, str], list[FileSummary]]:
+    """Those that nothing was read from have neither node nor incarnation."""
+    groups: dict[tuple[str, str], list[FileSummary]] = defaultdict(list)
+    for file in files:
+        groups[file.node, file.incarnation].append(file)
+    return groups
+
+
+def condensed(files: Sequence[FileSummary]) -> list[FileSummary]:
+    """Fewer summaries of which `judge` says the same while more may follow: sound files of an incarnation that follow
+    each other are one, by the path of the first."""
+    found: list[FileSummary] = []
+    for (node, _), group in _by_incarnation(files).items():
+        if not node:
+            found += group
+            continue
+        mine, passed, _ = _without_copies(group)
+        found += [file for file in passed if file.bad]
+        joined: list[FileSummary] = []
+        for file in mine:
+            if joined and file.first == joined[-1].last + 1 and _is_plain(joined[-1]) and _is_plain(file):
+                joined[-1] = _joined(joined[-1], file)
+            else:
+                joined.append(file)
+        found += joined
+    return found
+
+
+def _is_plain(file: FileSummary) -> bool:
+    return file.is_closed and file.is_sound and not (file.is_torn or file.dropped)
+
+
+def _joined(before: FileSummary, file: FileSummary) -> FileSummary:
+    lines = before.lines + file.lines
+    return replace(
+        before,
+        lines=lines,
+        last=file.last,
+        number_sum=before.number_sum + file.number_sum,
+        checksum=0,
+        closed_lines=lines - 1,
+        closed_checksum=None,
+        is_last=file.is_last,
+        bad=before.bad + file.bad,
+        sampled=max(before.sampled, file.sampled),
+        pruned=before.pruned + file.pruned,
+        first_ms=min(before.first_ms, file.first_ms),
+        last_ms=max(before.last_ms, file.last_ms),
     )
 
 

@@ -25,7 +25,7 @@ from spark_jobs.compressed import with_torn
 from spark_jobs.errors import JobError
 from spark_jobs.events import events_in, refuse_unknown_versions, summaries_of
 from spark_jobs.fifo import line_of
-from spark_jobs.integrity import FileSummary, Integrity, judge
+from spark_jobs.integrity import FileSummary, Integrity, condensed, judge
 from spark_jobs.lives import gone_in, lives_of, with_fate
 from spark_jobs.staged import kept
 from spark_jobs.tables import moment_schema, moments_of, steps_of, with_time
@@ -50,7 +50,8 @@ class Delays:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What a state knows besides messages; small: one entry a file and a purged or deleted queue."""
+    """What a state knows besides messages; small: one entry an incarnation of a node, a gap in its numbers, and a queue
+    that was purged or deleted."""
 
     files: list[FileSummary] = field(default_factory=list)
     gone: Gone = field(default_factory=dict)
@@ -91,9 +92,12 @@ class Place:
 
 
 def settle(lines: DataFrame, number: int, output: Path, delays: Delays) -> tuple[Place, Integrity]:
-    """Writes state `number`, and sets bad lines aside. Idempotent. Raises UnknownVersion."""
+    """Writes state `number`, and sets bad lines aside. Idempotent. Raises JobError: UnknownVersion, or the state before
+    is gone."""
     spark, stage = lines.sparkSession, str(output / "stage")
     before, here = (Place(spark, output / "states" / str(one)) for one in (number - 1, number))
+    if number and not before.folder.exists():
+        raise JobError(f"{before.folder}, from which the streaming audit goes on, is gone: name a new --output.")
     memory = before.memory()
     refuse_unknown_versions(lines)
     new = with_torn(spark, summaries_of(lines))
@@ -105,7 +109,7 @@ def settle(lines: DataFrame, number: int, output: Path, delays: Delays) -> tuple
         moments = kept(moments_of(events), f"{stage}/moments")
         is_late = F.col("time_ms") <= delays.mark_ms(memory.latest_ms)
         now = Memory(
-            files=files,
+            files=condensed(files),
             gone=_merged(memory.gone, gone_in(events)),
             latest_ms=max([memory.latest_ms, *(file.last_ms for file in files)]),
             late_lines=memory.late_lines + with_time(moments).where(is_late).count(),

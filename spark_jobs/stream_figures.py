@@ -127,9 +127,7 @@ def _metrics(
 ) -> str:
     series: dict[str, list[tuple[dict[str, str], float]]] = {
         f"cqs_audit_{name}": [
-            ({label: str(row[label]) for label in ("account", "queue")}, row[name])
-            for row in rows
-            if row[name] is not None
+            ({label: str(row[label]) for label in QUEUE}, row[name]) for row in rows if row[name] is not None
         ]
         for name in (*(name for name in COUNTS if name != "waiting"), *_RATES)
     }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import random
+from dataclasses import asdict, replace
 
-from spark_jobs.integrity import FileSummary, GapKind, Integrity, judge
+from spark_jobs.integrity import FileSummary, GapKind, Integrity, condensed, judge
 
 
 def summary(
@@ -127,3 +128,39 @@ def test_sampling_is_no_gap_but_not_whole() -> None:
     integrity = judge([replace(summary(1, 10), sampled=100), summary(1, 9, incarnation="all")])
 
     assert (integrity.sampled, integrity.gaps, integrity.is_whole) == (100, [], False)
+
+
+def test_files_that_follow_each_other_are_kept_as_one() -> None:
+    files = [summary(first, first + 9, ends=False) for first in range(1, 10_001, 10)]
+
+    [one] = condensed(files)
+
+    assert (one.path, one.first, one.last, one.last_ms) == ("i-1", 1, 10_000, 100_000)
+    assert judge([one], is_running=True).is_whole
+
+
+def test_fewer_summaries_are_judged_as_all_are() -> None:
+    for seed in range(300):
+        rng = random.Random(seed)
+        files = [summary(1 + place * 10, 10 + place * 10, ends=False) for place in range(12)]
+        for _ in range(rng.randint(0, 4)):
+            place = rng.randrange(len(files))
+            wrong: list[dict[str, object]] = [
+                {"checksum": 98},
+                {"dropped": 3},
+                {"is_torn": True, "closed_lines": None},
+                {"closed_lines": None, "closed_checksum": None},
+                {"sampled": 7, "bad": 2, "pruned": 1},
+                {"lines": 8, "number_sum": 1},
+                {"path": "copy"},
+            ]
+            files.insert(place, replace(files[place], **rng.choice(wrong)))  # type: ignore[arg-type]
+            del files[rng.randrange(len(files))]
+        known: list[FileSummary] = []
+        for start in range(0, len(files), 3):
+            known = condensed([*known, *files[start : start + 3]])
+
+        told, expected = (asdict(judge(some, is_running=True)) for some in (known, files))
+
+        names = ("is_overlapping", "gaps", "sampled", "lines", "bad", "pruned")
+        assert {name: told[name] for name in names} == {name: expected[name] for name in names}, seed

@@ -1,9 +1,11 @@
-"""The run with every fault, streamed in pieces: the figures of the audit of the whole."""
+"""The run with every fault, streamed in pieces, those of one node later, restarted after each and crashed in one: the
+figures of the audit of the whole."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from spark_jobs.audit import Audit
 
 DELAY_MS = 135_000
+LAG_MS = 60_000
+"""How much later than those of the other node the lines of node-b come, but for the last ones."""
 PIECES = 4
 REASONS = {
     "timeout ran out": "again_timed_out",
@@ -47,18 +51,28 @@ class Stream:
         }
         self._fed = 0
 
-    def feed(self, until_ms: int | None = None) -> dict[str, Any]:
+    def feed(self, until_ms: int = 1 << 62, lag_ms: int = 0) -> dict[str, Any]:
         from spark_jobs.streaming import start
 
         self._fed += 1
         for name, lines in self._lines.items():
-            own = [line for line in lines if until_ms is None or json.loads(line)["at_ms"] <= until_ms]
+            mark_ms = until_ms - (lag_ms if name.startswith("node-b.") else 0)
+            own = [line for line in lines if json.loads(line)["at_ms"] <= mark_ms]
             if own:
                 (self._here / name.replace(".jsonl", f"-{self._fed}.jsonl")).write_bytes(gzip.compress(b"".join(own)))
             self._lines[name] = lines[len(own) :]
         start(self._spark, [str(self._here)], str(self.output), is_once=True, delay_ms=DELAY_MS).awaitTermination()
         told: dict[str, Any] = json.loads((self.output / "figures.json").read_text())
         return told
+
+    def crash(self) -> None:
+        """As if the last batch had been cut short while it wrote its state: it is not committed, and runs again."""
+        number = max(int(path.name) for path in (self.output / "states").iterdir())
+        for name in (str(number), f".{number}.crc"):
+            (self.output / "checkpoint" / "commits" / name).unlink(missing_ok=True)
+        for name in ("open", "totals", "memory.json"):
+            path = self.output / "states" / str(number) / name
+            path.unlink() if path.is_file() else shutil.rmtree(path)
 
 
 class Streamed:
@@ -79,9 +93,12 @@ class Streamed:
         golden.consume(after, *golden.send(after, 1))
         golden.close()
         stream = Stream(spark, folder / "journal", folder)
-        self.early = [
-            stream.feed(begin_ms + (end_ms - begin_ms) * piece // PIECES)["totals"] for piece in range(1, PIECES)
-        ]
+        self.early = []
+        for piece in range(1, PIECES):
+            until_ms = begin_ms + (end_ms - begin_ms) * piece // PIECES
+            self.early.append(stream.feed(until_ms, LAG_MS)["totals"])
+            if piece == 2:
+                stream.crash()
         self.whole, self.settled = stream.feed(end_ms), stream.feed()
         self.still_open = spark.read.parquet(str(stream.output / "states" / str(PIECES) / "open"))
         self.audit: Audit = audit(spark, [str(folder / "journal")], str(folder / "audit"), Rules())

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,18 +20,10 @@ from cqs.testing.journal import JournalHere
 from tests.integration.process import until
 from tests.processes import children_of, runs
 from tests.spark.golden import Golden
+from tests.spark.streams import run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-def run(spark: SparkSession, *folders: Path, output: Path, delay_ms: int = 600_000, skew_ms: int = 0) -> dict[str, Any]:
-    from spark_jobs.streaming import start
-
-    names = [str(folder) for folder in folders]
-    start(spark, names, str(output), is_once=True, delay_ms=delay_ms, skew_ms=skew_ms).awaitTermination()
-    figures: dict[str, Any] = json.loads((output / "figures.json").read_text())
-    return figures
 
 
 def test_parts_give_the_figures_of_the_whole(spark: SparkSession, tmp_path: Path) -> None:
@@ -60,109 +52,8 @@ def test_parts_give_the_figures_of_the_whole(spark: SparkSession, tmp_path: Path
     assert figures["verdict"]["state"] == "violated"
     assert figures["gaps"] == []
     metrics = (tmp_path / "out" / "cqs_audit.prom").read_text()
-    assert f'cqs_audit_acknowledged{{account="{"1" * 12}",queue="orders"}} 10\n' in metrics
+    assert f'cqs_audit_acknowledged{{account="{"1" * 12}",queue="orders",uid="{orders.uid}"}} 10\n' in metrics
     assert 'cqs_audit_verdict{state="violated"} 1\n' in metrics
-
-
-def test_ended_messages_leave_the_state_and_what_comes_later_is_late(spark: SparkSession, tmp_path: Path) -> None:
-    folder, output = tmp_path / "journal", tmp_path / "out"
-    golden = Golden(folder, seed=4)
-    orders = golden.queue("orders")
-    messages = golden.send(orders, 5)
-    golden.consume(orders, *messages[:3])
-    golden.tick(60_000)
-    golden.send(orders, 1)
-    golden.close()
-    figures = run(spark, folder, output=output, delay_ms=30_000)
-    assert (figures["totals"]["acknowledged"], figures["waiting"]) == (6, 3)
-    assert spark.read.parquet(str(output / "states" / "0" / "open")).count() == 3
-
-    later = Golden(folder, seed=5)
-    later.clock.advance_ms(60_200)
-    later.delete(orders, messages[0])
-    later.consume(orders, messages[3])
-    later.tick(60_000)
-    later.send(orders, 1)
-    later.close()
-    figures = run(spark, folder, output=output, delay_ms=30_000)
-
-    totals = figures["totals"]
-    assert (totals["acknowledged"], totals["deleted"], totals["late"], figures["waiting"]) == (7, 4, 1, 3)
-    assert figures["verdict"]["state"] == "unproven"
-    assert "1 messages were heard of too late" in figures["verdict"]["reasons"][-1]
-
-
-def test_bad_lines_are_set_aside_batch_by_batch(spark: SparkSession, tmp_path: Path) -> None:
-    folder, output = tmp_path / "journal", tmp_path / "out"
-    for seed, bad in ((13, [b"not json", b'{"v":1,"event":"sent"}']), (14, [b"nor this"])):
-        golden = Golden(folder, seed=seed)
-        golden.send(golden.queue("orders"), 3)
-        golden.close()
-        new = sorted(folder.iterdir(), key=lambda one: one.stat().st_mtime_ns)[-1]
-        new.write_bytes(gzip.compress(gzip.decompress(new.read_bytes()) + b"\n".join([*bad, b""])))
-        figures = run(spark, folder, output=output)
-
-    aside = spark.read.parquet(str(output / "bad_lines")).collect()
-
-    assert figures["bad_lines"] == 3
-    assert sorted((row["batch"], row["text"]) for row in aside) == [
-        (0, "not json"),
-        (0, '{"v":1,"event":"sent"}'),
-        (1, "nor this"),
-    ]
-    assert {Path(row["path"]).parent for row in aside} == {Path(f"file:{folder}")}
-
-
-def test_lines_that_come_later_than_the_delay_are_counted(spark: SparkSession, tmp_path: Path) -> None:
-    golden = Golden(tmp_path / "journal", seed=15)
-    ours, theirs = golden.journals
-    orders = golden.queue("orders")
-    golden.journals = [ours]
-    messages = golden.send(orders, 3)
-    golden.journals = [theirs]
-    golden.consume(orders, *messages)
-    golden.journals = [ours, theirs]
-    golden.tick(60_000)
-    ours.sent(orders, [golden.message(orders)])
-    golden.close()
-    (part := tmp_path / "part").mkdir()
-    first, second = (file.path for file in files_of(tmp_path / "journal"))
-    shutil.copy(first, part)
-    assert run(spark, part, output=tmp_path / "out", delay_ms=30_000)["totals"]["late_lines"] == 0
-    shutil.copy(second, part)
-    figures = run(spark, part, output=tmp_path / "out", delay_ms=30_000)
-
-    names = ("late_lines", "received", "deleted", "placed", "late")
-    assert [figures["totals"][name] for name in names] == [6, 3, 3, 0, 0]
-    assert figures["verdict"]["state"] == "unproven"
-    assert "6 lines came too late" in figures["verdict"]["reasons"][-1]
-
-
-def test_receive_that_is_read_before_its_send_waits_for_it(spark: SparkSession, tmp_path: Path) -> None:
-    """Two nodes with a folder each, of which one is read first."""
-    golden = Golden(tmp_path / "journal", seed=6)
-    orders = golden.queue("orders")
-    golden.consume(orders, *golden.send(orders, 30))
-    golden.timeout(orders, *golden.send(orders, 1))
-    golden.close()
-    nodes = [tmp_path / "node-a", tmp_path / "node-b"]
-    for node in nodes:
-        node.mkdir()
-        for file in files_of(tmp_path / "journal"):
-            if node.name in file.path.name:
-                shutil.copy(file.path, node)
-
-    early = {node.name: run(spark, node, output=tmp_path / f"out-{node.name}") for node in nodes}
-    whole = run(spark, *nodes, output=tmp_path / "out-node-b")
-
-    assert sum(figures["totals"]["acknowledged"] for figures in early.values()) == 31
-    assert sum(figures["totals"]["deleted"] for figures in early.values()) < 31
-    for figures in early.values():
-        assert figures["totals"]["late"] == 0
-        assert figures["verdict"]["state"] != "violated"
-    totals = whole["totals"]
-    assert (totals["acknowledged"], totals["received"], totals["deleted"], totals["duplicates"]) == (31, 31, 31, 1)
-    assert (totals["late"], whole["waiting"], whole["verdict"]["state"]) == (0, 0, "proven")
 
 
 def test_batch_that_a_crash_cut_short_runs_again_to_the_same_figures(spark: SparkSession, tmp_path: Path) -> None:
@@ -182,6 +73,12 @@ def test_batch_that_a_crash_cut_short_runs_again_to_the_same_figures(spark: Spar
 
     assert (again["totals"]["acknowledged"], again["totals"]["deleted"], again["waiting"]) == (14, 12, 2)
     assert again == figures
+
+    (output / "checkpoint" / "commits" / "1").unlink()
+    (output / "checkpoint" / "commits" / ".1.crc").unlink(missing_ok=True)
+    shutil.rmtree(output / "states" / "0")
+    with pytest.raises(Exception, match="states/0, from which the streaming audit goes on, is gone"):
+        run(spark, folder, output=output)
 
 
 def test_delete_of_a_node_whose_clock_is_behind_is_no_resurrection(spark: SparkSession, tmp_path: Path) -> None:
