@@ -36,16 +36,11 @@ Gone = dict[int, tuple[int | None, int | None]]
 
 @dataclass(frozen=True, slots=True)
 class Delays:
-    """`delay_ms`: how much later than it happened a line may come. `skew_ms`: how far clocks may differ."""
+    """`delay_ms`: how much later than it happened a line may come. `skew_ms`: how far clocks may differ. Both may be
+    others after a restart."""
 
     delay_ms: int
     skew_ms: int = 0
-
-    def mark_ms(self, latest_ms: int) -> int:
-        return latest_ms - self.delay_ms
-
-    def settled_ms(self, latest_ms: int) -> int:
-        return self.mark_ms(latest_ms) - self.skew_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +51,8 @@ class Memory:
     files: list[FileSummary] = field(default_factory=list)
     gone: Gone = field(default_factory=dict)
     latest_ms: int = 0
+    mark_ms: int = 0
+    settled_ms: int = 0
     late_lines: int = 0
 
 
@@ -86,8 +83,7 @@ class Place:
         return Memory(
             files=[FileSummary(**file) for file in told["files"]],
             gone={int(uid): (below, deleted_ms) for uid, (below, deleted_ms) in told["gone"].items()},
-            latest_ms=told["latest_ms"],
-            late_lines=told["late_lines"],
+            **{name: told[name] for name in ("latest_ms", "mark_ms", "settled_ms", "late_lines")},
         )
 
 
@@ -107,18 +103,21 @@ def settle(lines: DataFrame, number: int, output: Path, delays: Delays) -> tuple
     events = events_in(lines, integrity).where(~F.col("path").isin(copies))
     try:
         moments = kept(moments_of(events), f"{stage}/moments")
-        is_late = F.col("time_ms") <= delays.mark_ms(memory.latest_ms)
+        is_late = F.col("time_ms") <= memory.mark_ms
+        latest_ms = max([memory.latest_ms, *(file.last_ms for file in files)])
+        mark_ms = max(memory.mark_ms, latest_ms - delays.delay_ms)
         now = Memory(
             files=condensed(files),
             gone=_merged(memory.gone, gone_in(events)),
-            latest_ms=max([memory.latest_ms, *(file.last_ms for file in files)]),
+            latest_ms=latest_ms,
+            mark_ms=mark_ms,
+            settled_ms=max(memory.settled_ms, mark_ms - delays.skew_ms),
             late_lines=memory.late_lines + with_time(moments).where(is_late).count(),
         )
         heard = before.read("open", moment_schema()).unionByName(moments)
         if integrity.is_overlapping:
             heard = heard.dropDuplicates(["node", "incarnation", "number", "event"])
-        settled_ms = delays.settled_ms(now.latest_ms)
-        marks = stream_order.Marks(delays.settled_ms(memory.latest_ms), settled_ms, delays.delay_ms)
+        marks = stream_order.Marks(memory.settled_ms, now.settled_ms, delays.delay_ms)
         _Step(before, here, marks, now, delays.skew_ms, stage).add_up(heard, events)
     finally:
         shutil.rmtree(stage, ignore_errors=True)

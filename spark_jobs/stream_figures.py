@@ -34,7 +34,7 @@ _AT_ONCE = (Kind.CORRUPTED, Kind.RESURRECTED)
 _WHEN_SETTLED = (Kind.HIDDEN_TOO_SHORT, Kind.FIFO_ORDER, Kind.FIFO_TWO_CONSUMERS)
 
 
-def publish(state: Place, output: Path, integrity: Integrity, delay_ms: int) -> None:
+def publish(state: Place, output: Path, integrity: Integrity) -> None:
     """Writes both files, each at once."""
     memory = state.memory()
     settled, begun = state.read("totals", TOTALS), state.read("begun", TOTALS)
@@ -49,7 +49,7 @@ def publish(state: Place, output: Path, integrity: Integrity, delay_ms: int) -> 
         "waiting": all_of["waiting"],
         "queues": rows,
         "latencies": [row.asDict() for row in spans],
-        "watermark_ms": memory.latest_ms - delay_ms,
+        "watermark_ms": memory.mark_ms,
         "bad_lines": integrity.bad,
         "gaps": [asdict(gap) for gap in integrity.gaps],
     }

@@ -57,7 +57,7 @@ def start(
             spark.sparkContext.setLogLevel("OFF")
             raise
         lines.unpersist()
-        publish(state, Path(output), integrity, delay_ms)
+        publish(state, Path(output), integrity)
 
     writer = parsed(raw).writeStream.foreachBatch(step).option("checkpointLocation", f"{output}/checkpoint")
     if is_once:
