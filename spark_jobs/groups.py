@@ -21,7 +21,7 @@ def column_of(kind: Kind) -> str:
     return kind.value.replace(" ", "_")
 
 
-def _columns() -> list[Column]:
+def fate_columns() -> list[Column]:
     """To aggregate lives by: what became of the messages."""
     known = F.col("is_known")
     other = known & ~F.col("fate").isin("", "deleted")
@@ -57,7 +57,7 @@ def group_figures(
     """Everything that is known of each group. `order` is by `uid` for queues, and by the group for others; `called`,
     the receives by `uid`, is for queues only. `lost_kinds`: findings that may be lost messages, the same ones told by
     receivers and by the store; without any, `loss_rate` is null."""
-    summed = named_cuts(lives.groupBy(*by).agg(*_columns(), *latency_columns()))
+    summed = named_cuts(lives.groupBy(*by).agg(*fate_columns(), *latency_columns()))
     figures = summed.join(counted(found, by), list(by), "left")
     figures = figures.join(order, [name for name in order.columns if name in by], "left")
     if called is not None:

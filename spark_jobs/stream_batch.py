@@ -22,13 +22,15 @@ from pyspark.sql.types import StructType
 
 from spark_jobs import stream_fifo, stream_latency, stream_order, stream_state
 from spark_jobs.compressed import with_torn
+from spark_jobs.empties import empties
 from spark_jobs.errors import JobError
 from spark_jobs.events import events_in, refuse_unknown_versions, summaries_of
 from spark_jobs.fifo import line_of
+from spark_jobs.groups import counted
 from spark_jobs.integrity import FileSummary, Integrity, condensed, judge
 from spark_jobs.lives import gone_in, lives_of, with_fate
 from spark_jobs.staged import kept
-from spark_jobs.tables import moment_schema, moments_of, steps_of, with_time
+from spark_jobs.tables import QUEUE, moment_schema, moments_of, steps_of, with_time
 
 STATES_KEPT = 3
 Gone = dict[int, tuple[int | None, int | None]]
@@ -149,12 +151,12 @@ class _Step:
         steps.unpersist()
         order = self._order(lives)
         self._latencies(lives)
-        known, calls = self.before.read("totals", stream_state.TOTALS), stream_state.receives_in(events)
+        known, calls = self.before.read("totals", stream_state.TOTALS), empties(events, QUEUE)
         for name, is_over, others in (("totals", True, [known, calls]), ("begun", False, [])):
             parts = [
                 counts.where(F.col("is_closed") == is_over),
                 order.where(F.col("is_closed") == is_over),
-                stream_state.found_in(found.where(F.col("is_settled") == is_over)),
+                counted(found.where(F.col("is_settled") == is_over), QUEUE),
             ]
             self.here.write(name, stream_state.added(*parts, *others))
         still_open = closing.where("NOT is_closed").select("address")

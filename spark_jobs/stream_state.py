@@ -16,9 +16,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cqs.events import EventName
-from spark_jobs.empties import empties
 from spark_jobs.findings import Kind
-from spark_jobs.groups import column_of
+from spark_jobs.groups import column_of, fate_columns
 from spark_jobs.hiding import is_hidden_too_short
 from spark_jobs.latency import is_received, waited_ms
 from spark_jobs.loss import is_corrupted
@@ -66,12 +65,8 @@ def counted(lives: DataFrame, steps: DataFrame, skew_ms: int) -> DataFrame:
     before, or is not in the journal."""
     by, known = [*QUEUE, "is_closed"], F.col("is_known")
     of_lives = lives.groupBy(*by).agg(
-        F.count_if(known).alias("acknowledged"),
-        F.count_if(is_received()).alias("received"),
-        F.count_if(known & (F.col("fate") == "deleted")).alias("deleted"),
-        F.count_if(known & ~F.col("fate").isin("", "deleted")).alias("ended_otherwise"),
+        *fate_columns(),
         F.count_if(known & (F.col("deliveries") == 0) & (F.col("fate") == "")).alias("waiting"),
-        _sum(F.when(F.col("deliveries") > 1, F.col("deliveries") - 1)).alias("duplicates"),
         F.count_if(is_corrupted()).alias("corrupted"),
         F.count_if(~known & F.col("is_closed")).alias("late"),
         _sum(F.when(is_received(), waited_ms())).alias("latency_sum"),
@@ -85,20 +80,8 @@ def counted(lives: DataFrame, steps: DataFrame, skew_ms: int) -> DataFrame:
     return added(of_lives, of_steps, by=by)
 
 
-def receives_in(events: DataFrame) -> DataFrame:
-    """Calls by queue, as totals."""
-    return empties(events, QUEUE)
-
-
-def found_in(findings: DataFrame) -> DataFrame:
-    """Findings of the FIFO rules by queue, as totals."""
-    kinds = [Kind.FIFO_ORDER, Kind.FIFO_TWO_CONSUMERS]
-    counts = [_sum(F.when(F.col("kind") == kind.value, F.col("amount"))).alias(column_of(kind)) for kind in kinds]
-    return findings.groupBy(*QUEUE).agg(*counts)
-
-
 def added(*parts: DataFrame, by: list[str] | None = None) -> DataFrame:
-    """Totals by queue, added up; a part may lack columns."""
+    """Totals by queue, added up; a part may lack columns, and those that are no total are left out."""
     nothing = parts[0].sparkSession.createDataFrame([], TOTALS)
     rows = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), [nothing, *parts])
     counts = [_sum(F.col(name)).alias(name) for name in COUNTS]
