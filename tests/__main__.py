@@ -36,6 +36,7 @@ OTHERS = [word for path in WAITING for word in ("--ignore", path)]
 def main(waiting: Sequence[str] = WAITING, others: Sequence[str] = OTHERS) -> int:
     """The exit code of pytest, the worse one of both. They are given the arguments."""
     _fetch()
+    print("Two runs of pytest side by side; what the one with the drills prints comes at the end.", flush=True)
     running: list[subprocess.Popen[bytes]] = []
 
     def ask(number: int, frame: FrameType | None) -> None:

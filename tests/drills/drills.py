@@ -33,10 +33,10 @@ class Drill:
     needs: Path | None = None
     """A file without which the drill is left out."""
     is_apart: bool = False
-    """Left to `make drills`: other drills break the same, and more. "no fault" and "API node killed": those with 2
-    nodes. "API node killed between store and Redis": "MTTF 10 s" by chance, and tests/unit/test_cluster_sweep.py on
-    purpose. "random mix": each of its parts is a drill. "two Cassandra nodes of three killed": "all three paused", as
-    long without a quorum. "dc1 gone, then back": "dc1 gone, its last writes not copied, then back"."""
+    """Left to `make drills`: other drills break the same. "no fault" and "API node killed": those with 2 nodes, and
+    more. "API node killed between store and Redis": "MTTF 10 s" by chance, and tests/unit/test_cluster_sweep.py on
+    purpose. "random mix": each of its parts is a drill. "two Cassandra nodes of three killed": one is killed, and with
+    all three paused there is no quorum. "dc1 gone, then back": "dc1 gone, its last writes not copied, then back"."""
 
     def duplicates_max(self, messages: int, faults_count: int) -> int:
         """How many duplicates are within the bounds, in whole messages. Below SHARE_MESSAGES_MIN a share of 0.1 % or
