@@ -16,6 +16,8 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from cqs.cache.interface import Received
 from cqs.clock import Clock
 from cqs.events import EventName, NullWitness
@@ -47,7 +49,9 @@ class Receiver(NamedTuple):
     calls: int
 
 
-class _Call(NamedTuple):
+class _Call(msgspec.Struct, frozen=True, gc=False):
+    """Not for the garbage collector, which would walk through all that the ring holds."""
+
     at_ms: int
     name: EventName
     uid: int

@@ -5,9 +5,11 @@ queues every call waits 0.7 s for it. But queues and messages have no cycles, an
 more; so what survives is set aside in portions, and only the portion after it is ever looked through.
 
     young ─ survives ─► old ─ SURVIVORS_MAX survived a full look ─► set aside (gc.freeze), still freed by its counts
+                         ▲                                             │
+                         └────────── it has doubled: all again ◄───────┘
 
-What was set aside and becomes a cycle afterwards would stay for ever. That may be what belongs to the connections of
-that moment, once for each SURVIVORS_MAX objects by which the heap has grown.
+What is set aside and becomes a cycle afterwards, like a connection that is lost, is found when there is twice as much
+as after the last look at all: so it never outweighs the heap, and a growing heap is looked through a few times.
 """
 
 from __future__ import annotations
@@ -18,15 +20,41 @@ SURVIVORS_MAX = 20_000
 """Objects: about 10 ms to look through."""
 
 
+class _Aside:
+    """What is set aside in this process."""
+
+    def __init__(self) -> None:
+        self._looked_through = 0
+        """How many objects were set aside after the last look at all."""
+        self._is_all_looked_at = False
+
+    def begin(self) -> None:
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+        self._looked_through = gc.get_freeze_count()
+        self._is_all_looked_at = False
+
+    def collected(self, phase: str, info: dict[str, int]) -> None:
+        """Called by the collector, and can't collect itself: to look at all is left to the next collection."""
+        is_full = phase == "stop" and info["generation"] == 2
+        if not is_full or len(gc.get_objects(generation=2)) < SURVIVORS_MAX:
+            return
+        gc.freeze()
+        count = gc.get_freeze_count()
+        if self._is_all_looked_at:
+            self._looked_through = count
+            self._is_all_looked_at = False
+        elif count >= 2 * self._looked_through:
+            gc.unfreeze()
+            self._is_all_looked_at = True
+
+
+_aside = _Aside()
+
+
 def set_aside() -> None:
     """All that lives now, and later each portion that survives, in this process and those it forks. Idempotent."""
-    gc.collect()
-    gc.freeze()
-    if _collected not in gc.callbacks:
-        gc.callbacks.append(_collected)
-
-
-def _collected(phase: str, info: dict[str, int]) -> None:
-    is_full = phase == "stop" and info["generation"] == 2
-    if is_full and len(gc.get_objects(generation=2)) >= SURVIVORS_MAX:
-        gc.freeze()
+    _aside.begin()
+    if _aside.collected not in gc.callbacks:
+        gc.callbacks.append(_aside.collected)

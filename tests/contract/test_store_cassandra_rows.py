@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from cassandra.cluster import ResponseFuture
 from structlog.testing import capture_logs
 
 from cqs import ids
@@ -12,6 +13,7 @@ from cqs.queue import Queue
 from cqs.store.cassandra import CassandraStore
 from cqs.store.cassandra.addresses import place_of
 from cqs.testing.clock import ManualClock
+from tests.collector import collector_off, lives
 from tests.contract.cassandra_home import CassandraHome, OnCassandra, ask
 from tests.contract.store_home import Maker, addresses_of, held, purged
 from tests.needs import needs
@@ -49,6 +51,23 @@ class TestStamps(OnCassandra):
 
         assert 13 * 86_400 - 60 < ttl_s <= 13 * 86_400
         assert stamp == ids.ms_of(message.address) * 1_000
+
+
+class TestRequests(OnCassandra):
+    async def test_they_leave_nothing_to_the_garbage_collector(
+        self, store: CassandraStore, queue: Queue, make: Maker
+    ) -> None:
+        """Or else it would run all the time, and what it has set aside meanwhile would stay (`cqs.heap`)."""
+        messages = make.messages(64)
+        await store.append(queue, messages[:1])
+
+        with collector_off():
+            for message in messages:
+                await store.append(queue, [message])
+            assert len(await held(store, queue)) == len(messages)
+            await store.delete(queue, [message.address for message in messages])
+
+            assert not lives(ResponseFuture)
 
 
 class TestBatches(OnCassandra):

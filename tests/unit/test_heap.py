@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -47,6 +48,27 @@ def test_few_survivors_are_looked_through_again() -> None:
     assert len(gc.get_objects(generation=2)) >= len(few)
 
 
+def test_what_became_a_circle_after_it_was_set_aside_is_found_when_there_is_twice_as_much() -> None:
+    circles = [_Circle() for _ in range(heap.SURVIVORS_MAX)]
+    gc.collect()
+    assert gc.get_freeze_count() >= len(circles)
+    for one in circles:
+        one.itself = one
+    some = weakref.ref(circles[0])
+    del circles, one
+
+    kept: list[list[list[int]]] = []
+    while gc.get_freeze_count():
+        kept.append([[] for _ in range(heap.SURVIVORS_MAX)])
+        gc.collect()
+    assert some() is not None
+    gc.collect()
+
+    assert some() is None
+    assert gc.get_freeze_count() > heap.SURVIVORS_MAX * len(kept)
+    assert len(gc.get_objects(generation=2)) < heap.SURVIVORS_MAX
+
+
 @pytest.mark.parametrize("name", ["orders", "orders.fifo"])
 async def test_neither_messages_nor_queues_need_the_collector_to_be_freed(name: str) -> None:
     """Or else they would stay for ever once they were set aside."""
@@ -58,6 +80,10 @@ async def test_neither_messages_nor_queues_need_the_collector_to_be_freed(name: 
         gc.collect()
 
     assert [one for one in gc.garbage if type(one).__module__.startswith("cqs.")] == []
+
+
+class _Circle:
+    itself: _Circle
 
 
 async def _live(bench: Bench, name: str) -> None:

@@ -15,6 +15,7 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Sequence
+from time import monotonic
 from typing import Protocol, cast
 
 import msgspec
@@ -222,7 +223,7 @@ async def _teach(send: Send) -> None:
 
 
 def _now_ms() -> float:
-    return asyncio.get_running_loop().time() * 1000
+    return monotonic() * 1000
 
 
 def _keys(told: dict[str, str], database: int) -> int:

@@ -64,7 +64,7 @@ class Session:
         self._cluster: Cluster | None = None
         self._session: DriverSession | None = None
         self._prepared: dict[Statement, Any] = {}
-        self._waiting: set[asyncio.Future[_Answer]] = set()
+        self._waiting: set[asyncio.Future[list[Any]]] = set()
         self._loop: asyncio.AbstractEventLoop
         self._reactor: type[LoopConnection]
 
@@ -195,12 +195,12 @@ class Session:
         return await self._once(make(), kind, profile)
 
     async def _once(self, query: Any, kind: Kind, profile: str, paging_state: bytes | None = None) -> _Answer:
-        waiter: asyncio.Future[_Answer] = self._loop.create_future()
+        waiter: asyncio.Future[list[Any]] = self._loop.create_future()
         self._waiting.add(waiter)
         try:
             response = self._opened().execute_async(query, execution_profile=profile, paging_state=paging_state)
-            response.add_callbacks(self._done, self._failed, (waiter, response), None, (waiter,))
-            return await waiter
+            response.add_callbacks(self._done, self._failed, (waiter,), None, (waiter,))
+            return _Answer(await waiter, response._paging_state)
         except Exception as error:
             failure = told(error, kind, self._place)
             if failure is error:
@@ -214,13 +214,13 @@ class Session:
             raise StoreUnavailable(CLOSED)
         return self._session
 
-    def _done(self, rows: Any, waiter: asyncio.Future[_Answer], response: Any) -> None:
-        self._tell(waiter, _Answer([] if rows is None else list(rows), response._paging_state))
+    def _done(self, rows: Any, waiter: asyncio.Future[list[Any]]) -> None:
+        self._tell(waiter, [] if rows is None else list(rows))
 
-    def _failed(self, error: Exception, waiter: asyncio.Future[_Answer]) -> None:
+    def _failed(self, error: Exception, waiter: asyncio.Future[list[Any]]) -> None:
         self._tell(waiter, error)
 
-    def _tell(self, waiter: asyncio.Future[_Answer], outcome: _Answer | Exception) -> None:
+    def _tell(self, waiter: asyncio.Future[list[Any]], outcome: list[Any] | Exception) -> None:
         """From the loop, where answers come in, or from a thread of the driver's, which gives requests up."""
         if self._reactor.is_in_loop():
             _settle(waiter, outcome)
@@ -228,7 +228,7 @@ class Session:
             self._reactor.soon(_settle, waiter, outcome)
 
 
-def _settle(waiter: asyncio.Future[_Answer], outcome: _Answer | Exception) -> None:
+def _settle(waiter: asyncio.Future[list[Any]], outcome: list[Any] | Exception) -> None:
     if waiter.done():
         return
     if isinstance(outcome, Exception):
