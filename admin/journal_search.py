@@ -13,12 +13,12 @@ from pathlib import Path
 import msgspec
 
 from cqs.events import Line
+from cqs.journal.blocks import lines_of
 from cqs.journal.files import JournalFile, files_of
 
 EVENTS_MAX = 200
 BYTES_MAX = 512_000_000
 """Of text that is read through: some seconds of one thread."""
-_decode = msgspec.json.Decoder(Line).decode
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -37,8 +37,8 @@ class _Room:
 
 
 def search(folder: Path, address: str) -> Found:
-    """Lines that name the address (a text like a message id). Blocks; for a thread. A file that can't be read is passed
-    over."""
+    """Events that name the address (a text like a message id). Blocks; for a thread. A file that can't be read is
+    passed over."""
     room = _Room()
     found: list[Line] = []
     try:
@@ -46,7 +46,7 @@ def search(folder: Path, address: str) -> Found:
     except OSError:
         files = []
     for seen, file in enumerate(reversed(files), 1):
-        for line in _matching(file, address.encode(), room):
+        for line in _matching(file, address, room):
             found.append(line)
             if len(found) >= EVENTS_MAX:
                 return Found(_in_order(found), seen, False)
@@ -55,7 +55,8 @@ def search(folder: Path, address: str) -> Found:
     return Found(_in_order(found), len(files), True)
 
 
-def _matching(file: JournalFile, needle: bytes, room: _Room) -> Iterator[Line]:
+def _matching(file: JournalFile, address: str, room: _Room) -> Iterator[Line]:
+    needle = address.encode()
     try:
         with gzip.open(file.path) if file.is_finished else file.path.open("rb") as source:
             for raw in source:
@@ -64,9 +65,13 @@ def _matching(file: JournalFile, needle: bytes, room: _Room) -> Iterator[Line]:
                     return
                 if needle in raw:
                     with contextlib.suppress(msgspec.DecodeError):
-                        yield _decode(raw)
+                        yield from (line for line in lines_of(raw) if address in _named(line))
     except (OSError, EOFError, zlib.error):
         return
+
+
+def _named(line: Line) -> tuple[str, ...]:
+    return line.address, line.message_id, line.to_address
 
 
 def _in_order(lines: list[Line]) -> list[Line]:

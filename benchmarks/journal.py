@@ -23,8 +23,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
-import msgspec
-
 from benchmarks import downloads, results
 from benchmarks.fleet import say
 from benchmarks.generator import drive
@@ -32,7 +30,8 @@ from benchmarks.peers import Peer
 from benchmarks.results import Run, Sample
 from benchmarks.running import Running, running, stop_on_signals
 from cqs import __version__
-from cqs.events import EventName, Line
+from cqs.events import EventName
+from cqs.journal.blocks import lines_of
 from cqs.journal.files import files_of
 
 MODES = ("off", "full")
@@ -92,15 +91,16 @@ def table(samples: Sequence[Sample]) -> list[str]:
 
 
 def told_of(folder: Path) -> Counter[EventName]:
-    """Lines by event, of all files. Raises AssertionError for a file that was not finished, or has no closing line."""
+    """Events by kind, of all files. Raises AssertionError for a file that was not finished, or has no closing line."""
     counts: Counter[EventName] = Counter()
     for file in files_of(folder):
         assert file.is_finished, f"{file.path} is not finished"
-        with gzip.open(file.path) as lines:
-            for text in lines:
-                line = msgspec.json.decode(text, type=Line)
-                counts[line.event] += line.count if line.event is EventName.DROPPED_EVENTS else 1
-        assert line.event is EventName.CLOSED, f"{file.path} has no closing line"
+        with gzip.open(file.path) as texts:
+            for text in texts:
+                lines = lines_of(text)
+                event = lines[0].event
+                counts[event] += lines[0].count if event is EventName.DROPPED_EVENTS else len(lines)
+        assert event is EventName.CLOSED, f"{file.path} has no closing line"
     return counts
 
 
@@ -112,7 +112,7 @@ def compared(counts: Counter[EventName], samples: Sequence[Sample]) -> str:
     dropped = counts[EventName.DROPPED_EVENTS]
     assert not dropped, f"the journal dropped {dropped:,} events"
     assert told == (sent, received), f"the journal has {told} sends and receives, the clients {(sent, received)}"
-    return f"the journal has all {sent:,} sends and {received:,} receives, {counts.total():,} lines; none was dropped"
+    return f"the journal has all {sent:,} sends and {received:,} receives, {counts.total():,} events; none was dropped"
 
 
 def main(given: Sequence[str] | None = None) -> None:

@@ -1,9 +1,10 @@
-"""What a line of the journal costs, step by step, without a server:
+"""What an event costs the journal, step by step, without a server:
 
-    python -m benchmarks.journal_steps [--batch 10] [--messages 20000] [--runs 9]
+    python -m benchmarks.journal_steps [--batch 10] [--queues 1] [--messages 20000] [--runs 9]
 
-Each message is told three times: sent, received, deleted. Prints microseconds of CPU a line, the least over the runs,
-with the code warm in the caches; between two requests of a server, the event loop's step takes two to three times that.
+Each message is told three times: sent, received, deleted; calls go to the queues by turns. Prints microseconds of CPU
+an event, the least over the runs, with the code warm in the caches; between two requests of a server, the event loop's
+step takes two to three times that.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import cycle
 from pathlib import Path
 
 from cqs import digests
@@ -29,10 +31,13 @@ from cqs.journal.rules import JournalRules
 from cqs.message import Message
 from cqs.queue import Queue
 
-_QUEUE = Queue(account="000000000000", name="orders", region="us-east-1", uid=7, created_ms=1, modified_ms=1)
 _CLIENT = "AKIAIOSFODNN7EXAMPLE"
-_LINES = 3
+_EVENTS = 3
 """Of a message."""
+
+
+def queue_of(uid: int) -> Queue:
+    return Queue(account="000000000000", name=f"orders-{uid}", region="us-east-1", uid=uid, created_ms=1, modified_ms=1)
 
 
 def received_of(message: Message, number: int) -> Received:
@@ -54,8 +59,9 @@ def received_of(message: Message, number: int) -> Received:
 class Steps:
     """The same messages, told `batch` a call."""
 
-    def __init__(self, count: int, batch: int, runs: int) -> None:
+    def __init__(self, count: int, batch: int, queues: int, runs: int) -> None:
         self._batch, self._runs = batch, runs
+        self._queues = [queue_of(uid) for uid in range(1, queues + 1)]
         self._clock, rng = SystemClock(), random.Random(1)
         addresses = Addresses(self._clock, rng)
         self._messages = [self._message(addresses.next(), rng.randbytes(512).hex()) for _ in range(count)]
@@ -69,23 +75,23 @@ class Steps:
     def tell(self) -> list[Frame]:
         """As the event loop does; the frames."""
         journal, frames = Journal(JournalRules(Path("unused"), "api-1"), self._clock), list[Frame]()
-        for at in range(0, len(self._messages), self._batch):
+        for at, queue in zip(range(0, len(self._messages), self._batch), cycle(self._queues), strict=False):
             to = at + self._batch
-            journal.sent(_QUEUE, self._messages[at:to])
-            journal.received(_QUEUE, self._received[at:to], is_from_store=False, receiver_id=_CLIENT)
-            journal.deleted(_QUEUE, self._addresses[at:to])
+            journal.sent(queue, self._messages[at:to])
+            journal.received(queue, self._received[at:to], is_from_store=False, receiver_id=_CLIENT)
+            journal.deleted(queue, self._addresses[at:to])
         while (frame := journal.buffer.take()) is not None:
             frames.append(frame)
         return frames
 
     def least_us(self, step: Callable[[], object]) -> float:
-        """Of CPU, a line."""
+        """Of CPU, an event."""
         costs: list[int] = []
         for _ in range(self._runs):
             start = time.process_time_ns()
             step()
             costs.append(time.process_time_ns() - start)
-        return min(costs) / len(self._messages) / _LINES / 1_000
+        return min(costs) / len(self._messages) / _EVENTS / 1_000
 
 
 def blocks_of(frames: list[Frame]) -> Iterator[bytes]:
@@ -98,7 +104,7 @@ def costs_of(steps: Steps) -> str:
     """A line of the table."""
     frames = steps.tell()
     block = b"".join(blocks_of(frames))
-    lines = block.count(b"\n")
+    events = sum(frame.lines for frame in frames)
     told_us = steps.least_us(steps.tell)
     made_us = steps.least_us(lambda: deque(blocks_of(frames), 0))
     with tempfile.TemporaryDirectory() as folder:
@@ -113,18 +119,19 @@ def costs_of(steps: Steps) -> str:
         packed_bytes = path.with_suffix(".gz").stat().st_size
     told_bytes = sum(len(frame.data) for frame in frames)
     return (
-        f"us a line: told {told_us:.2f}, made into text {made_us:.2f}, written and compressed {finished_us:.2f};   "
-        f"bytes a line: told {told_bytes / lines:.0f}, text {len(block) / lines:.0f}, packed {packed_bytes / lines:.0f}"
+        f"us an event: told {told_us:.2f}, made into text {made_us:.2f}, written and compressed {finished_us:.2f};   "
+        f"bytes: told {told_bytes / events:.0f}, text {len(block) / events:.0f}, packed {packed_bytes / events:.0f}"
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--batch", type=int, default=1, help="messages a call")
+    parser.add_argument("--queues", type=int, default=1)
     parser.add_argument("--messages", type=int, default=20_000)
     parser.add_argument("--runs", type=int, default=9)
     options = parser.parse_args()
-    print(costs_of(Steps(options.messages, options.batch, options.runs)))
+    print(costs_of(Steps(options.messages, options.batch, options.queues, options.runs)))
 
 
 if __name__ == "__main__":

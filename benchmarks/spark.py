@@ -21,17 +21,24 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from zlib import crc32
+
+import msgspec
 
 from benchmarks.spark_memory import SETTINGS, peaks
 
 MILLION = 1_000_000
 RESULTS = Path("benchmarks/results")
-LINES_A_FILE = 500_000
-_HEAD = '{"v":1,"node":"bench","incarnation":"0000000000001","number":'
-_QUEUE = ',"account":"000000000000","queue":"orders","uid":7'
+EVENTS_A_FILE = 500_000
+EVENTS_A_LINE = 333
+"""A third of a frame of the recorder's, whose other lines are the receives and the deletes."""
+_HEAD = {"v": 2, "node": "bench", "incarnation": "0000000000001"}
+_QUEUE: dict[str, list[Any]] = {"account": ["000000000000"], "queue": ["orders"], "uid": [7]}
 _START_MS = 1_790_000_000_000
 _SAMPLE_S = 0.2
+_Line = tuple[str, dict[str, list[Any]]]
+"""Event and columns of a line of text."""
 
 
 def main(given: Sequence[str] | None = None) -> None:
@@ -139,43 +146,54 @@ def write_journal(folder: Path, messages: int, rng: random.Random) -> None:
             return
 
 
-def _file(lines: Iterator[str], file: int, number: int) -> tuple[bytes, int, bool]:
-    number += 1
-    parts = [f'{_HEAD}{number},"event":"opened","at_ms":{_START_MS},"file":{file},"sampled":1}}'.encode()]
-    for line in lines:
-        number += 1
-        parts.append(f"{_HEAD}{number}{line}".encode())
-        if len(parts) >= LINES_A_FILE:
+def _file(lines: Iterator[_Line], file: int, before: int) -> tuple[bytes, int, bool]:
+    """Its text, the number of its last event, and whether it is full."""
+    texts: list[bytes] = []
+    number, is_full = before, False
+
+    def add(event: str, columns: dict[str, list[Any]], **more: int | bool) -> None:
+        nonlocal number
+        size = len(columns["at_ms"])
+        numbers = list(range(number + 1, number + size + 1))
+        texts.append(msgspec.json.encode({**_HEAD, "event": event, "number": numbers, **columns, **more}))
+        number += size
+
+    add("opened", {"at_ms": [_START_MS]}, file=file, sampled=1)
+    for event, columns in lines:
+        add(event, columns | _QUEUE)
+        if number - before >= EVENTS_A_FILE:
+            is_full = True
             break
-    is_more = len(parts) >= LINES_A_FILE
-    checksum = sum(map(crc32, parts))
-    number += 1
-    last = "" if is_more else ',"is_last":true'
-    closing = f',"event":"closed","at_ms":{_START_MS},"file":{file},"count":{len(parts)},"checksum":{checksum}{last}}}'
-    parts.append(f"{_HEAD}{number}{closing}".encode())
-    return b"\n".join(parts) + b"\n", number, is_more
+    checksum = sum(map(crc32, texts))
+    closing = {"at_ms": [_START_MS], "count": [number - before]}
+    add("closed", closing, file=file, checksum=checksum, is_last=not is_full)
+    return b"\n".join(texts) + b"\n", number, is_full
 
 
-def _lines(order: Sequence[int]) -> Iterator[str]:
-    """In blocks: a thousand sends, then their share of receives and deletes in the given order."""
-    for first in range(0, len(order), 1_000):
-        end = min(first + 1_000, len(order))
-        for one in range(first, end):
-            at_ms = _START_MS + one // 10
-            yield (
-                f',"event":"sent","at_ms":{at_ms}{_QUEUE},"address":"{_address(one)}","md5":"{one:032x}",'
-                f'"bytes":1000,"sent_ms":{at_ms}}}'
-            )
-        for place in range(first, end):
-            one, at_ms = order[place], _START_MS + place // 10 + 150
-            yield (
-                f',"event":"received","at_ms":{at_ms}{_QUEUE},"address":"{_address(one)}","md5":"{one:032x}",'
-                f'"receive_number":{place + 1},"receive_count":1,"received_ms":{at_ms},'
-                f'"hidden_until_ms":{at_ms + 30_000}}}'
-            )
-        for place in range(first, end):
-            at_ms = _START_MS + place // 10 + 160
-            yield f',"event":"deleted","at_ms":{at_ms}{_QUEUE},"address":"{_address(order[place])}"}}'
+def _lines(order: Sequence[int]) -> Iterator[_Line]:
+    """By turns: some sends, then their share of receives and deletes in the given order."""
+    for first in range(0, len(order), EVENTS_A_LINE):
+        places = range(first, min(first + EVENTS_A_LINE, len(order)))
+        at_ms = [_START_MS + place // 10 for place in places]
+        received_ms = [at + 150 for at in at_ms]
+        received = [order[place] for place in places]
+        yield "sent", {"at_ms": at_ms, **_content(places), "bytes": [1_000], "sent_ms": at_ms}
+        yield (
+            "received",
+            {
+                "at_ms": received_ms,
+                **_content(received),
+                "receive_number": [place + 1 for place in places],
+                "receive_count": [1],
+                "received_ms": received_ms,
+                "hidden_until_ms": [at + 30_000 for at in received_ms],
+            },
+        )
+        yield "deleted", {"at_ms": [at + 160 for at in at_ms], "address": [*map(_address, received)]}
+
+
+def _content(ones: Sequence[int]) -> dict[str, list[Any]]:
+    return {"address": [*map(_address, ones)], "md5": [f"{one:032x}" for one in ones]}
 
 
 def _address(one: int) -> str:

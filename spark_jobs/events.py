@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from cqs.events import VERSION, EventName
+from cqs.events import COLUMNS, VERSION, EventName
 from spark_jobs.arguments import refuse_missing
 from spark_jobs.compressed import with_torn
 from spark_jobs.errors import NoJournal, UnknownVersion
 from spark_jobs.integrity import FileSummary, Integrity, judge
-from spark_jobs.schema import CORRUPT, DEFAULTS, EVENT_NAMES, REQUIRED, line_schema
+from spark_jobs.schema import CORRUPT, DEFAULTS, EVENT_NAMES, FIELDS, REQUIRED, text_schema
 from spark_jobs.staged import kept
 
 _FILES = "*.jsonl.{gz,open}"
@@ -89,26 +89,52 @@ def _raw(spark: SparkSession, folders: Sequence[str]) -> DataFrame:
 
 
 def parsed(raw: DataFrame) -> DataFrame:
-    """Text lines of files (a batch or a stream) as rows with the fields of `cqs.events.Line` but `counts`, null where
-    the line has none; and path, text (of bad ones), crc, is_bad."""
+    """Lines of text of files (a batch or a stream) as rows, one an event, with the fields of `cqs.events.Line` but
+    `counts`, null where the event has none; and path, text (of bad lines, which are a row each), crc (of the line, with
+    its first event), is_bad."""
     raw = raw.select("value", F.regexp_replace("_metadata.file_path", "^file:///", "file:/").alias("path"))
-    parse = F.from_json("value", line_schema(), {"columnNameOfCorruptRecord": CORRUPT, "mode": "PERMISSIVE"})
-    lines = raw.withColumn("line", parse)
-    is_bad = F.col(f"line.{CORRUPT}").isNotNull() | F.col("line").isNull()
-    for name in REQUIRED:
-        is_bad |= F.col(f"line.{name}").isNull()
-    is_bad |= (F.col("line.v") == VERSION) & ~F.col("line.event").isin(EVENT_NAMES)
-    return (
-        lines.withColumn("is_bad", is_bad)
-        .select(
-            "line.*",
-            "path",
-            F.when(F.col("is_bad"), F.col("value")).alias("text"),
-            F.crc32(F.col("value").cast("binary")).alias("crc"),
-            "is_bad",
-        )
-        .drop(CORRUPT, "counts")
+    parse = F.from_json("value", text_schema(), {"columnNameOfCorruptRecord": CORRUPT, "mode": "PERMISSIVE"})
+    lines = raw.withColumn("line", parse).withColumn("is_bad", _is_bad())
+    is_ours = ~F.col("is_bad") & (F.col("line.v") == VERSION)
+    rows = lines.select(
+        "line",
+        "path",
+        F.when(F.col("is_bad"), F.col("value")).alias("text"),
+        F.crc32(F.col("value").cast("binary")).alias("crc"),
+        "is_bad",
+        F.posexplode_outer(F.when(is_ours, F.col("line.number"))).alias("place", "number"),
     )
+    return rows.select(
+        *[_value_of(name) for name in FIELDS if name != "counts"],
+        "path",
+        "text",
+        F.when(F.coalesce(F.col("place"), F.lit(0)) == 0, F.col("crc")).alias("crc"),
+        "is_bad",
+    )
+
+
+def _is_bad() -> Column:
+    """Whether `line` is none: not even the head of one or, of this version, other fields than the schema's, a kind that
+    is not known, or columns that are missing or of unequal length."""
+    size = F.size("line.number")
+    has_head = F.lit(True)
+    is_whole = F.col(f"line.{CORRUPT}").isNull() & F.col("line.event").isin(EVENT_NAMES) & (size > 0)
+    for name in REQUIRED:
+        if name in COLUMNS:
+            is_whole &= F.array_contains(f"line.{name}", -1).isNotNull()
+        else:
+            has_head &= F.col(f"line.{name}").isNotNull()
+    for name in COLUMNS:
+        is_whole &= F.col(f"line.{name}").isNull() | F.size(f"line.{name}").isin(F.lit(1), size)
+    return ~(has_head & ((F.col("line.v") != VERSION) | F.coalesce(is_whole, F.lit(False))))
+
+
+def _value_of(name: str) -> Column:
+    """Of the event at `place`; a column of one value is every event's."""
+    if name == "number":
+        return F.col(name)
+    value = F.col(f"line.{name}")
+    return (F.get(value, F.least(F.col("place"), F.size(value) - 1)) if name in COLUMNS else value).alias(name)
 
 
 def refuse_unknown_versions(lines: DataFrame) -> None:

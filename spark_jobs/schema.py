@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import msgspec
-from pyspark.sql.types import BooleanType, DataType, LongType, MapType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+)
 
-from cqs.events import EventName, Line
+from cqs.events import COLUMNS, EventName, Line
 
 CORRUPT = "_corrupt"
 _TYPES: dict[object, DataType] = {
@@ -20,11 +29,26 @@ DEFAULTS: dict[str, float | int | str | bool] = {
 }
 """What a field that was left out means; `counts` has no such value."""
 
+FIELDS = [field.name for field in msgspec.structs.fields(Line)]
 REQUIRED = [field.name for field in msgspec.structs.fields(Line) if field.required]
 EVENT_NAMES = [name.value for name in EventName]
 
 
 def line_schema() -> StructType:
-    """Every field of a line, and CORRUPT for the text of one that is no line."""
-    columns = [StructField(field.name, _TYPES[field.type]) for field in msgspec.structs.fields(Line)]
+    """Every field of a line, which is one event, and CORRUPT."""
+    return _schema(is_text=False)
+
+
+def text_schema() -> StructType:
+    """Every field of a line of text, which has columns, and CORRUPT for one that is none."""
+    return _schema(is_text=True)
+
+
+def _schema(*, is_text: bool) -> StructType:
+    columns = [
+        StructField(
+            field.name, ArrayType(_TYPES[field.type]) if is_text and field.name in COLUMNS else _TYPES[field.type]
+        )
+        for field in msgspec.structs.fields(Line)
+    ]
     return StructType([*columns, StructField(CORRUPT, StringType())])

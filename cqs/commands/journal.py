@@ -1,4 +1,4 @@
-"""`cqs journal`: what lies in the journal's folder, its latest lines, and room on the disk. Works beside a running
+"""`cqs journal`: what lies in the journal's folder, its latest events, and room on the disk. Works beside a running
 server and without one."""
 
 from __future__ import annotations
@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import msgspec
 
 from cqs.commands.options import loaded_settings
 from cqs.config import values
 from cqs.errors import CannotStart
+from cqs.events import Line
+from cqs.journal.blocks import lines_of
 from cqs.journal.files import JournalFile, files_of, finish_leftovers
 from cqs.journal.files import prune as prune_folder
 
@@ -51,7 +54,7 @@ def list_files(folder: Path) -> None:
 @click.option("-f", "--follow", is_flag=True, help="Go on with what is written, until Ctrl-C.")
 @click.pass_obj
 def tail(folder: Path, count: int, follow: bool) -> None:
-    """Print the latest lines, of the latest file that has any."""
+    """Print the latest events of the latest file, as JSON, one a line, in order of their numbers."""
     if not follow:
         _refuse_missing(folder)
     found = files_of(folder)
@@ -92,13 +95,39 @@ def _refuse_missing(folder: Path) -> None:
 
 
 def _last(file: JournalFile, count: int) -> list[str]:
+    """Lines of text stand in the order of their last events: those before the first that is wanted are not read."""
     raw = gzip.decompress(file.path.read_bytes()) if file.is_finished else file.path.read_bytes()
-    lines = raw.decode(errors="replace").splitlines()
-    return lines[max(0, len(lines) - count) :]
+    found: list[Line] = []
+    latest = 0
+    for text in reversed(raw.splitlines()):
+        lines = _events_of(text)
+        if not lines:
+            continue
+        latest = latest or lines[-1].number
+        if lines[-1].number <= latest - count:
+            break
+        found += lines
+    return list(map(_text_of, sorted(found, key=_number_of)[max(0, len(found) - count) :]))
+
+
+def _events_of(text: bytes) -> list[Line]:
+    """None of what is no line, such as the rest of one after a crash."""
+    try:
+        return lines_of(text)
+    except msgspec.DecodeError:
+        return []
+
+
+def _number_of(line: Line) -> int:
+    return line.number
+
+
+def _text_of(line: Line) -> str:
+    return msgspec.json.encode(line).decode()
 
 
 def _followed(folder: Path, path: Path | None) -> Iterator[str]:
-    """Lines as they are written, also over the change to a next file."""
+    """Events as they are written, also over the change to a next file."""
     offset = path.stat().st_size if path is not None and path.suffix == ".open" else 0
     while True:
         opened = [file.path for file in files_of(folder) if not file.is_finished]
@@ -110,5 +139,6 @@ def _followed(folder: Path, path: Path | None) -> Iterator[str]:
                 new = source.read()
             whole = new[: new.rfind(b"\n") + 1]
             offset += len(whole)
-            yield from whole.decode(errors="replace").splitlines()
+            lines = [line for text in whole.splitlines() for line in _events_of(text)]
+            yield from map(_text_of, sorted(lines, key=_number_of))
         time.sleep(_POLL_S)

@@ -1,4 +1,4 @@
-"""The event journal: what happened to every message, as JSON lines in files that Spark reads (`cqs.events.Line`).
+"""The event journal: what happened to every message, as lines of JSON in files that Spark reads (`cqs.events`).
 
     event loop                                  recorder process, in idle time
     ──────────                                  ───────────────────────
@@ -16,6 +16,6 @@ and seen to be: that file has no closing line. Numbers are given when a line is 
 real one.
 
 journal.py, rows.py, buffer.py and recorder_process.py are the server's part; recording.py, recorder.py, lines.py and
-texts.py the recorder's, with writer.py and files.py; calls.py is what goes between the two. Nothing is imported here:
-the recorder's process needs only its own.
+columns.py the recorder's, with writer.py and files.py; calls.py is what goes between the two, and blocks.py reads lines
+of text again. Nothing is imported here: the recorder's process needs only its own.
 """

@@ -1,9 +1,12 @@
 """Calls of the witness as bytes, between the server and its recorder: flat tuples for `marshal`. Version 2 of its
 format looks for no repetitions, which in rows takes longer than to write them; what many calls share is their pack's.
 
-    to the recorder    (lines missing before, (pack, …))    or None: that was all
-              pack     ([head, …], [(place of its head, time in ms, [row for each line, …]), …])
-    back               (lines done, of these lost, [note, …], why no file can be written or "")
+    to the recorder    (events missing before, (pack, …))    or None: that was all
+              pack     ([queue, …], [group of each kind of event, …])
+             group     (event, [place, events, time in ms, queue's place, what is common, … of each call], [row, …])
+    back               (events done, of these lost, [note, …], why no file can be written or "")
+
+A call's place is that of its first event among those of the pack, in the order in which they were heard.
 """
 
 from __future__ import annotations
@@ -17,13 +20,15 @@ if TYPE_CHECKING:
 
 _FORMAT = 2
 Row = tuple[Any, ...]
-Told = tuple[str, int, "Queue", str, Sequence[Any]]
-"""A call as the event loop heard it: event, time in ms, queue, what all lines have in common, and what rows are made of
-(`cqs.journal.rows`)."""
-Head = tuple[str, str, str]
-"""Event, the queue as JSON text, what all lines have in common."""
-Call = tuple[int, int, list[Any]]
-Pack = tuple[list[Head], list[Call]]
+Told = tuple[str, int, "Queue", Any, Sequence[Any]]
+"""A call as the event loop heard it: event, time in ms, queue, what its events have in common (a receiver's id, or the
+place a move goes to), and what rows are made of (`cqs.journal.rows`)."""
+Place = tuple[str, str, int, int, bool]
+"""A queue: account, name, uid, generation, whether it is FIFO."""
+Group = tuple[str, list[Any], list[Any]]
+CALL = 5
+"""Values of a call in a group."""
+Pack = tuple[list[Place], list[Group]]
 Note = tuple[str, str, dict[str, Any]]
 """For the server's log: level, event, fields."""
 GOODBYE = marshal.dumps(None, _FORMAT)
@@ -50,14 +55,14 @@ def frame_of(missing: int, packs: Sequence[bytes]) -> bytes:
 
 
 def unpack(data: bytes) -> tuple[int, list[Pack]]:
-    """How many lines are missing before the calls of a frame, and the calls."""
+    """How many events are missing before the calls of a frame, and the calls."""
     missing, packs = marshal.loads(data)
     return missing, list(map(marshal.loads, packs))
 
 
-def lines_of(packs: Sequence[Pack]) -> int:
-    """How many lines they become."""
-    return sum(len(rows) for _, calls in packs for _, _, rows in calls)
+def events_of(packs: Sequence[Pack]) -> int:
+    """How many events they tell."""
+    return sum(len(rows) for _, groups in packs for _, _, rows in groups)
 
 
 def pack_report(report: Report) -> bytes:

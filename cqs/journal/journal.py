@@ -15,9 +15,9 @@ from zlib import crc32
 from cqs.cache.interface import Received
 from cqs.clock import Clock
 from cqs.events import EventName
-from cqs.journal import rows, texts
+from cqs.journal import rows
 from cqs.journal.buffer import Buffer
-from cqs.journal.calls import Call, Head, Told, pack_calls
+from cqs.journal.calls import Group, Place, Told, pack_calls
 from cqs.journal.recorder_process import RecorderProcess
 from cqs.journal.rules import JournalRules
 from cqs.message import Message
@@ -25,7 +25,6 @@ from cqs.queue import Queue
 
 NOTHING_MS = 1_000
 """Empty receives of a queue are added up for about so long."""
-_QUEUES_MAX = 10_000
 _SENT, _RECEIVED, _FROM_STORE = EventName.SENT.value, EventName.RECEIVED.value, EventName.FROM_STORE.value
 _DELETED = EventName.DELETED.value
 
@@ -36,7 +35,6 @@ class Journal:
     def __init__(self, rules: JournalRules, clock: Clock) -> None:
         self._now_ms = clock.now_ms
         self._sample_every = rules.sample_every
-        self._queues: dict[int, str] = {}
         self._nothing: dict[int, tuple[Queue, int]] = {}
         self._nothing_since_ms = 0
         self.buffer = Buffer(rules.buffer_bytes_max, self._packed)
@@ -60,7 +58,8 @@ class Journal:
     def sent(self, queue: Queue, messages: Sequence[Message]) -> None:
         if self._sample_every > 1:
             messages = [message for message in messages if self._is_chosen(message.address)]
-        self._tell(_SENT, queue, messages)
+        if messages:
+            self._put((_SENT, self._now_ms(), queue, "", messages))
 
     def deduplicated(self, queue: Queue, addresses: Sequence[int]) -> None:
         self._tell(EventName.DEDUPLICATED.value, queue, self._chosen(addresses))
@@ -68,7 +67,11 @@ class Journal:
     def received(
         self, queue: Queue, received: Sequence[Received], *, is_from_store: bool, receiver_id: str = ""
     ) -> None:
-        self._tell(_FROM_STORE if is_from_store else _RECEIVED, queue, self._sampled(received), receiver_id)
+        if self._sample_every > 1:
+            received = self._sampled(received)
+        if received:
+            event = _FROM_STORE if is_from_store else _RECEIVED
+            self._put((event, self._now_ms(), queue, receiver_id, received))
 
     def received_nothing(self, queue: Queue) -> None:
         now_ms = self._now_ms()
@@ -83,7 +86,10 @@ class Journal:
         self._tell(EventName.GIVEN_BACK.value, queue, rows.of_received(self._sampled(received), is_given_back=True))
 
     def deleted(self, queue: Queue, addresses: Sequence[int]) -> None:
-        self._tell(_DELETED, queue, self._chosen(addresses))
+        if self._sample_every > 1:
+            addresses = self._chosen(addresses)
+        if addresses:
+            self._put((_DELETED, self._now_ms(), queue, "", addresses))
 
     def hidden(self, queue: Queue, address: int, until_ms: int) -> None:
         if self._is_chosen(address):
@@ -99,7 +105,7 @@ class Journal:
         chosen = [(old, new) for old, new in messages if self._is_chosen(old) or self._is_chosen(new.address)]
         news = rows.of_messages([new for _, new in chosen])
         told = [(old, row) for (old, _), row in zip(chosen, news, strict=True)]
-        self._tell(EventName.MOVED.value, source, told, texts.of_queue(target, "to_"))
+        self._tell(EventName.MOVED.value, source, told, (target.name, target.uid, target.generation))
 
     def purged(self, queue: Queue) -> None:
         self._tell(EventName.PURGED.value, queue, [None])
@@ -113,23 +119,30 @@ class Journal:
             self._tell(EventName.RECEIVED_NOTHING.value, queue, [count])
         self._nothing.clear()
 
-    def _tell(self, event: str, queue: Queue, things: Sequence[Any], common: str = "") -> None:
+    def _tell(self, event: str, queue: Queue, things: Sequence[Any], common: Any = "") -> None:
         if things:
             self._put((event, self._now_ms(), queue, common, things))
 
     def _packed(self, told: Sequence[Told]) -> bytes:
         """Raises ValueError for what can't be told: no plain value, or a text that is no Unicode."""
-        places: dict[tuple[str, int, str], int] = {}
-        heads: list[Head] = []
-        calls: list[Call] = []
+        places: dict[int, int] = {}
+        queues: list[Place] = []
+        groups: dict[str, Group] = {}
+        place = 0
         for event, at_ms, queue, common, things in told:
-            key = event, id(queue), common
-            place = places.get(key)
-            if place is None:
-                place = places[key] = len(heads)
-                heads.append((event, self._queues.get(queue.storage_id) or self._text_of(queue), common))
-            calls.append((place, at_ms, rows.MAKERS.get(event, list)(things)))
-        return pack_calls((heads, calls))
+            queue_place = places.get(id(queue))
+            if queue_place is None:
+                queue_place = places[id(queue)] = len(queues)
+                queues.append((queue.account, queue.name, queue.uid, queue.generation, queue.settings.is_fifo))
+            group = groups.get(event)
+            if group is None:
+                group = groups[event] = event, [], []
+            _, calls, all_things = group
+            size = len(things)
+            calls += (place, size, at_ms, queue_place, common)
+            all_things += things
+            place += size
+        return pack_calls((queues, [_with_rows(*group) for group in groups.values()]))
 
     def _chosen(self, addresses: Sequence[int]) -> Sequence[int]:
         if self._sample_every == 1:
@@ -144,8 +157,7 @@ class Journal:
     def _is_chosen(self, address: int) -> bool:
         return self._sample_every == 1 or crc32(address.to_bytes(16, "big")) % self._sample_every == 0
 
-    def _text_of(self, queue: Queue) -> str:
-        if len(self._queues) >= _QUEUES_MAX:
-            self._queues.clear()
-        text = self._queues[queue.storage_id] = texts.of_queue(queue)
-        return text
+
+def _with_rows(event: str, calls: list[Any], things: list[Any]) -> Group:
+    maker = rows.MAKERS.get(event)
+    return event, calls, things if maker is None else maker(things)

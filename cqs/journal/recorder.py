@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from cqs.clock import Clock
 from cqs.events import EventName
 from cqs.journal import files
-from cqs.journal.calls import Note, Pack, Report, lines_of, unpack
+from cqs.journal.calls import Note, Pack, Report, events_of, unpack
 from cqs.journal.lines import Numberer
 from cqs.journal.rules import JournalRules
 from cqs.journal.writer import Writer
@@ -79,7 +79,7 @@ class Recorder:
 
     def _write(self, packs: Sequence[Pack]) -> None:
         """These calls, and how many are missing; or, when the disk fails, counts them as missing."""
-        lines = lines_of(packs)
+        lines = events_of(packs)
         self._lines += lines
         if self._failed_ms is not None and 0 <= self._clock.now_ms() - self._failed_ms < RETRY_MS:
             self._miss(lines)

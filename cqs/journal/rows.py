@@ -1,5 +1,5 @@
-"""What the event loop tells of a message: a tuple of plain values, 0.1 us. `cqs.journal.texts` makes JSON of it, in the
-recorder's process; the order of fields is theirs alone.
+"""What the event loop tells of a message: a tuple of plain values, 0.1 us. `cqs.journal.columns` makes JSON of it, in
+the recorder's process; the order of fields is theirs alone.
 
 The body itself stays: its length and its digest go, which is at hand of a body that was never out of memory since it
 was sent; one that was read from the store is hashed again.

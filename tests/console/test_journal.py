@@ -5,16 +5,17 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from admin import journal_search
 from admin.console import About
 from admin.journal_search import search
 from cqs.events import VERSION, EventName, Line
+from cqs.journal.blocks import block_of
 from cqs.journal.files import name_of
 from tests.console.desk import make_desk
 from tests.engine import ACCOUNT
+from tests.unit.journal_bench import QUEUE, JournalBench
 
 MESSAGE = "6887e835-a400-8000-8000-417ff82c5523"
 OTHER = "6887e835-a480-8000-8000-417ff82c5523"
@@ -23,7 +24,7 @@ OTHER = "6887e835-a480-8000-8000-417ff82c5523"
 def write(folder: Path, file: int, *events: tuple[EventName, str], is_finished: bool = False) -> None:
     """A file of the journal with these events."""
     lines = b"".join(
-        msgspec.json.encode(
+        block_of(
             Line(v=VERSION, node="n1", incarnation="a", number=number, event=event, at_ms=file * 1_000 + number,
                  queue="orders", address=address)
         )
@@ -56,6 +57,21 @@ def test_a_damaged_file_hides_no_other(folder: Path) -> None:
     (folder / name_of("n1", "0123456789abc", 1_790_000_000_000, 4)).write_bytes(MESSAGE.encode() + b"\n\xff\n")
 
     assert len(search(folder, MESSAGE).lines) == 3
+
+
+def test_others_of_the_same_line_are_not_found(tmp_path: Path) -> None:
+    bench = JournalBench(tmp_path)
+    one, _ = bench.send("one", "other")
+    bench.journal.moved(QUEUE, QUEUE, [(one.address, bench.message()), (9, bench.message())])
+    bench.flush()
+
+    found = search(tmp_path, one.message_id).lines
+
+    assert [(line.event, line.address) for line in found] == [
+        (EventName.SENT, one.message_id),
+        (EventName.MOVED, one.message_id),
+    ]
+    assert [line.event for line in search(tmp_path, found[1].to_address).lines] == [EventName.MOVED]
 
 
 def test_a_search_is_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import random
 import time
 from pathlib import Path
 
-import msgspec
-
-from cqs.events import EventName, Line
+from cqs.events import EventName
 from cqs.journal.files import files_of
 from spark_jobs.client import Client, Content
 from tests.sdk.server_process import ServerProcess
+from tests.unit.journal_bench import lines_of
 
 _WRITTEN_S_MAX = 20
-
-
-def lines_of(path: Path) -> list[Line]:
-    raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    return [msgspec.json.decode(text, type=Line) for text in raw.splitlines()]
 
 
 def play(server: ServerProcess, count: int) -> None:

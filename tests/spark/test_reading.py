@@ -50,9 +50,9 @@ def test_every_damage_is_seen_and_the_good_lines_are_read(spark: SparkSession, t
     torn, changed = play(folder, 40)
     shutil.copy(changed, folder / f"copy.{changed.name}")
     rewritten(torn, cut=60)
-    rewritten(changed, (b'"bytes":2', b'"bytes":3'))
+    rewritten(changed, (b'"bytes":[2', b'"bytes":[3'))
     third, fourth = (Path(shutil.copy(path, folder)) for path in play(tmp_path / "more", 50))
-    rewritten(third, (b'{"v":1', b'{"v"1'), tail=b'not json\n{"v":1,"event":"sent"}\n')
+    rewritten(third, (b'{"v":2', b'{"v"2'), tail=b'not json\n{"v":2,"event":"sent"}\n')
     rewritten(fourth, (b'"event":"sent"', b'"event":"sung"'))
     (folder / "n.20260101T000000.0123456789abc.000001.jsonl.gz").write_bytes(b"no gzip at all")
 
@@ -66,7 +66,7 @@ def test_every_damage_is_seen_and_the_good_lines_are_read(spark: SparkSession, t
     assert len(journal.integrity.duplicates) == 1
     bad = {row["text"][:8] for row in journal.bad.collect()}
     assert journal.integrity.bad == 4
-    assert {'{"v"1,"n', "not json"} < bad
+    assert {'{"v"2,"n', "not json"} < bad
     sends = journal.events.where(f"event = '{EventName.SENT.value}'")
     assert sends.count() == sends.select("address").distinct().count()
     assert journal.integrity.is_whole is False
@@ -81,7 +81,7 @@ def test_files_that_can_not_be_read_to_their_end_are_told_by_name(spark: SparkSe
     packed = bytearray(garbled.read_bytes())
     packed[-8] ^= 1
     garbled.write_bytes(packed)
-    rewritten(whole, (b'"queue":"orders"', b'"queue":"0rders"'))
+    rewritten(whole, (b'"queue":["orders"', b'"queue":["0rders"'))
     killed = tmp_path / "killed"
     killed_paths = [Path(shutil.copy(path, folder)) for path in play(killed, 10, is_killed=True)]
 
@@ -130,11 +130,46 @@ def test_killed_node_is_seen_by_its_missing_end(spark: SparkSession, tmp_path: P
     assert journal.events.count() == 20
 
 
+def test_line_whose_columns_do_not_fit_is_set_aside_whole_and_once(spark: SparkSession, tmp_path: Path) -> None:
+    path, _ = play(tmp_path / "journal", 40)
+    [closed] = gzip.decompress(path.read_bytes()).splitlines()[-1:]
+    head = closed[: closed.index(b'"event"')].decode()
+    bad = [
+        '"number":[901,902,903],"at_ms":[1],"bytes":[1,2]',
+        '"number":[901],"at_ms":[1,2]',
+        '"number":[901,902]',
+        '"at_ms":[1]',
+        '"number":[],"at_ms":[]',
+        '"number":[901,null],"at_ms":[1]',
+        '"number":[901,"x"],"at_ms":[1]',
+        '"number":901,"at_ms":1',
+    ]
+    rewritten(path, tail="".join(f'{head}"event":"sent",{columns}}}\n' for columns in bad).encode())
+
+    journal = read(spark, tmp_path / "journal")
+
+    assert journal.integrity.bad == len(bad)
+    assert sorted(row["text"] for row in journal.bad.collect()) == sorted(
+        f'{head}"event":"sent",{columns}}}' for columns in bad
+    )
+    assert journal.integrity.is_whole
+    assert journal.events.count() == 40
+
+
+def test_line_of_the_first_version_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    path, _ = play(tmp_path / "journal", 3)
+    first = b'{"v":1,"node":"n","incarnation":"i","number":1,"event":"sent","at_ms":1,"queue":"orders"}\n'
+    rewritten(path, tail=first)
+
+    with pytest.raises(UnknownVersion, match=r"version 1 in .*this audit reads version 2"):
+        read(spark, tmp_path / "journal")
+
+
 def test_another_version_is_refused_by_name(spark: SparkSession, tmp_path: Path) -> None:
     path, _ = play(tmp_path / "journal", 3)
-    rewritten(path, (b'{"v":1', b'{"v":9'))
+    rewritten(path, (b'{"v":2', b'{"v":9'))
 
-    with pytest.raises(UnknownVersion, match=r"version 9 in .*this audit reads version 1"):
+    with pytest.raises(UnknownVersion, match=r"version 9 in .*this audit reads version 2"):
         read(spark, tmp_path / "journal")
 
 

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cqs.journal.blocks import block_of
 from cqs.journal.files import files_of
 from tests.spark.everything import FAULTS, play_everything
 from tests.spark.golden import Golden
 from tests.spark.oracle import order
+from tests.unit.journal_bench import lines_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,10 +47,7 @@ class Stream:
         self._spark = spark
         self._here, self.output = folder / "here", folder / "live"
         self._here.mkdir()
-        self._lines = {
-            file.path.name: gzip.decompress(file.path.read_bytes()).splitlines(keepends=True)
-            for file in files_of(journal)
-        }
+        self._lines = {file.path.name: lines_of(file.path) for file in files_of(journal)}
         self._fed = 0
 
     def feed(self, until_ms: int = 1 << 62, lag_ms: int = 0, delay_ms: int = DELAY_MS) -> dict[str, Any]:
@@ -57,9 +56,11 @@ class Stream:
         self._fed += 1
         for name, lines in self._lines.items():
             mark_ms = until_ms - (lag_ms if name.startswith("node-b.") else 0)
-            own = [line for line in lines if json.loads(line)["at_ms"] <= mark_ms]
+            own = [line for line in lines if line.at_ms <= mark_ms]
             if own:
-                (self._here / name.replace(".jsonl", f"-{self._fed}.jsonl")).write_bytes(gzip.compress(b"".join(own)))
+                (self._here / name.replace(".jsonl", f"-{self._fed}.jsonl")).write_bytes(
+                    gzip.compress(b"\n".join(map(block_of, own)))
+                )
             self._lines[name] = lines[len(own) :]
         start(self._spark, [str(self._here)], str(self.output), is_once=True, delay_ms=delay_ms).awaitTermination()
         told: dict[str, Any] = json.loads((self.output / "figures.json").read_text())

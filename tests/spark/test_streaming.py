@@ -105,7 +105,7 @@ def test_stream_refuses_another_version_in_a_line(tmp_path: Path, capfd: pytest.
     golden = Golden(tmp_path / "journal", seed=1)
     golden.close()
     path = files_of(tmp_path / "journal")[0].path
-    path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).replace(b'{"v":1', b'{"v":9')))
+    path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).replace(b'{"v":2', b'{"v":9')))
     command = [sys.executable, "-m", "spark_jobs.streaming", str(tmp_path / "journal"), "--once"]
 
     assert subprocess.run([*command, "--output", str(tmp_path / "out")], check=False).returncode == 2

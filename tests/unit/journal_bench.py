@@ -8,10 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from cqs.events import Line
 from cqs.ids import Addresses
+from cqs.journal import blocks
 from cqs.journal.files import files_of
 from cqs.journal.rules import JournalRules
 from cqs.message import Message
@@ -52,5 +51,7 @@ class JournalBench:
 
 
 def lines_of(path: Path) -> list[Line]:
+    """A file's events, in order of their numbers."""
     raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    return [msgspec.json.decode(text, type=Line) for text in raw.splitlines()]
+    lines = [line for text in raw.splitlines() for line in blocks.lines_of(text)]
+    return sorted(lines, key=lambda line: line.number)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
 from cqs.cli import cli
 from cqs.errors import CannotStart
+from cqs.events import Line
 from cqs.journal.files import files_of
-from tests.unit.journal_bench import JournalBench
+from tests.unit.journal_bench import QUEUE, JournalBench
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    bench = JournalBench(tmp_path, file_bytes_max=1_000)
+    bench = JournalBench(tmp_path, file_bytes_max=500)
     bench.send(*[f"message {number}" for number in range(6)])
     bench.flush()
     bench.send("last")
@@ -42,6 +44,26 @@ def test_tail_prints_the_latest_lines(folder: Path) -> None:
 
     assert len(lines) == 1
     assert '"event":"sent"' in lines[0]
+
+
+def test_tail_tells_events_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    bench = JournalBench(tmp_path)
+    for number in range(3):
+        bench.send(f"message {number}")
+        bench.journal.deleted(QUEUE, [number + 1, number + 2])
+    bench.flush()
+    bench.send("last")
+    bench.flush()
+    [file] = files_of(tmp_path)
+    with file.path.open("ab") as torn:
+        torn.write(b'{"v":2,"node"')
+
+    found = [msgspec.json.decode(text, type=Line) for text in run(tmp_path, "tail", "-n", "5").splitlines()]
+
+    assert [line.number for line in found] == [7, 8, 9, 10, 11]
+    assert [line.event.value for line in found] == ["deleted", "sent", "deleted", "deleted", "sent"]
+    assert len(run(tmp_path, "tail", "-n", "100").splitlines()) == 11
+    assert run(tmp_path, "tail", "-n", "0") == ""
 
 
 def test_tail_of_nothing_is_nothing(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from tests.unit.journal_bench import QUEUE, JournalBench, lines_of
 
 
 def test_full_file_is_finished_and_the_next_one_goes_on_counting(tmp_path: Path) -> None:
-    bench = JournalBench(tmp_path, file_bytes_max=1_000)
+    bench = JournalBench(tmp_path, file_bytes_max=500)
     bench.send(*["x"] * 5)
     bench.flush()
     bench.send("y")
@@ -37,7 +37,7 @@ def test_full_file_is_finished_and_the_next_one_goes_on_counting(tmp_path: Path)
 
 
 def test_only_the_file_that_ends_in_order_says_that_it_is_the_last(tmp_path: Path) -> None:
-    bench = JournalBench(tmp_path, file_bytes_max=2_000)
+    bench = JournalBench(tmp_path, file_bytes_max=600)
     for _ in range(3):
         bench.send(*["x"] * 10)
         bench.flush()
