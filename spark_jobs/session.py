@@ -35,23 +35,24 @@ PARTITION_BYTES = 4_000_000
 again when it has seen them."""
 
 
-def settings_for(folders: Sequence[str]) -> dict[str, str]:
-    """SMALL when little lies in these folders of this machine, and as many parts as there is work otherwise. Nothing on
-    a cluster."""
+def settings_for(folders: Sequence[str], since_s: float = 0.0) -> dict[str, str]:
+    """SMALL when little that was written since then (by the clock of `os.stat`) lies in these folders of this machine,
+    and as many parts as there is work otherwise. Nothing on a cluster."""
     if is_submitted() or any("://" in folder for folder in folders):
         return {}
-    held = sum(_bytes_of(path) for folder in folders for path in Path(folder).glob("*.jsonl.*"))
+    held = sum(_bytes_of(path, since_s) for folder in folders for path in Path(folder).glob("*.jsonl.*"))
     if held < SMALL_BYTES_MAX:
         return dict(SMALL)
     return {"spark.sql.shuffle.partitions": str(max(8, held // PARTITION_BYTES))}
 
 
-def _bytes_of(path: Path) -> int:
-    """0 when a running server has just renamed it."""
+def _bytes_of(path: Path, since_s: float) -> int:
+    """0 when it is older, or a running server has just renamed it."""
     try:
-        return path.stat().st_size
+        told = path.stat()
     except OSError:
         return 0
+    return told.st_size if told.st_mtime >= since_s else 0
 
 
 def is_submitted() -> bool:

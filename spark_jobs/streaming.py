@@ -21,9 +21,9 @@ from spark_jobs.arguments import duration_ms, make_output, pattern_of, refuse_mi
 from spark_jobs.errors import JobError
 from spark_jobs.events import FINISHED, parsed
 from spark_jobs.failures import SPARK_FAILURES, refused, why
-from spark_jobs.session import DRIVER_MEMORY, ended, interruptible, session
+from spark_jobs.session import DRIVER_MEMORY, ended, interruptible, session, settings_for
 from spark_jobs.stream_batch import Delays, settle
-from spark_jobs.stream_figures import publish
+from spark_jobs.stream_figures import FIGURES, publish
 
 DELAY_MS = 1_200_000
 """Twice the age at which a node finishes a file: lines of one that is a file behind another are not late."""
@@ -88,8 +88,9 @@ def main(given: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     refuse_missing(options.folders)
-    make_output(options.output)
-    spark = session("audit-stream", options.master)
+    figures = make_output(options.output) / FIGURES
+    unread = settings_for(options.folders, figures.stat().st_mtime if figures.exists() else 0.0)
+    spark = session("audit-stream", options.master, settings=unread)
     try:
         with interruptible(spark, "interrupted; the same command goes on from here"):
             start(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,16 @@ def test_a_shuffle_has_as_many_parts_as_there_is_work(tmp_path: Path) -> None:
         large.truncate(SMALL_BYTES_MAX)
         assert settings_for([str(tmp_path)]) == {"spark.sql.shuffle.partitions": "8"}
         large.truncate(100 * PARTITION_BYTES)
+    assert settings_for([str(tmp_path)]) == {"spark.sql.shuffle.partitions": "100"}
+
+
+def test_what_a_stream_has_read_is_no_work(tmp_path: Path) -> None:
+    for name, written_s in (("read", 100), ("new", 200)):
+        with (tmp_path / f"{name}.jsonl.gz").open("wb") as file:
+            file.truncate(100 * PARTITION_BYTES if name == "read" else 100)
+        os.utime(tmp_path / f"{name}.jsonl.gz", (written_s, written_s))
+
+    assert settings_for([str(tmp_path)], since_s=150.0) == SMALL
     assert settings_for([str(tmp_path)]) == {"spark.sql.shuffle.partitions": "100"}
 
 
