@@ -29,7 +29,13 @@ from spark_jobs.verdict import State, Totals, Verdict, judge
 
 FIGURES, METRICS = "figures.json", "cqs_audit.prom"
 QUEUES_SHOWN = 1_000
-_RATES = ("duplicate_rate", "out_of_order", "displacement", "latency_mean", MOST, *PERCENTILES)
+_GAUGES = {
+    **{name: name for name in COUNTS if name not in ("waiting", "latency_sum")},
+    **{name: name for name in ("duplicate_rate", "out_of_order", "displacement")},
+    **{name: f"{name}_ms" for name in ("latency_mean", MOST)},
+    **{name: f"latency_{name}_ms" for name in PERCENTILES},
+}
+"""What Prometheus is told of each queue: figure and name."""
 _AT_ONCE = (Kind.CORRUPTED, Kind.RESURRECTED)
 _WHEN_SETTLED = (Kind.HIDDEN_TOO_SHORT, Kind.FIFO_ORDER, Kind.FIFO_TWO_CONSUMERS)
 
@@ -126,10 +132,10 @@ def _metrics(
     rows: Sequence[dict[str, Any]], waiting: int, verdict: Verdict, integrity: Integrity, memory: Memory
 ) -> str:
     series: dict[str, list[tuple[dict[str, str], float]]] = {
-        f"cqs_audit_{name}": [
+        f"cqs_audit_{told}": [
             ({label: str(row[label]) for label in QUEUE}, row[name]) for row in rows if row[name] is not None
         ]
-        for name in (*(name for name in COUNTS if name != "waiting"), *_RATES)
+        for name, told in _GAUGES.items()
     }
     series["cqs_audit_waiting"] = [({}, waiting)]
     series["cqs_audit_gaps"] = [({}, len(integrity.gaps))]

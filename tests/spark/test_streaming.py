@@ -53,6 +53,7 @@ def test_parts_give_the_figures_of_the_whole(spark: SparkSession, tmp_path: Path
     assert figures["gaps"] == []
     metrics = (tmp_path / "out" / "cqs_audit.prom").read_text()
     assert f'cqs_audit_acknowledged{{account="{"1" * 12}",queue="orders",uid="{orders.uid}"}} 10\n' in metrics
+    assert f'cqs_audit_latency_p50_ms{{account="{"1" * 12}",queue="orders",uid="{orders.uid}"}} ' in metrics
     assert 'cqs_audit_verdict{state="violated"} 1\n' in metrics
 
 
