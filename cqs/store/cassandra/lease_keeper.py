@@ -16,8 +16,8 @@ from cqs.errors import CqsError
 from cqs.store.cassandra.leases import MINUTE_MS
 from cqs.store.interface import Lease
 
-KEPT_MAX = 400_000
-"""Leases; beyond it they are written down at once."""
+KEPT_MAX = 100_000
+"""Leases, 0.4 kB each; beyond it they are written down at once."""
 GRACE_MS = 2_000
 LOOK_S = 5.0
 SETTLED_AT_ONCE = 1_000
