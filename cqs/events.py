@@ -8,7 +8,7 @@ is (node, incarnation, number), and the numbers of one incarnation have no gap:
        1       2       3          4      …    500        the next one opens with 501
 
 A line of text holds events of one kind, by columns: what is of the `Head` once, all else as arrays of a value for each
-event, or of one value that all of them have. That takes a third of the bytes and of the time.
+event, or of one value that all of them have. That takes a third of the bytes and about half of the time.
 
     {"v":2,"node":"api-1","incarnation":"…","event":"deleted","number":[4,9],"at_ms":[…],"queue":["orders"],"address":[…]}
 
