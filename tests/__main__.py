@@ -28,6 +28,7 @@ WAITING = [
     "tests/crash",
     "tests/integration/test_cluster.py",
     "tests/integration/test_make_test.py",
+    "tests/console/browser/test_walk.py",
 ]
 """So many that each of the two takes half of the time."""
 OTHERS = [word for path in WAITING for word in ("--ignore", path)]

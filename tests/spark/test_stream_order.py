@@ -51,7 +51,7 @@ def streamed(spark: SparkSession, folder: Path, delay_ms: int) -> tuple[dict[str
     pending, floors = spark.createDataFrame([], PENDING), spark.createDataFrame([], FLOORS)
     sums: dict[str, dict[str, int]] = {name: {} for name in orders()}
     before_ms, held = 0, []
-    for number, settled_ms in enumerate((9_000, 18_000, 27_000, 36_000, 100_000)):
+    for number, settled_ms in enumerate((12_000, 24_000, 36_000, 100_000)):
         marks = Marks(before_ms, settled_ms, delay_ms)
         part = part_of(pending, floors, lives_at(spark, settled_ms + 5_000), marks, f"{folder}/{number}-stage")
         is_last = settled_ms == 100_000
@@ -84,4 +84,4 @@ def test_order_that_never_falls_apart_is_counted_in_pieces(spark: SparkSession, 
         assert COUNT - told["in_order"] >= round(order(received)[0] * COUNT), name
         assert (told["overtaken"] > 0) == (name in ("random", "reversed", "first is last")), name
     assert (sums["first is last"]["overtaken"], sums["first is last"]["in_order"]) == (1, COUNT - 1)
-    assert max(held) <= len(orders()) * (2 * 4_000 + 9_000) // STEP_MS
+    assert max(held) <= len(orders()) * (2 * 4_000 + 12_000) // STEP_MS

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-import weakref
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +14,37 @@ from cqs.service import queues
 from cqs.service.delete import delete
 from tests.collector import collector_off
 from tests.engine import Bench, make_bench
+
+_CIRCLES = """
+import gc
+import weakref
+
+from cqs import heap
+
+class Circle:
+    pass
+
+grown = [[] for _ in range(2 * heap.SURVIVORS_MAX)]
+heap.set_aside()
+circles = [Circle() for _ in range(heap.SURVIVORS_MAX)]
+gc.collect()
+assert gc.get_freeze_count() >= len(circles)
+for one in circles:
+    one.itself = one
+some = weakref.ref(circles[0])
+del circles, one
+
+kept = []
+while gc.get_freeze_count() and len(kept) < 20:
+    kept.append([[] for _ in range(heap.SURVIVORS_MAX)])
+    gc.collect()
+assert some() is not None
+gc.collect()
+
+assert some() is None
+assert gc.get_freeze_count() > heap.SURVIVORS_MAX * len(kept)
+assert len(gc.get_objects(generation=2)) < heap.SURVIVORS_MAX
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -49,24 +81,8 @@ def test_few_survivors_are_looked_through_again() -> None:
 
 
 def test_what_became_a_circle_after_it_was_set_aside_is_found_when_there_is_twice_as_much() -> None:
-    circles = [_Circle() for _ in range(heap.SURVIVORS_MAX)]
-    gc.collect()
-    assert gc.get_freeze_count() >= len(circles)
-    for one in circles:
-        one.itself = one
-    some = weakref.ref(circles[0])
-    del circles, one
-
-    kept: list[list[list[int]]] = []
-    while gc.get_freeze_count():
-        kept.append([[] for _ in range(heap.SURVIVORS_MAX)])
-        gc.collect()
-    assert some() is not None
-    gc.collect()
-
-    assert some() is None
-    assert gc.get_freeze_count() > heap.SURVIVORS_MAX * len(kept)
-    assert len(gc.get_objects(generation=2)) < heap.SURVIVORS_MAX
+    """In a process of its own, where little lives."""
+    subprocess.run([sys.executable, "-c", _CIRCLES], check=True)
 
 
 @pytest.mark.parametrize("name", ["orders", "orders.fifo"])
@@ -80,10 +96,6 @@ async def test_neither_messages_nor_queues_need_the_collector_to_be_freed(name: 
         gc.collect()
 
     assert [one for one in gc.garbage if type(one).__module__.startswith("cqs.")] == []
-
-
-class _Circle:
-    itself: _Circle
 
 
 async def _live(bench: Bench, name: str) -> None:
