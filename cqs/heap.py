@@ -26,14 +26,14 @@ class _Aside:
     def __init__(self) -> None:
         self._looked_through = 0
         """How many objects were set aside after the last look at all."""
-        self._is_all_looked_at = False
+        self._is_all_next = False
 
     def begin(self) -> None:
         gc.unfreeze()
         gc.collect()
         gc.freeze()
         self._looked_through = gc.get_freeze_count()
-        self._is_all_looked_at = False
+        self._is_all_next = False
 
     def collected(self, phase: str, info: dict[str, int]) -> None:
         """Called by the collector, and can't collect itself: to look at all is left to the next collection."""
@@ -42,12 +42,12 @@ class _Aside:
             return
         gc.freeze()
         count = gc.get_freeze_count()
-        if self._is_all_looked_at:
+        if self._is_all_next:
             self._looked_through = count
-            self._is_all_looked_at = False
+            self._is_all_next = False
         elif count >= 2 * self._looked_through:
             gc.unfreeze()
-            self._is_all_looked_at = True
+            self._is_all_next = True
 
 
 _aside = _Aside()

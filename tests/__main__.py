@@ -47,7 +47,8 @@ def main(waiting: Sequence[str] = WAITING, others: Sequence[str] = OTHERS) -> in
     with tempfile.TemporaryFile() as printed:
         with signals_held():
             for number in STOP_SIGNALS:
-                signal.signal(number, ask)
+                if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+                    signal.signal(number, ask)
             running += [_pytest(waiting, printed), _pytest(others, None)]
         codes = [process.wait() for process in running]
         printed.seek(0)

@@ -22,8 +22,8 @@ def children_of(pid: int) -> list[int]:
 def descendants_of(pid: int) -> list[int]:
     """Those it started, by whatever thread, and those that these started."""
     found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(OSError):
+    with suppress(OSError):
+        for task in list(Path(f"/proc/{pid}/task").glob("*/children")):
             found += map(int, task.read_text().split())
     return found + [each for child in found for each in descendants_of(child)]
 

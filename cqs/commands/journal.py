@@ -58,12 +58,14 @@ def tail(folder: Path, count: int, follow: bool) -> None:
     if not follow:
         _refuse_missing(folder)
     found = files_of(folder)
-    if found:
-        latest = found[-1]
-        for text in _last(latest, count):
+    latest, read = found[-1] if found else None, 0
+    if latest is not None:
+        raw = latest.path.read_bytes()
+        shown, read = _shown(gzip.decompress(raw) if latest.is_finished else raw, count)
+        for text in shown:
             click.echo(text)
     if follow:
-        for text in _followed(folder, found[-1].path if found else None):
+        for text in _followed(folder, latest, read):
             click.echo(text)
 
 
@@ -94,12 +96,12 @@ def _refuse_missing(folder: Path) -> None:
         )
 
 
-def _last(file: JournalFile, count: int) -> list[str]:
-    """Lines of text stand in the order of their last events: those before the first that is wanted are not read."""
-    raw = gzip.decompress(file.path.read_bytes()) if file.is_finished else file.path.read_bytes()
+def _shown(raw: bytes, count: int) -> tuple[list[str], int]:
+    """The last events, and where the last whole line of text ends. Lines stand in the order of their last events: those
+    before the first that is wanted are not read."""
     found: list[Line] = []
-    latest = 0
-    for text in reversed(raw.splitlines()):
+    latest, end = 0, raw.rfind(b"\n") + 1
+    for text in reversed(raw[:end].splitlines()):
         lines = _events_of(text)
         if not lines:
             continue
@@ -107,7 +109,7 @@ def _last(file: JournalFile, count: int) -> list[str]:
         if lines[-1].number <= latest - count:
             break
         found += lines
-    return list(map(_text_of, sorted(found, key=_number_of)[max(0, len(found) - count) :]))
+    return list(map(_text_of, sorted(found, key=_number_of)[max(0, len(found) - count) :])), end
 
 
 def _events_of(text: bytes) -> list[Line]:
@@ -126,9 +128,9 @@ def _text_of(line: Line) -> str:
     return msgspec.json.encode(line).decode()
 
 
-def _followed(folder: Path, path: Path | None) -> Iterator[str]:
-    """Events as they are written, also over the change to a next file."""
-    offset = path.stat().st_size if path is not None and path.suffix == ".open" else 0
+def _followed(folder: Path, latest: JournalFile | None, offset: int) -> Iterator[str]:
+    """Events as they are written, also over the change to a next file; those of the latest from `offset` on."""
+    path = latest.path if latest is not None else None
     while True:
         opened = [file.path for file in files_of(folder) if not file.is_finished]
         if opened and opened[-1] != path:

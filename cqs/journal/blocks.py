@@ -24,7 +24,10 @@ _decode = msgspec.json.Decoder(msgspec.defstruct("_Block", map(_field_of, _FIELD
 def lines_of(text: bytes) -> list[Line]:
     """The events of a line of text, in order of their numbers. Raises msgspec.DecodeError for what is no such line, or
     one of another version."""
-    block = _decode(text)
+    try:
+        block = _decode(text)
+    except UnicodeDecodeError as error:
+        raise msgspec.DecodeError(str(error)) from error
     shared = {name: value for name, default in _SHARED.items() if (value := getattr(block, name)) != default}
     if shared["v"] != VERSION:
         raise msgspec.ValidationError(f"a line of version {shared['v']}, where {VERSION} is read")

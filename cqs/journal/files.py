@@ -35,7 +35,7 @@ _NAME = re.compile(
 )
 _COPY_BYTES = 1 << 20
 _LEVEL = 1
-"""0.3 us a line, where zlib's takes 0.8 and makes more bytes of it."""
+"""A third of the time that zlib's takes, and fewer bytes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import random
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _PR_SET_PDEATHSIG = 1
@@ -23,12 +24,12 @@ _PORTS = range(10_000, 32_768)
 
 
 def free_ports(addresses: Sequence[str], count: int) -> list[int]:
-    """Ports that are free on all the addresses at this moment, by chance, so that two that look at once find others."""
-    found: list[int] = []
-    while len(found) < count:
-        port = random.SystemRandom().choice(_PORTS)
-        if port not in found and _is_free(addresses, port):
-            found.append(port)
+    """Ports that are free on all the addresses at this moment, by chance, so that two that look at once find others.
+    Raises OSError when there are fewer."""
+    shuffled = random.SystemRandom().sample(_PORTS, len(_PORTS))
+    found = list(islice((port for port in shuffled if _is_free(addresses, port)), count))
+    if len(found) < count:
+        raise OSError(f"{', '.join(addresses)} have only {len(found)} free ports, or can't be bound at all")
     return found
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 from cassandra.cluster import ResponseFuture
 from structlog.testing import capture_logs
 
 from cqs import ids
+from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.queue import Queue
 from cqs.store.cassandra import CassandraStore
+from cqs.store.cassandra import statements as cql
 from cqs.store.cassandra.addresses import place_of
+from cqs.store.cassandra.session import Write
 from cqs.testing.clock import ManualClock
 from tests.collector import collector_off, lives
 from tests.contract.cassandra_home import CassandraHome, OnCassandra, ask
@@ -66,6 +70,15 @@ class TestRequests(OnCassandra):
                 await store.append(queue, [message])
             assert len(await held(store, queue)) == len(messages)
             await store.delete(queue, [message.address for message in messages])
+
+            assert not lives(ResponseFuture)
+
+    async def test_nor_do_those_that_fail(self, store: CassandraStore) -> None:
+        too_long = Write(cql.INSERT_LEASE_MINUTE, (1, 1, 1 << 30))
+        with collector_off():
+            with suppress(OutcomeUnknown, StoreUnavailable):
+                await store.session.write([too_long])
+                pytest.fail("a life of 34 years was taken")
 
             assert not lives(ResponseFuture)
 

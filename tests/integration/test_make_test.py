@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,10 +20,18 @@ START_S_MAX, STOP_S_MAX = 120.0, 30.0
 QUICK = ["tests/unit/test_ring.py"]
 
 
-def started(drills: list[str], others: list[str]) -> subprocess.Popen[str]:
+@contextmanager
+def started(drills: list[str], others: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """Killed at the end, which both runs hear, if it did not end by itself."""
     main = f"import sys; from tests.__main__ import main; sys.exit(main({drills!r}, {others!r}))"
-    return subprocess.Popen([sys.executable, "-c", main], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                            cwd=ROOT)  # fmt: skip
+    process = subprocess.Popen([sys.executable, "-c", main], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               text=True, cwd=ROOT)  # fmt: skip
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
 
 
 def folder_of(pid: int) -> Path:
@@ -36,8 +46,8 @@ def folder_of(pid: int) -> Path:
     ids=["passed", "drills failed", "others failed"],
 )
 def test_output_of_both_is_whole_and_one_that_failed_is_enough(drills: list[str], others: list[str], code: int) -> None:
-    process = started(drills, others)
-    output, _ = process.communicate()
+    with started(drills, others) as process:
+        output, _ = process.communicate()
 
     assert process.returncode == code
     assert output.count(" passed in ") == (1 if code else 2), output
@@ -52,15 +62,15 @@ def test_output_of_both_is_whole_and_one_that_failed_is_enough(drills: list[str]
     ids=["Cassandra-SIGTERM", "Redis-SIGINT", "Redis-SIGKILL"],
 )
 def test_told_to_stop_in_a_drill_it_leaves_nothing(drill: str, number: signal.Signals) -> None:
-    process = started(["tests/drills/test_drills.py", "-k", drill], QUICK)
-    give_up_s = time.monotonic() + START_S_MAX
-    while not (nodes := [pid for pid in descendants_of(process.pid) if "serve" in command_of(pid)]):
-        assert time.monotonic() < give_up_s and process.poll() is None, process.communicate()
-        time.sleep(0.05)
-    folders = [folder_of(pid) for pid in nodes]
-    family = descendants_of(process.pid)
-    process.send_signal(number)
-    output, _ = process.communicate(timeout=STOP_S_MAX)
+    with started(["tests/drills/test_drills.py", "-k", drill], QUICK) as process:
+        give_up_s = time.monotonic() + START_S_MAX
+        while not (nodes := [pid for pid in descendants_of(process.pid) if "serve" in command_of(pid)]):
+            assert time.monotonic() < give_up_s and process.poll() is None
+            time.sleep(0.05)
+        folders = [folder_of(pid) for pid in nodes]
+        family = descendants_of(process.pid)
+        process.send_signal(number)
+        output, _ = process.communicate(timeout=STOP_S_MAX)
     give_up_s = time.monotonic() + STOP_S_MAX
     while any(map(runs, family)) and time.monotonic() < give_up_s:
         time.sleep(0.05)

@@ -90,6 +90,11 @@ def test_columns_that_do_not_fit_are_no_line(columns: str) -> None:
         lines_of(f"{HEAD},{columns}}}".encode())
 
 
+def test_bytes_that_are_no_text_are_no_line() -> None:
+    with pytest.raises(msgspec.DecodeError):
+        lines_of(f'{HEAD},"number":[1],"at_ms":[7],"queue":["'.encode() + b'\xff"]}')
+
+
 def test_line_of_another_version_is_none() -> None:
     with pytest.raises(msgspec.DecodeError, match="version 9, where 2 is read"):
         lines_of(f'{HEAD},"number":[1],"at_ms":[7]}}'.replace('"v":2', '"v":9').encode())

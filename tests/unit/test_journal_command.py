@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from cqs.cli import cli
+from cqs.commands import journal as command
 from cqs.errors import CannotStart
 from cqs.events import Line
 from cqs.journal.files import files_of
@@ -64,6 +65,20 @@ def test_tail_tells_events_in_the_order_of_their_numbers(tmp_path: Path) -> None
     assert [line.event.value for line in found] == ["deleted", "sent", "deleted", "deleted", "sent"]
     assert len(run(tmp_path, "tail", "-n", "100").splitlines()) == 11
     assert run(tmp_path, "tail", "-n", "0") == ""
+
+
+def test_what_is_followed_begins_where_the_latest_events_ended(folder: Path) -> None:
+    """The rest of a line that was being written then comes with its beginning."""
+    latest = files_of(folder)[-1]
+    raw = latest.path.read_bytes()
+    last = raw.rstrip(b"\n").rfind(b"\n") + 1
+
+    shown, read = command._shown(raw[: last + 20], 100)
+    followed = command._followed(folder, latest, read)
+
+    assert read == last
+    assert len(shown) == raw.count(b"\n") - 1
+    assert '"event":"sent"' in next(followed)
 
 
 def test_tail_of_nothing_is_nothing(tmp_path: Path) -> None:

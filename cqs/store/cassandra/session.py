@@ -16,7 +16,7 @@ from cassandra.cluster import Cluster, NoHostAvailable
 from cassandra.cluster import Session as DriverSession
 from cassandra.query import BatchStatement, BatchType
 
-from cqs.errors import StoreUnavailable
+from cqs.errors import CqsError, StoreUnavailable
 from cqs.store.cassandra import statements
 from cqs.store.cassandra.cluster import DECIDE, MESSAGES, PLAIN, make_cluster
 from cqs.store.cassandra.failures import told
@@ -197,17 +197,18 @@ class Session:
     async def _once(self, query: Any, kind: Kind, profile: str, paging_state: bytes | None = None) -> _Answer:
         waiter: asyncio.Future[list[Any]] = self._loop.create_future()
         self._waiting.add(waiter)
+        response: Any = None
         try:
             response = self._opened().execute_async(query, execution_profile=profile, paging_state=paging_state)
             response.add_callbacks(self._done, self._failed, (waiter,), None, (waiter,))
             return _Answer(await waiter, response._paging_state)
+        except CqsError:
+            raise
         except Exception as error:
-            failure = told(error, kind, self._place)
-            if failure is error:
-                raise
-            raise failure from error
+            raise told(error, kind, self._place) from error
         finally:
             self._waiting.discard(waiter)
+            del waiter, response  # They hold the error, and it holds this frame: a circle.
 
     def _opened(self) -> DriverSession:
         if self._session is None:
