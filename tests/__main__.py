@@ -28,7 +28,8 @@ WAITING = [
     "tests/crash",
     "tests/integration/test_cluster.py",
     "tests/integration/test_make_test.py",
-    "tests/console/browser/test_walk.py",
+    "tests/integration/test_workers.py",
+    "tests/console/browser",
 ]
 """So many that each of the two takes half of the time."""
 OTHERS = [word for path in WAITING for word in ("--ignore", path)]

@@ -28,6 +28,14 @@ def descendants_of(pid: int) -> list[int]:
     return found + [each for child in found for each in descendants_of(child)]
 
 
+def name_of(pid: int) -> str:
+    """Of its program; "" when it ended."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
 def command_of(pid: int) -> list[str]:
     """The words it was started with; [] when it ended."""
     try:

@@ -26,7 +26,7 @@ from tests import cassandra_server
 from tests.integration.certificates import connected, make_certificate, serial_of, tls_flags
 from tests.integration.process import ROOT, Served, refused, serving, until
 from tests.needs import needs
-from tests.processes import runs
+from tests.processes import name_of, runs
 from tests.unit.journal_bench import lines_of
 
 WORKERS = 3
@@ -56,7 +56,7 @@ def children_of(server: Served) -> dict[int, str]:
     """Pids and names of the parent's children."""
     pid = server.process.pid
     pids = [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    return {one: Path(f"/proc/{one}/comm").read_text().strip() for one in pids}
+    return {one: name for one in pids if (name := name_of(one))}
 
 
 def workers_of(server: Served) -> set[int]:
