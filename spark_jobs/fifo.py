@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _SENDS = (EventName.SENT.value, ARRIVED)
 _FINISHES = (EventName.DELETED.value, EventName.MOVED.value, EventName.EXPIRED.value)
 _UNFINISHED, _FINISHED = "unfinished", "finished"
+GROUP = ("uid", "generation", "tenant")
+"""A message group's columns. What a purge ends is unfinished no longer: later messages are a group of their own."""
 LINE_ORDER = ("time_ms", "is_send", "receive_number", "at_ms", "number")
 FINDINGS = (
     "kind string, account string, queue string, uid long, tenant string, run string, address string, at_ms long, "
@@ -149,7 +151,7 @@ class Group:
 def fifo_violations(steps: DataFrame, lives: DataFrame, skew_ms: int = 0) -> DataFrame:
     """Findings of kind FIFO_ORDER and FIFO_TWO_CONSUMERS, one a wrong delivery."""
     line = line_of(steps, lives, skew_ms)
-    ordered = line.repartition("uid", "tenant").sortWithinPartitions("uid", "tenant", *LINE_ORDER)
+    ordered = line.repartition(*GROUP).sortWithinPartitions(*GROUP, *LINE_ORDER)
 
     def check(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         return _checked(batches, 2 * skew_ms)
@@ -158,12 +160,14 @@ def fifo_violations(steps: DataFrame, lives: DataFrame, skew_ms: int = 0) -> Dat
 
 
 def line_of(steps: DataFrame, lives: DataFrame, skew_ms: int = 0) -> DataFrame:
-    """Steps of messages in FIFO queues with their group (`tenant`): fields of a Moment, and the rest of LINE_ORDER."""
-    known = lives.where("is_fifo").select("address", F.col("tenant").alias("group"), F.col("run").alias("of_run"))
+    """Steps of messages in FIFO queues with their GROUP: fields of a Moment, and the rest of LINE_ORDER."""
+    own = ("generation", "tenant", "run")
+    known = lives.where("is_fifo").select("address", *[F.col(name).alias(f"of_{name}") for name in own])
     finishes, is_old = is_event(*_FINISHES), F.col("received_ms") > F.col("deleted_before_ms") + skew_ms
     moments = steps.where(F.col("is_fifo") & ~F.coalesce(is_old, F.lit(False))).join(known, "address")
     return moments.select(
-        *("account", "queue", "uid", F.col("group").alias("tenant"), F.col("of_run").alias("run"), "address"),
+        *[F.col(name) for name in ("account", "queue", "uid", "address")],
+        *[F.col(f"of_{name}").alias(name) for name in own],
         F.when(F.col("is_replay"), EventName.HIDDEN.value).otherwise(F.col("event")).alias("event"),
         (F.col("time_ms") - F.when(finishes | is_event(EventName.HIDDEN), skew_ms).otherwise(0)).alias("time_ms"),
         "sequence",
@@ -177,17 +181,22 @@ def line_of(steps: DataFrame, lives: DataFrame, skew_ms: int = 0) -> DataFrame:
 def _checked(batches: Iterable[pa.RecordBatch], early_ms: int) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
-    present: tuple[int, str] | None = None
+    present: tuple[object, ...] = ()
     group = Group(early_ms)
     for batch in batches:
         told: list[dict[str, object]] = []
         for row in batch.to_pylist():
-            if (row["uid"], row["tenant"]) != present:
-                present, group = (row["uid"], row["tenant"]), Group(early_ms)
+            if group_of(row) != present:
+                present, group = group_of(row), Group(early_ms)
             moment = Moment(*(row[name] for name in Moment._fields))
             told += [found(row, moment, *wrong) for wrong in group.step(moment)]
         if told:
             yield pa.RecordBatch.from_pylist(told)
+
+
+def group_of(row: Mapping[str, object]) -> tuple[object, ...]:
+    """Which message group a row of the line is of."""
+    return tuple(row[name] for name in GROUP)
 
 
 def found(row: Mapping[str, object], moment: Moment, kind: Kind, other: int) -> dict[str, object]:

@@ -35,7 +35,7 @@ def fate_columns() -> list[Column]:
     ]
 
 
-def counted(findings: DataFrame, by: Sequence[str]) -> DataFrame:
+def findings_by(findings: DataFrame, by: Sequence[str]) -> DataFrame:
     """Findings of each group, one column a kind."""
     columns = [
         F.coalesce(F.sum(F.when(F.col("kind") == kind.value, F.col("amount"))), F.lit(0)).alias(column_of(kind))
@@ -58,7 +58,7 @@ def group_figures(
     the receives by `uid`, is for queues only. `lost_kinds`: findings that may be lost messages, the same ones told by
     receivers and by the store; without any, `loss_rate` is null."""
     summed = named_cuts(lives.groupBy(*by).agg(*fate_columns(), *latency_columns()))
-    figures = summed.join(counted(found, by), list(by), "left")
+    figures = summed.join(findings_by(found, by), list(by), "left")
     figures = figures.join(order, [name for name in order.columns if name in by], "left")
     if called is not None:
         figures = figures.join(called, "uid", "left")

@@ -11,6 +11,7 @@ a crash gives the same.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -26,13 +27,14 @@ from spark_jobs.empties import empties
 from spark_jobs.errors import JobError
 from spark_jobs.events import events_in, refuse_unknown_versions, summaries_of
 from spark_jobs.fifo import line_of
-from spark_jobs.groups import counted
+from spark_jobs.groups import findings_by
 from spark_jobs.integrity import FileSummary, Integrity, condensed, judge
 from spark_jobs.lives import gone_in, lives_of, with_fate
 from spark_jobs.staged import kept
 from spark_jobs.tables import QUEUE, moment_schema, moments_of, steps_of, with_time
 
 STATES_KEPT = 3
+_MEMORY = "memory.json"
 Gone = dict[int, tuple[int | None, int | None]]
 
 
@@ -75,11 +77,15 @@ class Place:
     def write(self, name: str, rows: DataFrame) -> None:
         rows.write.mode("overwrite").parquet(str(self.folder / name))
 
+    @property
+    def is_whole(self) -> bool:
+        """The memory is written last."""
+        return (self.folder / _MEMORY).exists()
+
     def memory(self) -> Memory:
-        path = self.folder / "memory.json"
-        if not path.exists():
+        if not self.is_whole:
             return Memory()
-        told = json.loads(path.read_text())
+        told = json.loads((self.folder / _MEMORY).read_text())
         if not told.keys() >= {one.name for one in fields(Memory)}:
             raise JobError(f"{self.folder} was written by another version of the streaming audit: name a new --output.")
         return Memory(
@@ -91,10 +97,10 @@ class Place:
 
 def settle(lines: DataFrame, number: int, output: Path, delays: Delays) -> tuple[Place, Integrity]:
     """Writes state `number`, and sets bad lines aside. Idempotent. Raises JobError: UnknownVersion, or the state before
-    is gone."""
+    is gone or was not written to its end."""
     spark, stage = lines.sparkSession, str(output / "stage")
     before, here = (Place(spark, output / "states" / str(one)) for one in (number - 1, number))
-    if number and not before.folder.exists():
+    if number and not before.is_whole:
         raise JobError(f"{before.folder}, from which the streaming audit goes on, is gone: name a new --output.")
     memory = before.memory()
     refuse_unknown_versions(lines)
@@ -117,14 +123,15 @@ def settle(lines: DataFrame, number: int, output: Path, delays: Delays) -> tuple
             late_lines=memory.late_lines + with_time(moments).where(is_late).count(),
         )
         heard = before.read("open", moment_schema()).unionByName(moments)
-        if integrity.is_overlapping:
+        is_read_again = not {file.path for file in memory.files}.isdisjoint(integrity.duplicates)
+        if integrity.is_overlapping or is_read_again:
             heard = heard.dropDuplicates(["node", "incarnation", "number", "event"])
         marks = stream_order.Marks(memory.settled_ms, now.settled_ms, delays.delay_ms)
         _Step(before, here, marks, now, delays.skew_ms, stage).add_up(heard, events)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
     _set_aside(lines, output / "bad_lines" / f"batch={number}", sum(file.bad for file in new))
-    (here.folder / "memory.json").write_text(json.dumps(asdict(now)))
+    replace_text(here.folder / _MEMORY, json.dumps(asdict(now)))
     shutil.rmtree(output / "states" / str(number - STATES_KEPT), ignore_errors=True)
     return here, integrity
 
@@ -147,7 +154,7 @@ class _Step:
         steps = steps_of(heard, self.skew_ms).join(closing, "address").persist(StorageLevel.DISK_ONLY)
         lives = kept(with_fate(lives_of(steps), gone).join(closing, "address"), f"{self.stage}/lives")
         counts = kept(stream_state.counted(lives, steps, self.skew_ms), f"{self.stage}/counts")
-        found = self._fifo(steps, lives)
+        found = self._fifo(steps, lives, gone)
         steps.unpersist()
         order = self._order(lives)
         self._latencies(lives)
@@ -156,18 +163,18 @@ class _Step:
             parts = [
                 counts.where(F.col("is_closed") == is_over),
                 order.where(F.col("is_closed") == is_over),
-                counted(found.where(F.col("is_settled") == is_over), QUEUE),
+                findings_by(found.where(F.col("is_settled") == is_over), QUEUE),
             ]
             self.here.write(name, stream_state.added(*parts, *others))
         still_open = closing.where("NOT is_closed").select("address")
         self.here.write("open", heard.join(still_open, "address", "left_semi"))
 
-    def _fifo(self, steps: DataFrame, lives: DataFrame) -> DataFrame:
+    def _fifo(self, steps: DataFrame, lives: DataFrame, gone: DataFrame) -> DataFrame:
         line = line_of(steps, lives, self.skew_ms).where(F.col("time_ms") > self.marks.before_ms)
         carried = self.before.read("carried", stream_fifo.CARRIED)
         told = stream_fifo.checked(line, carried, self.marks.settled_ms, 2 * self.skew_ms)
         told = kept(told, f"{self.stage}/fifo")
-        self.here.write("carried", stream_fifo.carried_in(told))
+        self.here.write("carried", stream_fifo.carried_in(told, lives, gone, self.marks.settled_ms))
         return stream_fifo.findings_in(told)
 
     def _order(self, lives: DataFrame) -> DataFrame:
@@ -187,9 +194,9 @@ class _Step:
 
 
 def _contains(known: FileSummary, file: FileSummary) -> bool:
-    """The lines of a file read earlier are those of this one and maybe more."""
+    """The lines of a file read earlier are those of this one and maybe more. Of one without any line nobody knows."""
     is_same = (known.node, known.incarnation) == (file.node, file.incarnation)
-    return is_same and known.first <= file.first and file.last <= known.last
+    return known.node != "" and is_same and known.first <= file.first and file.last <= known.last
 
 
 def _merged(known: Gone, new: DataFrame) -> Gone:
@@ -201,6 +208,13 @@ def _merged(known: Gone, new: DataFrame) -> Gone:
             min((one for one in (deleted_ms, row["queue_deleted_ms"]) if one is not None), default=None),
         )
     return merged
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Writes the file at once: whoever reads it finds all of the text or what was there before."""
+    part = path.with_suffix(".part")
+    part.write_text(text)
+    os.replace(part, path)
 
 
 def _set_aside(lines: DataFrame, folder: Path, count: int) -> None:

@@ -4,7 +4,8 @@
                          └─ found, for good     └─ found so far: what is still to come may explain it
                                     └─► carried: one row a message that is unfinished at the mark, or just finished
 
-So the state is what is unfinished, and the result that of the whole line, as long as nothing comes late.
+What is gone by the mark, purged or with its queue, is left out. So the state is what is unfinished, and the result
+that of the whole line, as long as nothing comes late.
 """
 
 from __future__ import annotations
@@ -15,19 +16,17 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.fifo import FINDINGS, LINE_ORDER, Group, Moment, found
+from spark_jobs.fifo import FINDINGS, GROUP, LINE_ORDER, Group, Moment, found, group_of
 from spark_jobs.findings import COLUMNS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _CARRIED = "carried"
-_NOTHING = {"event": "", "time_ms": 0, "sequence": 0, "call": "", "until_ms": 0}
-_SCHEMA = f"{FINDINGS}, event string, time_ms long, sequence long, call string, until_ms long, is_settled boolean"
-CARRIED = (
-    "account string, queue string, uid long, tenant string, address string, event string, time_ms long, sequence long, "
-    "call string, until_ms long"
-)
+_NOTHING = {"generation": 0, "event": "", "time_ms": 0, "sequence": 0, "call": "", "until_ms": 0}
+_STATE = "event string, time_ms long, sequence long, call string, until_ms long"
+_SCHEMA = f"{FINDINGS}, generation long, {_STATE}, is_settled boolean"
+CARRIED = f"account string, queue string, uid long, generation long, tenant string, address string, {_STATE}"
 
 
 def checked(line: DataFrame, carried: DataFrame, settled_ms: int, early_ms: int) -> DataFrame:
@@ -36,7 +35,7 @@ def checked(line: DataFrame, carried: DataFrame, settled_ms: int, early_ms: int)
     rows = line.withColumn("is_new", F.lit(True)).unionByName(
         carried.withColumn("is_new", F.lit(False)), allowMissingColumns=True
     )
-    ordered = rows.repartition("uid", "tenant").sortWithinPartitions("uid", "tenant", "is_new", *LINE_ORDER)
+    ordered = rows.repartition(*GROUP).sortWithinPartitions(*GROUP, "is_new", *LINE_ORDER)
 
     def check(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         return _checked(batches, settled_ms, early_ms)
@@ -44,9 +43,16 @@ def checked(line: DataFrame, carried: DataFrame, settled_ms: int, early_ms: int)
     return ordered.mapInArrow(check, _SCHEMA)
 
 
-def carried_in(told: DataFrame) -> DataFrame:
-    """As CARRIED."""
-    return told.where(F.col("kind") == _CARRIED).select(*[part.split()[0] for part in CARRIED.split(", ")])
+def carried_in(told: DataFrame, lives: DataFrame, gone: DataFrame, settled_ms: int) -> DataFrame:
+    """As CARRIED, without what was gone by `settled_ms`: of a deleted queue, or of an earlier generation than a message
+    that was sent by then. What is purged later may still have been overtaken before. `gone` as
+    `spark_jobs.lives.gone_in` gives it."""
+    sent = lives.where(F.col("is_fifo") & (F.col("sent_ms") <= settled_ms))
+    reached = sent.groupBy("uid").agg(F.max("generation").alias("reached"))
+    is_gone = (F.col("generation") < F.col("reached")) | (F.col("queue_deleted_ms") <= settled_ms)
+    carried = told.where(F.col("kind") == _CARRIED).join(reached, "uid", "left").join(F.broadcast(gone), "uid", "left")
+    left = carried.where(~F.coalesce(is_gone, F.lit(False)))
+    return left.select(*[part.split()[0] for part in CARRIED.split(", ")])
 
 
 def findings_in(told: DataFrame) -> DataFrame:
@@ -62,7 +68,7 @@ def _checked(batches: Iterable[pa.RecordBatch], settled_ms: int, early_ms: int) 
     for batch in batches:
         told: list[dict[str, object]] = []
         for row in batch.to_pylist():
-            if at is None or (row["uid"], row["tenant"]) != (at["uid"], at["tenant"]):
+            if at is None or group_of(row) != group_of(at):
                 told += _left(at, group, settled_ms) if is_settled else []
                 at, group, is_settled = row, Group(early_ms), True
             moment = Moment(*(row[name] for name in Moment._fields))
@@ -84,7 +90,7 @@ def _left(at: dict[str, Any] | None, group: Group, settled_ms: int) -> list[dict
     """What the group carries over."""
     if at is None:
         return []
-    key = {name: at[name] for name in ("account", "queue", "uid", "tenant")}
+    key = {name: at[name] for name in ("account", "queue", *GROUP)}
     rest = {"kind": _CARRIED, "run": "", "at_ms": 0, "amount": 0, "detail": "", "is_settled": True}
     return [_in_order(key | rest | moment._asdict()) for moment in group.carried(settled_ms)]
 

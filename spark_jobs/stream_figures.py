@@ -7,7 +7,6 @@ short, a FIFO rule) is a doubt until it is settled.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -21,7 +20,7 @@ from spark_jobs.groups import column_of
 from spark_jobs.integrity import Integrity
 from spark_jobs.latency import PERCENTILES
 from spark_jobs.prometheus import text_of
-from spark_jobs.stream_batch import Memory, Place
+from spark_jobs.stream_batch import Memory, Place, replace_text
 from spark_jobs.stream_latency import LATENCIES, percentiles
 from spark_jobs.stream_state import COUNTS, MOST, TOTALS, added
 from spark_jobs.tables import QUEUE
@@ -59,8 +58,8 @@ def publish(state: Place, output: Path, integrity: Integrity) -> None:
         "bad_lines": integrity.bad,
         "gaps": [asdict(gap) for gap in integrity.gaps],
     }
-    _replace(output / FIGURES, json.dumps(figures))
-    _replace(output / METRICS, _metrics(rows, all_of["waiting"], verdict, integrity, memory))
+    replace_text(output / FIGURES, json.dumps(figures))
+    replace_text(output / METRICS, _metrics(rows, all_of["waiting"], verdict, integrity, memory))
 
 
 def _rows(totals: DataFrame, latencies: DataFrame) -> list[dict[str, Any]]:
@@ -143,9 +142,3 @@ def _metrics(
     series["cqs_audit_late_lines"] = [({}, memory.late_lines)]
     series["cqs_audit_verdict"] = [({"state": verdict.state.value}, 1)]
     return text_of(series)
-
-
-def _replace(path: Path, text: str) -> None:
-    part = path.with_suffix(".part")
-    part.write_text(text)
-    os.replace(part, path)

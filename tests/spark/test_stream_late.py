@@ -64,6 +64,39 @@ def test_bad_lines_are_set_aside_batch_by_batch(spark: SparkSession, tmp_path: P
     assert {Path(row["path"]).parent for row in aside} == {Path(f"file:{folder}")}
 
 
+def test_unreadable_files_of_two_batches_are_two(spark: SparkSession, tmp_path: Path) -> None:
+    folder, output = tmp_path / "journal", tmp_path / "out"
+    golden = Golden(folder, seed=16)
+    golden.send(golden.queue("orders"), 3)
+    golden.close()
+    for number in (1, 2):
+        (folder / f"bad-{number}.jsonl.gz").write_bytes(gzip.compress(b"not json\n"))
+        figures = run(spark, folder, output=output)
+
+    assert figures["bad_lines"] == 2
+    told = [(gap["kind"], Path(gap["path"]).name) for gap in figures["gaps"]]
+    assert told == [("unreadable file", "bad-1.jsonl.gz"), ("unreadable file", "bad-2.jsonl.gz")]
+
+
+def test_whole_file_after_one_that_was_cut_is_kept_once(spark: SparkSession, tmp_path: Path) -> None:
+    folder, output = tmp_path / "journal", tmp_path / "out"
+    golden = Golden(folder, seed=17)
+    golden.journals = golden.journals[:1]
+    golden.send(golden.queue("orders"), 3)
+    golden.close()
+    [whole] = [file.path for file in files_of(folder)]
+    (part := tmp_path / "part").mkdir()
+    *lines, _ = gzip.decompress(whole.read_bytes()).splitlines(keepends=True)
+    (part / "cut.jsonl.gz").write_bytes(gzip.compress(b"".join(lines)))
+    assert [gap["kind"] for gap in run(spark, part, output=output)["gaps"]] == ["no closing line"]
+    shutil.copy(whole, part)
+
+    figures = run(spark, part, output=output)
+
+    assert (figures["totals"]["acknowledged"], figures["waiting"], figures["gaps"]) == (3, 3, [])
+    assert spark.read.parquet(str(output / "states" / "1" / "open")).count() == 3
+
+
 def test_lines_that_come_later_than_the_delay_are_counted(spark: SparkSession, tmp_path: Path) -> None:
     golden = Golden(tmp_path / "journal", seed=15)
     ours, theirs = golden.journals
