@@ -17,9 +17,9 @@ from enum import StrEnum
 
 
 class GapKind(StrEnum):
-    """Why lines are missing."""
+    """Why events are missing."""
 
-    MISSING = "missing lines"
+    MISSING = "missing events"
     NO_END = "no closing line"
     NO_LAST = "the last file is missing"
     NO_PREDECESSOR = "an earlier incarnation is missing"
@@ -35,7 +35,7 @@ CHANGED = {GapKind.DAMAGED, GapKind.TORN}
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Lines that are not there; `lines` None = nobody knows how many. Times None = open."""
+    """Events that are not there; `lines`, their number: None = nobody knows how many. Times None = open."""
 
     kind: GapKind
     node: str
@@ -115,7 +115,7 @@ class Integrity:
 
     @property
     def missing_text(self) -> str:
-        """How many lines are missing, for people."""
+        """How many events are missing, for people."""
         known = sum(gap.lines or 0 for gap in self.gaps)
         if any(gap.lines is None for gap in self.gaps):
             return f"at least {known}" if known else "an unknown number of"

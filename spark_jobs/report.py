@@ -209,14 +209,14 @@ def _journal(found: Audit, figures: Mapping[str, Any]) -> str:
         {
             "why": gap.kind.value,
             "node": gap.node,
-            "lines": "unknown" if gap.lines is None else gap.lines,
+            "events": "unknown" if gap.lines is None else gap.lines,
             "file": gap.path,
         }
         for gap in whole.gaps
     ]
-    gaps = table({"why": "why", "node": "node", "lines": "lines", "file": "file"}, rows) if rows else "<p>No gap.</p>"
+    gaps = table({"why": "why", "node": "node", "events": "events", "file": "file"}, rows) if rows else "<p>No gap.</p>"
     told = {
-        "lines": number(whole.lines),
+        "events": number(whole.lines),
         "bad lines": number(whole.bad),
         "files": str(len(whole.kept)),
         "files pruned": number(whole.pruned),

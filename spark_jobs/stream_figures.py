@@ -112,7 +112,7 @@ def _judged(count: dict[str, int], over: dict[str, int], memory: Memory, integri
     unsettled = sum(count[column_of(kind)] - over[column_of(kind)] for kind in _WHEN_SETTLED)
     doubts = (
         (unsettled, "deliveries came against a rule as far as is known, which lines to come may explain"),
-        (memory.late_lines, "lines came too late for the order of receives and for FIFO: a longer --delay-ms waits"),
+        (memory.late_lines, "events came too late for the order of receives and for FIFO: a longer --delay-ms waits"),
         (late, "messages were heard of too late, or nobody sent them: python -m spark_jobs tells which"),
     )
     return with_doubts(verdict, [f"{number} {text}" for number, text in doubts if number])

@@ -2,7 +2,7 @@
 
     violated    something happened that must not: certain whatever is missing from the journal, unless a line of it
                 was changed
-    unproven    nothing of that kind was seen, but lines are missing, messages were sampled, or some still wait; or it
+    unproven    nothing of that kind was seen, but events are missing, messages were sampled, or some still wait; or it
                 may be explained by a node whose journal is not here (`spark_jobs.absence`)
     proven      the journal is whole, every acknowledged message was accounted for, and no promise was broken
 
@@ -169,7 +169,7 @@ def _doubts(totals: Totals, integrity: Integrity, waiting: int) -> tuple[str, ..
     doubts: list[str] = []
     if integrity.gaps:
         doubts.append(
-            f"{totals.holes} messages touched by gaps: {integrity.missing_text} lines of the journal are missing or "
+            f"{totals.holes} messages touched by gaps: {integrity.missing_text} events of the journal are missing or "
             f"changed ({_named(integrity.gaps)}){_pruned(integrity.pruned)}"
         )
     if integrity.sampled > 1:

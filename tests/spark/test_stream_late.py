@@ -97,7 +97,7 @@ def test_whole_file_after_one_that_was_cut_is_kept_once(spark: SparkSession, tmp
     assert spark.read.parquet(str(output / "states" / "1" / "open")).count() == 3
 
 
-def test_lines_that_come_later_than_the_delay_are_counted(spark: SparkSession, tmp_path: Path) -> None:
+def test_events_that_come_later_than_the_delay_are_counted(spark: SparkSession, tmp_path: Path) -> None:
     golden = Golden(tmp_path / "journal", seed=15)
     ours, theirs = golden.journals
     orders = golden.queue("orders")
@@ -119,7 +119,7 @@ def test_lines_that_come_later_than_the_delay_are_counted(spark: SparkSession, t
     names = ("late_lines", "received", "deleted", "placed", "late")
     assert [figures["totals"][name] for name in names] == [6, 3, 3, 0, 0]
     assert figures["verdict"]["state"] == "unproven"
-    assert "6 lines came too late" in figures["verdict"]["reasons"][-1]
+    assert "6 events came too late" in figures["verdict"]["reasons"][-1]
 
 
 def test_receive_that_is_read_before_its_send_waits_for_it(spark: SparkSession, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def test_nothing_lost_is_never_said_over_a_gap() -> None:
     verdict = judge(totals(), GAP, is_drained=True)
 
     assert (verdict.state, verdict.lost_text) == (State.UNPROVEN, "unproven")
-    assert "10 messages touched by gaps: 12 lines" in verdict.reasons[0]
+    assert "10 messages touched by gaps: 12 events" in verdict.reasons[0]
     assert " lost unproven " in last_line(totals(), verdict, "r")
 
 
