@@ -123,7 +123,7 @@ def test_killed_recorder_proves_nothing(spark: SparkSession, tmp_path: Path, ser
     check(found, lines, {GapKind.NO_END, GapKind.DROPPED})
     [dropped] = [gap.lines for gap in found.integrity.gaps if gap.kind is GapKind.DROPPED]
     assert dropped == BEFORE + UNHEARD - found.totals.acknowledged
-    assert f"at least {dropped} lines" in found.verdict.reasons[0]
+    assert f"at least {dropped} events" in found.verdict.reasons[0]
 
 
 def test_killed_server_proves_nothing(spark: SparkSession, tmp_path: Path, server: ServerProcess) -> None:
@@ -138,4 +138,4 @@ def test_killed_server_proves_nothing(spark: SparkSession, tmp_path: Path, serve
 
     check(found, lines, {GapKind.NO_END})
     assert len({line.incarnation for line in lines}) == 2
-    assert "an unknown number of lines" in found.verdict.reasons[0]
+    assert "an unknown number of events" in found.verdict.reasons[0]
