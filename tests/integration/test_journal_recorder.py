@@ -20,7 +20,7 @@ from cqs.journal.journal import Journal
 from cqs.journal.rules import JournalRules
 from cqs.message import Message
 from tests.integration.test_journal_process import play
-from tests.processes import children_of, runs
+from tests.processes import children_of, command_of, runs
 from tests.sdk.server_process import ServerProcess
 from tests.unit.journal_bench import QUEUE, lines_of
 
@@ -62,9 +62,7 @@ def events_of(lines: list[Line]) -> list[str]:
 
 
 def recorders_of(server: ServerProcess) -> list[int]:
-    return [
-        pid for pid in children_of(server.pid) if b"cqs.journal.recording" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    ]
+    return [pid for pid in children_of(server.pid) if "cqs.journal.recording" in command_of(pid)]
 
 
 async def test_all_that_was_told_is_written_and_the_process_ends(journal: Journal, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import runs
+from tests.processes import children_of, runs
 
 ROOT = Path(__file__).parents[2]
 WORKERS, S_MAX = 3, 15.0
@@ -33,8 +33,7 @@ class Parent:
         self.port = int(self.process.stdout.readline())
 
     def workers(self) -> set[int]:
-        pid = self.process.pid
-        return set(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+        return set(children_of(self.process.pid))
 
     def who_answers(self) -> int:
         """The pid of a worker, over a new connection; 0 when that was killed within it."""

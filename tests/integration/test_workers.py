@@ -26,7 +26,7 @@ from tests import cassandra_server
 from tests.integration.certificates import connected, make_certificate, serial_of, tls_flags
 from tests.integration.process import ROOT, Served, refused, serving, until
 from tests.needs import needs
-from tests.processes import name_of, runs
+from tests.processes import children_of, name_of, runs
 from tests.unit.journal_bench import lines_of
 
 WORKERS = 3
@@ -52,15 +52,13 @@ def flags(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
                "--cassandra", options.hosts[0], "--cassandra-port", str(options.port)]  # fmt: skip
 
 
-def children_of(server: Served) -> dict[int, str]:
+def named_children_of(server: Served) -> dict[int, str]:
     """Pids and names of the parent's children."""
-    pid = server.process.pid
-    pids = [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    return {one: name for one in pids if (name := name_of(one))}
+    return {one: name for one in children_of(server.process.pid) if (name := name_of(one))}
 
 
 def workers_of(server: Served) -> set[int]:
-    return {pid for pid, name in children_of(server).items() if "redis" not in name}
+    return {pid for pid, name in named_children_of(server).items() if "redis" not in name}
 
 
 def scraped_workers(server: Served) -> set[str]:
@@ -121,7 +119,7 @@ class TestWorkers:
     pytestmark = cluster
 
     def test_they_serve_on_one_port_with_one_redis(self, server: Served) -> None:
-        names = list(children_of(server).values())
+        names = list(named_children_of(server).values())
 
         assert server.lines[-1]["workers"] == WORKERS
         assert len(workers_of(server)) == WORKERS
@@ -162,7 +160,7 @@ class TestWorkers:
         assert load.done > 0
 
     def test_all_end_with_the_parent_in_order(self, server: Served) -> None:
-        children = children_of(server)
+        children = named_children_of(server)
         code, rest = server.stop()
 
         assert (code, "Traceback" in rest) == (0, False), rest
@@ -218,7 +216,7 @@ class TestOthers:
     def test_workers_end_with_a_killed_parent_and_leave_nothing(self, flags: list[str]) -> None:
         before = set(FOLDERS.glob("cqs-workers-*"))
         with serving(*flags) as server:
-            children = children_of(server)
+            children = named_children_of(server)
             server.process.kill()
             until(lambda: not [pid for pid in children if runs(pid)])
         assert set(FOLDERS.glob("cqs-workers-*")) - before == set()
