@@ -12,11 +12,11 @@ from cqs.errors import StoreUnavailable
 from cqs.queue import GENERATION_BITS, Queue, QueueName
 from cqs.store.cassandra import statements as cql
 from cqs.store.cassandra.decisions import decide
-from cqs.store.cassandra.session import Session, Write
+from cqs.store.cassandra.session import Session, Write, whole
+from cqs.store.definitions import Definitions
 from cqs.store.interface import DROPPED_KEPT_MS
 
 _encode = msgspec.json.Encoder().encode
-_queue = msgspec.json.Decoder(Queue).decode
 DROPS_MAX = 10
 
 
@@ -26,20 +26,21 @@ class Catalog:
     def __init__(self, session: Session, clock: Clock) -> None:
         self._session = session
         self._clock = clock
+        self._queues = Definitions(Queue)
 
     async def queues(self) -> list[Queue]:
-        return [_queue(text) for (text,) in await self._session.all(cql.ALL_QUEUES)]
+        return self._queues.all(await self._session.all(cql.ALL_QUEUES))
 
     async def find(self, key: QueueName) -> Queue | None:
-        rows = await self._session.read(cql.FIND_QUEUE, (key.account, key.name))
-        return _queue(rows[0][0]) if rows else None
+        rows = whole(await self._session.read(cql.FIND_QUEUE, (key.account, key.name)))
+        return self._queues.one(rows[0][0], key.account, key.name) if rows else None
 
     async def create(self, queue: Queue) -> Queue:
         values = (queue.account, queue.name, queue.uid, queue.version, queue.generation, _encode(queue).decode())
         is_new, decision = await decide(self._session, [Write(cql.CREATE_QUEUE, values)], _never)
         if is_new or not decision.found:
             return queue
-        return _queue(decision.found[0]["definition"])
+        return self._queues.one(decision.found[0]["definition"], queue.account, queue.name)
 
     async def save(self, queue: Queue) -> int | None:
         """The storage id that was replaced, which may be the same; None when the condition did not hold."""
@@ -74,7 +75,7 @@ class Catalog:
         raise StoreUnavailable(f"Queue {queue.name} changes too often to be deleted.")
 
     async def dropped_ms(self, key: QueueName) -> int:
-        rows = await self._session.read(cql.DROPPED_MS, (key.account, key.name))
+        rows = whole(await self._session.read(cql.DROPPED_MS, (key.account, key.name)))
         dropped_ms = int(rows[0][0]) if rows else 0
         return dropped_ms if dropped_ms > self._clock.now_ms() - DROPPED_KEPT_MS else 0
 

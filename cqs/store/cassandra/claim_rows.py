@@ -13,7 +13,7 @@ from typing import NamedTuple
 from cqs import ids
 from cqs.queue import Queue
 from cqs.store.cassandra import statements as cql
-from cqs.store.cassandra.session import Named, Session, Write
+from cqs.store.cassandra.session import Named, Session, Write, whole
 from cqs.store.interface import Wanted
 
 TTL_MARGIN_MS = 600_000
@@ -75,6 +75,5 @@ async def read(session: Session, queue: Queue, keys: Sequence[Id]) -> dict[Id, F
     rows = await session.read(cql.READ_CLAIMS, (queue.uid, queue.generation, list(keys)))
     return {
         (scope, dedup_id): Found(ids.pack(at, tail), sequence, claimed_ms, expires_ms)
-        for scope, dedup_id, at, tail, sequence, claimed_ms, expires_ms in rows
-        if at is not None
+        for scope, dedup_id, at, tail, sequence, claimed_ms, expires_ms in whole(rows)
     }

@@ -15,15 +15,15 @@ from cqs import ids
 from cqs.clock import Clock
 from cqs.store.cassandra import statements as cql
 from cqs.store.cassandra.decisions import decide
-from cqs.store.cassandra.session import Session, Write
+from cqs.store.cassandra.session import Session, Write, whole
 from cqs.store.coordination import DirtyMark, Home, News, Node
+from cqs.store.definitions import Definitions
 
 MINUTE_MS = 60_000
 LOOK_BACK_MINUTES = 1
 """Nodes' clocks differ by less than this."""
 MINUTES_MAX = 60
 _encode = msgspec.json.Encoder().encode
-_node = msgspec.json.Decoder(Node).decode
 
 
 class CassandraCoordination:
@@ -32,6 +32,7 @@ class CassandraCoordination:
     def __init__(self, session: Session, clock: Clock) -> None:
         self._session = session
         self._clock = clock
+        self._nodes = Definitions(Node)
         self._heard: dict[UUID, int] = {}
         """Stamp and minute of the news this node has heard."""
         self._minute = clock.now_ms() // MINUTE_MS
@@ -52,7 +53,7 @@ class CassandraCoordination:
         await self._session.write([Write(cql.BEAT, values)])
 
     async def nodes(self) -> list[Node]:
-        return [_node(text) for (text,) in await self._session.read(cql.READ_NODES, (self.datacenter,))]
+        return self._nodes.all(await self._session.read(cql.READ_NODES, (self.datacenter,)))
 
     async def lead(self, name: str, holder: str, ttl_ms: int) -> bool:
         ttl_s = _ttl_s(ttl_ms)
@@ -68,7 +69,7 @@ class CassandraCoordination:
         await self._decide(Write(cql.RESIGN_LEAD, (name, holder)))
 
     async def home(self, queue_uid: int, shard: int) -> Home | None:
-        rows = await self._session.read(cql.READ_HOME, (queue_uid, shard))
+        rows = whole(await self._session.read(cql.READ_HOME, (queue_uid, shard)))
         if not rows:
             return None
         datacenter, epoch, taken_us = rows[0]
@@ -107,8 +108,8 @@ class CassandraCoordination:
                 low_address=ids.pack(low_at, low_tail),
                 high_address=ids.pack(high_at, high_tail),
             )
-            for storage_id, shard, node, since_ms, low_at, low_tail, high_at, high_tail in await self._session.all(
-                cql.READ_DIRTY, (self.datacenter,)
+            for storage_id, shard, node, since_ms, low_at, low_tail, high_at, high_tail in whole(
+                await self._session.all(cql.READ_DIRTY, (self.datacenter,))
             )
         ]
 
@@ -125,7 +126,7 @@ class CassandraCoordination:
         is_too_long = now - first > MINUTES_MAX
         fresh: list[News] = []
         for minute in range(now - LOOK_BACK_MINUTES if is_too_long else first, now + LOOK_BACK_MINUTES + 1):
-            for stamp, kind, subject in await self._session.all(cql.READ_NEWS, (minute,)):
+            for stamp, kind, subject in whole(await self._session.all(cql.READ_NEWS, (minute,))):
                 if stamp not in self._heard:
                     self._heard[stamp] = minute
                     fresh.append(News(kind, subject))

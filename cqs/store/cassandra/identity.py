@@ -7,14 +7,15 @@ read what the change depends on ──► IF version is still the one read: vers
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import msgspec
 
 from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.identity import AccessKey, Account, Identities, User
 from cqs.store.cassandra import statements as cql
-from cqs.store.cassandra.session import Session, Write
+from cqs.store.cassandra.session import Row, Session, Write, whole
+from cqs.store.definitions import Definitions
 from cqs.store.identity import may_replace
 
 REALM = "cluster"
@@ -22,9 +23,6 @@ ATTEMPTS_MAX = 20
 Record = Account | User | AccessKey
 Plan = Callable[[], Awaitable[Sequence[Write] | None]]
 _encode = msgspec.json.Encoder().encode
-_account = msgspec.json.Decoder(Account)
-_user = msgspec.json.Decoder(User)
-_key = msgspec.json.Decoder(AccessKey)
 
 
 class CassandraIdentities:
@@ -32,6 +30,9 @@ class CassandraIdentities:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._accounts = Definitions(Account)
+        self._users = Definitions(User)
+        self._keys = Definitions(AccessKey)
 
     async def identities_version(self) -> int:
         rows = await self._session.read(cql.IDENTITIES_VERSION, (REALM,))
@@ -40,13 +41,13 @@ class CassandraIdentities:
     async def identities(self) -> Identities:
         for _ in range(ATTEMPTS_MAX):
             rows = await self._session.all(cql.ALL_IDENTITIES, (REALM,))
-            versions = {version or 0 for _, _, version in rows} or {0}
+            versions = {version or 0 for *_, version in rows} or {0}
             if len(versions) == 1:
                 return Identities(
                     version=versions.pop(),
-                    accounts=tuple([_account.decode(text) for kind, text, _ in rows if kind == "account"]),
-                    users=tuple([_user.decode(text) for kind, text, _ in rows if kind == "user"]),
-                    keys=tuple([_key.decode(text) for kind, text, _ in rows if kind == "key"]),
+                    accounts=tuple(self._accounts.all(_named(rows, "account"))),
+                    users=tuple(self._users.all(_named(rows, "user"))),
+                    keys=tuple(self._keys.all(_named(rows, "key"))),
                 )
         raise StoreUnavailable("Accounts change too fast to be read.")
 
@@ -91,12 +92,12 @@ class CassandraIdentities:
         return await self._find(kind, name) == record
 
     async def _find(self, kind: str, name: str) -> Record | None:
-        rows = await self._session.read(cql.FIND_IDENTITY, (REALM, kind, name))
+        rows = whole(await self._session.read(cql.FIND_IDENTITY, (REALM, kind, name)))
         if not rows:
             return None
         if kind == "account":
-            return _account.decode(rows[0][0])
-        return _user.decode(rows[0][0]) if kind == "user" else _key.decode(rows[0][0])
+            return self._accounts.one(rows[0][0], name)
+        return (self._users if kind == "user" else self._keys).one(rows[0][0], name)
 
     async def _change(self, plan: Plan, is_done: Callable[[], Awaitable[bool]]) -> bool:
         """Makes the planned change, planning anew whenever somebody else changed anything. False when the plan is None;
@@ -116,3 +117,7 @@ class CassandraIdentities:
             if decision.is_applied:
                 return True
         raise StoreUnavailable("Accounts change too fast, or Cassandra does not answer. Nothing was changed.")
+
+
+def _named(rows: Iterable[Row], wanted: str) -> list[Row]:
+    return [(name, text) for kind, name, text, _ in rows if kind == wanted]

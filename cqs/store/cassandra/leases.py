@@ -24,7 +24,7 @@ from cqs.queue import Queue
 from cqs.store.cassandra import statements as cql
 from cqs.store.cassandra.addresses import INCARNATION_MASK, address_of, by_row, place_of, ttl_s_of
 from cqs.store.cassandra.partitions import Partitions, together
-from cqs.store.cassandra.session import Row, Session, Write
+from cqs.store.cassandra.session import Row, Session, Write, whole
 from cqs.store.interface import Lease
 
 MINUTE_MS = 60_000
@@ -118,7 +118,7 @@ class Leases:
             while True:
                 values = (queue.storage_id, minute, *after, READ_ROWS)
                 found = await self._session.read(cql.READ_LEASES, values)
-                keep_newest(newest, map(_from_lease, found))
+                keep_newest(newest, map(_from_lease, whole(found)))
                 if len(found) < READ_ROWS:
                     break
                 after = (found[-1][0], found[-1][1], found[-1][2])
@@ -130,7 +130,7 @@ class Leases:
         while True:
             values = (queue.storage_id, row, *after, ids.key_of(last), READ_ROWS)
             found = await self._session.read(cql.SCAN_RECEIVES, values)
-            keep_newest(newest, [_from_receive(row, columns) for columns in found])
+            keep_newest(newest, [_from_receive(row, columns) for columns in whole(found)])
             if len(found) < READ_ROWS:
                 return
             after = (found[-1][0], found[-1][1], found[-1][2])
@@ -156,9 +156,9 @@ class Leases:
         ]
         answers = await asyncio.gather(*leases, *receives)
         for found in answers[: len(leases)]:
-            keep_newest(newest, map(_from_lease, found))
+            keep_newest(newest, map(_from_lease, whole(found)))
         for (row, _), found in zip(asked, answers[len(leases) :], strict=True):
-            keep_newest(newest, [_from_receive(row, columns) for columns in found])
+            keep_newest(newest, [_from_receive(row, columns) for columns in whole(found)])
         return [newest[address].lease if address in newest else None for address in addresses]
 
     async def _minutes(self, queue: Queue) -> list[int]:

@@ -28,7 +28,7 @@ from cqs.limits import RETENTION_S_MAX
 from cqs.queue import Queue
 from cqs.store.cassandra import statements as cql
 from cqs.store.cassandra.addresses import address_of, at_of_ms, by_row, place_of
-from cqs.store.cassandra.session import Session, Write
+from cqs.store.cassandra.session import Session, Write, whole
 from cqs.store.cassandra.walk import Walk
 
 LATE_MS = 5_000
@@ -78,7 +78,7 @@ class Marks:
             self._session.read(cql.READ_MARKS, (self._session.datacenter, queue.storage_id)),
             self._session.all(cql.READ_LATE, (queue.storage_id,)),
         )
-        for row, at in marks:
+        for row, at in whole(marks):
             known.saved[row] = max(at, known.saved.get(row, 0))
             known.marks[row] = max(at, known.marks.get(row, 0))
         by_rows = by_row([address_of(*columns) for columns in late])

@@ -6,10 +6,10 @@ import msgspec
 
 from cqs.store.cassandra import statements as cql
 from cqs.store.cassandra.session import Session, Write
+from cqs.store.definitions import Definitions
 from cqs.store.interface import MOVE_TASKS_KEPT, MoveTask
 
 _encode = msgspec.json.Encoder().encode
-_task = msgspec.json.Decoder(MoveTask).decode
 
 
 class MoveTasks:
@@ -17,10 +17,11 @@ class MoveTasks:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._tasks = Definitions(MoveTask)
 
     async def all(self) -> list[MoveTask]:
         """Newest first."""
-        tasks = [_task(text) for (text,) in await self._session.all(cql.ALL_MOVE_TASKS)]
+        tasks = self._tasks.all(await self._session.all(cql.ALL_MOVE_TASKS))
         return sorted(tasks, key=lambda task: (task.started_ms, task.handle), reverse=True)
 
     async def save(self, task: MoveTask) -> None:

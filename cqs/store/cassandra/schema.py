@@ -12,7 +12,7 @@ from importlib import resources
 
 from cqs.errors import StoreUnavailable
 from cqs.store.cassandra.options import Options
-from cqs.store.cassandra.session import Session
+from cqs.store.cassandra.session import Session, whole
 
 VERSION = 1
 _VERSION_NAME = "schema_version"
@@ -51,7 +51,7 @@ async def apply(options: Options, replicas: dict[str, int]) -> bool:
 
 async def secret(session: Session, options: Options) -> bytes:
     """The cluster's. Raises StoreUnavailable."""
-    rows = await session.ask(f'SELECT value FROM "{options.keyspace}".meta WHERE name = %s', (_SECRET_NAME,))
+    rows = whole(await session.ask(f'SELECT value FROM "{options.keyspace}".meta WHERE name = %s', (_SECRET_NAME,)))
     if not rows:
         raise StoreUnavailable(f"Keyspace {options.keyspace} at {options.place} has no secret: run `cqs schema apply`.")
     return bytes.fromhex(rows[0][0])
@@ -91,7 +91,7 @@ async def _version(session: Session, options: Options) -> str | None:
     )
     if not tables:
         return None
-    rows = await session.ask(f'SELECT value FROM "{options.keyspace}".meta WHERE name = %s', (_VERSION_NAME,))
+    rows = whole(await session.ask(f'SELECT value FROM "{options.keyspace}".meta WHERE name = %s', (_VERSION_NAME,)))
     return str(rows[0][0]) if rows else None
 
 

@@ -7,7 +7,7 @@ once more when an attempt ends without an answer. Conditional writes are sent on
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -34,6 +34,12 @@ PREPARE_AT_ONCE = 8
 PAGE_ROWS = 1_000
 PER_NODE_S = 10.0
 _WORTH_REPEATING = (OperationTimedOut, WriteTimeout, ReadTimeout, NoHostAvailable)
+
+
+def whole(rows: Iterable[Row]) -> list[Row]:
+    """Those that lack no cell. A row's cells end one by one (by TTL, by writes of one stamp and unlike TTLs, or were
+    never all there: an UPDATE after a DELETE) and its key may outlive them: a row that lacks one is gone."""
+    return [row for row in rows if None not in row]
 
 
 class Write(NamedTuple):

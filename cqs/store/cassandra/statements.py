@@ -141,7 +141,7 @@ DELETE_LATE = _write("DELETE FROM late_arrivals WHERE queue_id = ? AND row = ? A
 READ_LATE = _read("SELECT row, at, incarnation FROM late_arrivals WHERE queue_id = ?")
 DROP_LATE = _write("DELETE FROM late_arrivals WHERE queue_id = ?")
 
-ALL_QUEUES = _read("SELECT definition FROM queues")
+ALL_QUEUES = _read("SELECT account, name, definition FROM queues")
 FIND_QUEUE = _read("SELECT definition FROM queues WHERE account = ? AND name = ?")
 CREATE_QUEUE = _decide(
     "INSERT INTO queues (account, name, uid, version, generation, definition) VALUES (?, ?, ?, ?, ?, ?) IF NOT EXISTS"
@@ -153,7 +153,7 @@ SAVE_QUEUE = _decide(
 DROP_QUEUE = _decide("DELETE FROM queues WHERE account = ? AND name = ? IF uid = ? AND version = ?")
 NOTE_DROPPED = _write("INSERT INTO dropped_queues (account, name, dropped_ms) VALUES (?, ?, ?)")
 DROPPED_MS = _read("SELECT dropped_ms FROM dropped_queues WHERE account = ? AND name = ?")
-ALL_MOVE_TASKS = _read("SELECT definition FROM move_tasks")
+ALL_MOVE_TASKS = _read("SELECT account, name, handle, definition FROM move_tasks")
 MOVE_TASKS_OF = _read("SELECT started_ms, handle FROM move_tasks WHERE account = ? AND name = ?")
 SAVE_MOVE_TASK = _write("INSERT INTO move_tasks (account, name, started_ms, handle, definition) VALUES (?, ?, ?, ?, ?)")
 FORGET_MOVE_TASK = _write("DELETE FROM move_tasks WHERE account = ? AND name = ? AND started_ms = ? AND handle = ?")
@@ -163,7 +163,7 @@ FORGET_GARBAGE = _write("DELETE FROM garbage WHERE queue_id = ?")
 
 READ_NOW = _read("SELECT toTimestamp(now()) FROM system.local")
 BEAT = _write("INSERT INTO nodes (datacenter, node, definition) VALUES (?, ?, ?) USING TTL ?")
-READ_NODES = _read("SELECT definition FROM nodes WHERE datacenter = ?")
+READ_NODES = _read("SELECT node, definition FROM nodes WHERE datacenter = ?")
 TAKE_LEAD = _decide("INSERT INTO leaderships (name, holder) VALUES (?, ?) IF NOT EXISTS USING TTL ?")
 RENEW_LEAD = _decide("UPDATE leaderships USING TTL ? SET holder = ? WHERE name = ? IF holder = ?")
 RESIGN_LEAD = _decide("DELETE FROM leaderships WHERE name = ? IF holder = ?")
@@ -186,7 +186,7 @@ ANNOUNCE = _write("INSERT INTO news (minute, stamp, kind, subject) VALUES (?, no
 READ_NEWS = _read("SELECT stamp, kind, subject FROM news WHERE minute = ?")
 
 IDENTITIES_VERSION = _read("SELECT version FROM identities WHERE realm = ? LIMIT 1")
-ALL_IDENTITIES = _read("SELECT kind, definition, version FROM identities WHERE realm = ?")
+ALL_IDENTITIES = _read("SELECT kind, name, definition, version FROM identities WHERE realm = ?")
 FIND_IDENTITY = _read("SELECT definition FROM identities WHERE realm = ? AND kind = ? AND name = ?")
 OWNED_IDENTITIES = _read("SELECT name, owner FROM identities WHERE realm = ? AND kind = ?")
 COUNT_IDENTITIES = _decide("UPDATE identities SET version = ? WHERE realm = ? IF version = ?")

@@ -15,7 +15,7 @@ from cqs.errors import CqsError
 from cqs.store.cassandra import statements as cql
 from cqs.store.cassandra.addresses import FAR_STAMP
 from cqs.store.cassandra.messages import Messages
-from cqs.store.cassandra.session import Session, Write
+from cqs.store.cassandra.session import Session, Write, whole
 
 ADOPT_AFTER_MS = 600_000
 """A storage id that was noted this long ago has been left by a node that is gone."""
@@ -43,7 +43,7 @@ class Sweeping:
     async def adopt(self) -> None:
         """Goes on with what others left. Raises StoreUnavailable."""
         oldest_ms = self._clock.now_ms() - ADOPT_AFTER_MS
-        for storage_id, since_ms in await self._session.all(cql.ALL_GARBAGE):
+        for storage_id, since_ms in whole(await self._session.all(cql.ALL_GARBAGE)):
             if since_ms < oldest_ms:
                 self._start(storage_id)
 

@@ -1,0 +1,55 @@
+"""Nouns as JSON in the rows of a durable store, for people, for Spark and for other versions of the program.
+
+    a list        what can't be read is logged and left out: one such row ends no loop of any node
+    one by name   StoreUnavailable, which names it: nobody takes it for gone and makes it anew
+
+A row without a definition is one whose living cells are gone (by TTL, or by a delete that left its key): a list has no
+such row, and says nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Generic, TypeVar
+
+import msgspec
+import structlog
+
+from cqs.errors import StoreUnavailable
+
+T = TypeVar("T")
+_log = structlog.get_logger("cqs.store")
+
+
+class Definitions(Generic[T]):
+    """Reads those of one kind."""
+
+    def __init__(self, kind: type[T]) -> None:
+        self._kind = kind.__name__
+        self._decode = msgspec.json.Decoder(kind).decode
+        self._told: dict[Sequence[object], str] = {}
+
+    def one(self, text: str | None, *key: object) -> T:
+        """`key` names the row. Raises StoreUnavailable."""
+        try:
+            if text is None:
+                raise msgspec.DecodeError("there is none")
+            return self._decode(text)
+        except (msgspec.DecodeError, RecursionError) as error:
+            place = "/".join(map(str, key))
+            raise StoreUnavailable(f"The definition of {self._kind} {place} can't be read: {error}.") from error
+
+    def all(self, rows: Iterable[Sequence[Any]]) -> list[T]:
+        """Of rows that end with the definition and begin with what names them. What can't be read is logged once."""
+        found: list[T] = []
+        for *key, text in rows:
+            if text is None:
+                continue
+            try:
+                found.append(self.one(text, *key))
+            except StoreUnavailable as error:
+                reason = str(error)
+                if self._told.get(tuple(key)) != reason:
+                    self._told[tuple(key)] = reason
+                    _log.error("definition_not_read", reason=reason)
+        return found
