@@ -27,9 +27,18 @@ async def check_cassandra(options: Options, clock: Clock) -> list[Finding]:
         if "user or password" in reason:
             return [error(part, reason, "correct cassandra_user and cassandra_password")]
         return [error(part, reason, "start it, or correct its address and port (cassandra, cassandra_port)")]
-    wrong = [*_nodes(found), *_datacenter(part, options, found), *_keyspace(part, options, found)]
+    return findings_of(part, options, found)
+
+
+def findings_of(part: str, options: Options, found: Look) -> list[Finding]:
+    """What the look means: of each node that something is wrong with, and then of the cluster, whatever they do."""
+    wrong = [*_datacenter(part, options, found), *_keyspace(part, options, found)]
     versions = ", ".join(sorted({node.version for node in found.nodes if node.version}))
-    return wrong or [ok(part, f"Cassandra {versions}, {len(found.nodes)} nodes, keyspace {options.keyspace} in order")]
+    count, answered = f"{len(found.nodes)} nodes", sum(not node.problem for node in found.nodes)
+    if answered < len(found.nodes):
+        count = f"{answered} of {count} answer"
+    in_order = ok(part, f"Cassandra {versions}, {count}, keyspace {options.keyspace} in order")
+    return [*_nodes(found), *(wrong or [in_order])]
 
 
 def _nodes(found: Look) -> Iterator[Finding]:
@@ -66,6 +75,8 @@ def _datacenter(part: str, options: Options, found: Look) -> Iterator[Finding]:
 def _keyspace(part: str, options: Options, found: Look) -> Iterator[Finding]:
     if found.schema_problem:
         yield error(part, found.schema_problem, "cqs schema apply --replicas DC=3, or the version of CQS that made it")
+    if found.unread:
+        yield error(part, found.unread, _to_read(options, found))
     if found.replication is None:
         return
     copies = {name: int(count) for name, count in found.replication.items() if name != "class" and count.isdigit()}
@@ -84,8 +95,16 @@ def _keyspace(part: str, options: Options, found: Look) -> Iterator[Finding]:
         yield from _copies(f"{part}, data centre {name}", count, nodes[name], found.nodes)
 
 
+def _to_read(options: Options, found: Look) -> str:
+    if any(node.problem for node in found.nodes):
+        return "start the nodes that do not answer (nodetool status)"
+    if "permission" in found.unread:
+        return f"GRANT ALL PERMISSIONS ON KEYSPACE {options.keyspace} to the user"
+    return "look whether as many nodes are up as the copies need (nodetool status)"
+
+
 def _copies(part: str, count: int, nodes: int, known: Sequence[NodeLook]) -> Iterator[Finding]:
-    if count > nodes and all(not node.problem for node in known):
+    if count > nodes and all(node.datacenter for node in known):
         yield error(part, f"{count} copies are wanted and there are {nodes} nodes", "add nodes, or lower its copies")
     if count < COPIES_MIN:
         lost = "a lost node loses messages" if count == 1 else "a lost node stops all writes"

@@ -27,6 +27,7 @@ from cassandra.policies import (
     ExponentialReconnectionPolicy,
     FallthroughRetryPolicy,
     NoSpeculativeExecutionPolicy,
+    RoundRobinPolicy,
     TokenAwarePolicy,
 )
 from cassandra.query import dict_factory, tuple_factory
@@ -36,15 +37,19 @@ from cqs.store.cassandra.options import Options
 PLAIN = EXEC_PROFILE_DEFAULT
 DECIDE = "decide"
 MESSAGES = "messages"
+_ALL = "all"
 HEDGE_S = 0.5
 PROTOCOL_VERSION = 4
 RECONNECT_S_MIN, RECONNECT_S_MAX = 0.5, 8.0
 
 
-def make_cluster(options: Options, connections: type[Connection] | None = None) -> Cluster:
+def make_cluster(
+    options: Options, connections: type[Connection] | None = None, *, reaches_all: bool = False
+) -> Cluster:
     """The driver's cluster, not yet connected. `connections`: who serves its sockets; the driver's own thread unless it
-    is said."""
+    is said. `reaches_all`: it connects to every node, also of other data centres, though no profile asks these."""
     connect_s = options.connect_ms / 1_000
+    every = {_ALL: ExecutionProfile(load_balancing_policy=RoundRobinPolicy())} if reaches_all else {}
     return Cluster(
         connection_class=connections,
         contact_points=list(options.hosts),
@@ -61,6 +66,7 @@ def make_cluster(options: Options, connections: type[Connection] | None = None) 
             PLAIN: _profile(options),
             DECIDE: _profile(options, is_decision=True),
             MESSAGES: _profile(options, is_each=options.is_each),
+            **every,
         },
     )
 

@@ -17,6 +17,7 @@ from cassandra import (
     ReadTimeout,
     Unauthorized,
     Unavailable,
+    WriteTimeout,
 )
 from cassandra.cluster import NoConnectionsAvailable, NoHostAvailable
 from cassandra.protocol import IsBootstrappingErrorMessage, OverloadedErrorMessage
@@ -34,6 +35,9 @@ _NEVER_SENT = (
     Unauthorized,
     AuthenticationFailed,
 )
+
+
+_NO_POOL = "Host has been marked down or removed"
 
 
 class TooMuchToRead(StoreUnavailable):
@@ -73,6 +77,13 @@ def _per_host(error: NoHostAvailable) -> list[object]:
     return list(error.errors.values()) if isinstance(error.errors, dict) else []
 
 
+def reason_of_node(error: Exception) -> str:
+    """One line: why the only node that was asked did not answer."""
+    if isinstance(error, NoHostAvailable) and (reasons := _per_host(error)):
+        return "there is no connection to it." if _NO_POOL in str(reasons[0]) else str(reasons[0])
+    return reason_of(error)
+
+
 def reason_of(error: Exception) -> str:
     """One line."""
     if isinstance(error, NoHostAvailable):
@@ -80,6 +91,8 @@ def reason_of(error: Exception) -> str:
         return "no node answers" + (f" ({'; '.join(sorted(reasons))})." if reasons else ".")
     if isinstance(error, Unavailable):
         return f"{error.required_replicas} replicas are needed and {error.alive_replicas} are alive."
+    if isinstance(error, ReadTimeout | WriteTimeout):
+        return f"{error.required_responses} replicas are needed and {error.received_responses} answered in time."
     if isinstance(error, OperationTimedOut):
         return "no answer in time."
     if isinstance(error, AuthenticationFailed):

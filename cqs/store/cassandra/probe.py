@@ -19,8 +19,9 @@ _REPLICATION = "SELECT replication FROM system_schema.keyspaces WHERE keyspace_n
 
 @dataclass(frozen=True, slots=True)
 class NodeLook:
-    """One node. `problem`: why it did not answer, "" when it did; then the rest is known. `sync`: commitlog_sync, ""
-    when the node does not tell. `ahead_ms`: its clock against ours."""
+    """One node. `problem`: why it did not answer, "" when it did. `datacenter` is known of both, as others tell it; the
+    rest only of one that answered. `sync`: commitlog_sync, "" when the node does not tell. `ahead_ms`: its clock
+    against ours."""
 
     address: str
     problem: str = ""
@@ -33,26 +34,30 @@ class NodeLook:
 @dataclass(frozen=True, slots=True)
 class Look:
     """`replication`: of the keyspace, as Cassandra tells it; None when there is no such keyspace. `schema_problem`: why
-    a server would not start on it, "" when it would."""
+    a server would not start on it, "" when it would. `unread`: why the schema can't be read, so that it is not known
+    whether it is in order; "" when it can."""
 
     nodes: list[NodeLook]
     replication: Mapping[str, str] | None
-    schema_problem: str
+    schema_problem: str = ""
+    unread: str = ""
 
 
 async def look(options: Options, clock: Clock) -> Look:
     """Asks whichever node answers, and through it all others. Raises StoreUnavailable."""
-    session = Session(replace(options, datacenter=""))
+    session = Session(replace(options, datacenter=""), reaches_all=True)
     await session.connect()
     try:
         nodes = await _nodes(session, clock)
         found = await session.ask(_REPLICATION, (options.keyspace,))
+        seen = Look(nodes, dict(found[0][0]) if found else None)
         try:
             await schema.check(session, options)
-            problem = ""
+        except schema.WrongSchema as error:
+            return replace(seen, schema_problem=str(error))
         except StoreUnavailable as error:
-            problem = str(error)
-        return Look(nodes, dict(found[0][0]) if found else None, problem)
+            return replace(seen, unread=str(error))
+        return seen
     finally:
         await session.close()
 
@@ -62,10 +67,11 @@ async def _nodes(session: Session, clock: Clock) -> list[NodeLook]:
     answers = await session.ask_each(_LOCAL)
     middle_ms = (before_ms + clock.now_ms()) / 2
     syncs = await session.ask_each(_SYNC)
+    places = {host.address: host.datacenter for host in session.hosts()}
     nodes: list[NodeLook] = []
     for address, answer in sorted(answers.items()):
         if isinstance(answer, Exception):
-            nodes.append(NodeLook(address, problem=str(answer)))
+            nodes.append(NodeLook(address, str(answer), places.get(address, "")))
             continue
         datacenter, version, now = answer[0]
         sync = syncs.get(address)

@@ -22,6 +22,10 @@ _COMMENT = re.compile(r"--[^\n]*")
 _REPLICATION = re.compile(r"[A-Za-z0-9_.-]+")
 
 
+class WrongSchema(StoreUnavailable):
+    """Cassandra answers, and the keyspace has no schema or one of another version. The text says what to do."""
+
+
 def table_statements() -> list[str]:
     """The statements of schema.cql, in order."""
     text = resources.files("cqs.store.cassandra").joinpath("schema.cql").read_text()
@@ -66,10 +70,10 @@ async def datacenters(session: Session, options: Options) -> list[str]:
 
 
 async def check(session: Session, options: Options) -> None:
-    """Raises StoreUnavailable, with what to do, unless the keyspace has this version's schema."""
+    """Raises WrongSchema unless the keyspace has this version's schema; StoreUnavailable when that can't be read."""
     found = await _version(session, options)
     if found is None:
-        raise StoreUnavailable(
+        raise WrongSchema(
             f"Cassandra at {options.place} has no schema in keyspace {options.keyspace}: run `cqs schema apply`."
         )
     _check(found, options)
@@ -77,7 +81,7 @@ async def check(session: Session, options: Options) -> None:
 
 def _check(found: str, options: Options) -> None:
     if found != str(VERSION):
-        raise StoreUnavailable(
+        raise WrongSchema(
             f"Keyspace {options.keyspace} at {options.place} has schema version {found}, this cqs-server needs version "
             f"{VERSION}: use the version of cqs-server that made it, or another keyspace."
         )

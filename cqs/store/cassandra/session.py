@@ -19,7 +19,7 @@ from cassandra.query import BatchStatement, BatchType
 from cqs.errors import CqsError, StoreUnavailable
 from cqs.store.cassandra import statements
 from cqs.store.cassandra.cluster import DECIDE, MESSAGES, PLAIN, make_cluster
-from cqs.store.cassandra.failures import told
+from cqs.store.cassandra.failures import reason_of_node, told
 from cqs.store.cassandra.hosts import hosts_of
 from cqs.store.cassandra.options import Options
 from cqs.store.cassandra.reactor import LoopConnection, connections_of
@@ -62,10 +62,12 @@ class _Answer(NamedTuple):
 
 
 class Session:
-    """Belongs to one event loop. Calls raise StoreUnavailable, writes also OutcomeUnknown; never a driver's error."""
+    """Belongs to one event loop. Calls raise StoreUnavailable, writes also OutcomeUnknown; never a driver's error.
+    `reaches_all`: it connects to the nodes of all data centres, and `connect` waits for each of them."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, *, reaches_all: bool = False) -> None:
         self._options = options
+        self._reaches_all = reaches_all
         self._place = options.place
         self._cluster: Cluster | None = None
         self._session: DriverSession | None = None
@@ -85,9 +87,9 @@ class Session:
         """Finds the cluster; no keyspace yet. Raises StoreUnavailable within about `connect_ms` a host."""
         self._loop = asyncio.get_running_loop()
         self._reactor = connections_of(self._loop)
-        self._cluster = make_cluster(self._options, self._reactor)
+        self._cluster = make_cluster(self._options, self._reactor, reaches_all=self._reaches_all)
         try:
-            session: DriverSession = await asyncio.to_thread(self._cluster.connect)
+            session: DriverSession = await asyncio.to_thread(self._cluster.connect, None, self._reaches_all)
         except Exception as error:
             await self.close()
             raise told(error, Kind.READ, self._place) from error
@@ -103,15 +105,16 @@ class Session:
             raise told(error, Kind.READ, self._place) from error
 
     async def ask_each(self, cql: str) -> dict[str, list[Row] | Exception]:
-        """`ask` of each node that is known, by address; what a node failed with stands in its place."""
+        """`ask` of each node that is known, by address; why one did not answer stands in its place. Only of a session
+        that reaches all: any other has no connections to some nodes, or not yet."""
         session = self._opened()
-        assert self._cluster is not None
+        assert self._cluster is not None and self._reaches_all
 
         async def one(host: Any) -> list[Row] | Exception:
             try:
                 return list(await asyncio.to_thread(session.execute, cql, None, PER_NODE_S, host=host))
             except Exception as error:
-                return told(error, Kind.READ, host.address)
+                return StoreUnavailable(reason_of_node(error))
 
         hosts = list(self._cluster.metadata.all_hosts())
         answers = await asyncio.gather(*(one(host) for host in hosts))
