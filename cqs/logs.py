@@ -4,7 +4,8 @@
 
 The event is a fixed text that can be searched for; what varies stands in fields. A body, a receipt handle or a secret
 never appears. Libraries that log through the standard `logging` come out in the same form, and only by their message
-templates and the place of an exception, since what they would fill in may be a client's data.
+templates and the place of an exception, since what they would fill in may be a client's data; but those of FILLED_IN
+with what they fill in.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ import structlog
 
 _FIRST = ("ts", "level", "event")
 _FRAMES_MAX = 8
+FILLED_IN = ("cassandra",)
+"""Libraries that fill in hosts, settings and errors, and nothing that a client sent."""
 
 
 def set_up(level: str, log_format: str, stream: TextIO | None = None, *, worker: int = 0) -> None:
@@ -101,4 +104,11 @@ class _Bridge(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         log = structlog.get_logger()
         error = record.exc_info[1] if record.exc_info else None
-        log.log(record.levelno, "library_message", library=record.name, text=str(record.msg), exc_info=error)
+        log.log(record.levelno, "library_message", library=record.name, text=_text_of(record), exc_info=error)
+
+
+def _text_of(record: logging.LogRecord) -> str:
+    if record.name.split(".")[0] in FILLED_IN:
+        with contextlib.suppress(TypeError, ValueError):
+            return record.getMessage()
+    return str(record.msg)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import time
 from collections.abc import Iterator
@@ -45,13 +46,16 @@ def paused(node: Node) -> Iterator[None]:
         node.resume()
 
 
-async def test_a_port_that_nobody_listens_on_is_told() -> None:
+async def test_a_port_that_nobody_listens_on_is_told(caplog: pytest.LogCaptureFixture) -> None:
     (port,) = free_ports(["127.0.0.1"], 1)
 
     text = await why_not(Options(port=port))
 
     assert f"127.0.0.1:{port}" in text
     assert "no node answers" in text
+    assert [record for record in caplog.records if record.name.startswith("cassandra")] == []
+    logging.getLogger("cassandra.cluster").warning("it logs again")
+    assert "it logs again" in caplog.messages
 
 
 async def test_a_host_that_never_answers_is_given_up() -> None:

@@ -66,6 +66,20 @@ def test_libraries_are_told_by_their_template_only(out: io.StringIO) -> None:
     assert (line["event"], line["library"], line["text"]) == ("library_message", "aiohttp.server", "Error handling %s")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [(("10.0.0.1:9042", 3), "10.0.0.1:9042 is down since 3 s"), (("one",), "%s is down since %d s")],
+)
+def test_a_library_that_fills_in_nothing_of_a_client_is_told_in_full(
+    out: io.StringIO, arguments: tuple[object, ...], text: str
+) -> None:
+    logs.set_up("info", "json", out)
+
+    logging.getLogger("cassandra.cluster").warning("%s is down since %d s", *arguments)
+
+    assert [line["text"] for line in lines(out)] == [text]
+
+
 def test_text_is_for_people(out: io.StringIO) -> None:
     logs.set_up("info", "text", out)
 

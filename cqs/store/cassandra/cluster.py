@@ -15,7 +15,10 @@ Protocol version 4: a fifth less of the client's CPU than 5, whose frames have c
 
 from __future__ import annotations
 
+import logging
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from cassandra import ConsistencyLevel
 from cassandra.auth import PlainTextAuthProvider
@@ -69,6 +72,17 @@ def make_cluster(
             **every,
         },
     )
+
+
+@contextmanager
+def quiet_driver() -> Iterator[None]:
+    """The driver logs nothing meanwhile, for what it fails with is raised, and told by whoever asked."""
+    log = logging.getLogger("cassandra")
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(logging.NOTSET)
 
 
 def _profile(options: Options, *, is_decision: bool = False, is_each: bool = False) -> ExecutionProfile:

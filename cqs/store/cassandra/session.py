@@ -18,7 +18,7 @@ from cassandra.query import BatchStatement, BatchType
 
 from cqs.errors import CqsError, StoreUnavailable
 from cqs.store.cassandra import statements
-from cqs.store.cassandra.cluster import DECIDE, MESSAGES, PLAIN, make_cluster
+from cqs.store.cassandra.cluster import DECIDE, MESSAGES, PLAIN, make_cluster, quiet_driver
 from cqs.store.cassandra.failures import reason_of_node, told
 from cqs.store.cassandra.hosts import hosts_of
 from cqs.store.cassandra.options import Options
@@ -88,11 +88,12 @@ class Session:
         self._loop = asyncio.get_running_loop()
         self._reactor = connections_of(self._loop)
         self._cluster = make_cluster(self._options, self._reactor, reaches_all=self._reaches_all)
-        try:
-            session: DriverSession = await asyncio.to_thread(self._cluster.connect, None, self._reaches_all)
-        except Exception as error:
-            await self.close()
-            raise told(error, Kind.READ, self._place) from error
+        with quiet_driver():
+            try:
+                session: DriverSession = await asyncio.to_thread(self._cluster.connect, None, self._reaches_all)
+            except Exception as error:
+                await self.close()
+                raise told(error, Kind.READ, self._place) from error
         session.default_fetch_size = None
         self._session = session
 
