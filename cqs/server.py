@@ -143,7 +143,7 @@ async def _serve(
         if siblings is not None:
             await siblings.start()
             await drain.join(engine)
-        around = Surroundings(config, store, cache, engine.cluster.membership, clock)
+        around = Surroundings(config, store, cache, engine.cluster.membership)
         built = _Built(loaded, sockets, certificate, engine, people, mounts, tracing, slot, around)
         code = 0 if is_cut else await _run(built, stop)
         await engine.background.drain()

@@ -4,21 +4,22 @@
     troubles   served with less: /ready answers 200, `degraded`, and why    a full disk, a Redis that is away, unfit or
                                                                             persistent, clocks that differ
 
-Each trouble is logged once when it comes and once when it goes.
+Each trouble is logged once when it comes and once when it goes, however its numbers change meanwhile.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import structlog
 
 from cqs.backends import CacheServers, folder_of
-from cqs.clock import Clock
 from cqs.config import Config
 from cqs.errors import CqsError
-from cqs.service.membership import LIFE_MS, Membership
+from cqs.service.membership import Membership
 from cqs.store.interface import Store
 from cqs.store.sqlite.health import trouble
 from cqs.store.sqlite.schema import FILE_NAME
@@ -26,21 +27,38 @@ from cqs.store.sqlite.store import SqliteStore
 
 LOOK_S = 2.0
 CLOCKS_APART_MS = 2_000
-"""Beyond what the age of a beat explains."""
+"""Beyond what the lateness of beats explains."""
+_NUMBERS = re.compile(r"\d+(\.\d+)?")
 _log = structlog.get_logger("cqs.surroundings")
+
+
+class Trouble(NamedTuple):
+    """What is not in order, in words; the same as another one while its kind is."""
+
+    kind: str
+    text: str
+
+
+def trouble_of(subject: str, text: str) -> Trouble:
+    """One whose kind is its subject and its words, without their numbers."""
+    return Trouble(f"{subject}: {_NUMBERS.sub('#', text)}", text)
 
 
 class Surroundings:
     """Belongs to the event loop; as of the last look."""
 
-    def __init__(self, config: Config, store: Store, cache: CacheServers, membership: Membership, clock: Clock) -> None:
+    def __init__(self, config: Config, store: Store, cache: CacheServers, membership: Membership) -> None:
         self._file = folder_of(config.storage) / FILE_NAME
         self._store = store
         self._cache = cache
         self._membership = membership
-        self._clock = clock
         self.fatal = ""
-        self.troubles: tuple[str, ...] = ()
+        self._troubles: dict[str, Trouble] = {}
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """In words."""
+        return tuple(one.text for one in self._troubles.values())
 
     async def run(self) -> None:
         """For ever."""
@@ -50,9 +68,9 @@ class Surroundings:
 
     async def look(self) -> None:
         """One look. What does not answer is a trouble, never an error."""
-        found = [*await self._redis(), *clocks_apart(self._membership, self._clock.now_ms())]
+        found = [*await self._redis(), *clocks_apart(self._membership)]
         if problem := self._membership.clock_problem():
-            found.append(problem)
+            found.append(Trouble("clock", problem))
         self.fatal = ""
         if isinstance(self._store, SqliteStore):
             try:
@@ -62,24 +80,32 @@ class Surroundings:
             if is_fatal:
                 self.fatal = text
             if text:
-                found.insert(0, text)
-        for one in found:
-            if one not in self.troubles:
-                _log.warning("trouble", reason=one)
-        for one in self.troubles:
-            if one not in found:
-                _log.info("trouble_over", reason=one)
-        self.troubles = tuple(found)
+                found.insert(0, trouble_of("file", text))
+        self._tell({one.kind: one for one in found})
 
-    async def _redis(self) -> list[str]:
+    def _tell(self, found: dict[str, Trouble]) -> None:
+        before, self._troubles = self._troubles, found
+        for kind, one in found.items():
+            if kind not in before:
+                _log.warning("trouble", reason=one.text)
+        for kind, one in before.items():
+            if kind not in found:
+                _log.info("trouble_over", reason=one.text)
+
+    async def _redis(self) -> list[Trouble]:
         reports = await self._cache.reports()
-        return [f"Redis {name}: {problem}" for name, report in reports.items() for problem in report.problems]
+        return [
+            trouble_of(f"Redis {name}", f"Redis {name}: {problem}")
+            for name, report in reports.items()
+            for problem in report.problems
+        ]
 
 
-def clocks_apart(membership: Membership, now_ms: int) -> Iterator[str]:
-    """Nodes whose clock is not this one's: a living node's beat is from the last LIFE_MS."""
+def clocks_apart(membership: Membership) -> Iterator[Trouble]:
+    """Nodes whose beats prove that their clock is not this one's."""
     for node in membership.others:
-        ahead_ms = node.beat_ms - now_ms
-        if ahead_ms > CLOCKS_APART_MS or ahead_ms < -LIFE_MS - CLOCKS_APART_MS:
-            side = "ahead of" if ahead_ms > 0 else "behind"
-            yield f"The clock of node {node.name} is about {round(abs(ahead_ms) / 1_000)} s {side} this one's."
+        off_ms = membership.clocks.off_ms(node.name)
+        if abs(off_ms) > CLOCKS_APART_MS:
+            side = "ahead of" if off_ms > 0 else "behind"
+            text = f"The clock of node {node.name} is at least {abs(off_ms) // 1_000} s {side} this one's."
+            yield Trouble(f"clock of {node.name}", text)

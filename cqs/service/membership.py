@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from cqs.clock import Clock
+from cqs.cluster.sightings import Sightings
 from cqs.errors import ServiceUnavailable
 from cqs.store.coordination import Coordination, Node
 
@@ -39,6 +40,8 @@ class Membership:
         self.me = me
         self.nodes: Sequence[Node] = (me,)
         """Those that live, by name, this one included."""
+        self.clocks = Sightings()
+        """Of the other nodes."""
         self.ahead_ms = 0
         """How far this node's clock is off the store's, where that is too far; < 0 = behind."""
 
@@ -53,7 +56,9 @@ class Membership:
         await self._look_at_clock()
         self.me = msgspec.structs.replace(self.me, beat_ms=self._clock.now_ms(), lost=tuple(self._lost()))
         await self._coordination.beat(self.me, LIFE_MS)
+        begin_ms = self._clock.now_ms()
         nodes = [node for node in await self._coordination.nodes() if node.name != self.me.name]
+        self.clocks.look([(node.name, node.beat_ms) for node in nodes], begin_ms, self._clock.now_ms())
         self.nodes = sorted([*nodes, self.me], key=lambda node: node.name)
 
     async def _look_at_clock(self) -> None:

@@ -11,10 +11,6 @@ from typing import Any
 
 import pytest
 
-from cqs.clock import SystemClock
-from cqs.service.membership import LIFE_MS, Membership
-from cqs.store.coordination import MemoryCluster, MemoryCoordination, Node
-from cqs.surroundings import clocks_apart
 from deploy.cluster.ports import free_ports
 from deploy.cluster.redis_process import RedisProcess
 from tests.contract.sqlite_home import fill, small_disk
@@ -142,21 +138,3 @@ def test_fewer_open_files_than_connections(tmp_path: Path) -> None:
     finally:
         process.kill()
         process.communicate()
-
-
-@pytest.mark.parametrize(
-    ("ahead_ms", "words"),
-    [
-        (10_000, "is about 10 s ahead of this one's."),
-        (-LIFE_MS - 10_000, "is about 15 s behind this one's."),
-        (1_000, ""),
-        (-LIFE_MS, ""),
-    ],
-)
-def test_clocks_of_two_nodes_that_differ(ahead_ms: int, words: str) -> None:
-    me, there = Node(name="here", started_ms=0, beat_ms=0), Node(name="there", started_ms=0, beat_ms=50_000 + ahead_ms)
-    clock = SystemClock()
-    membership = Membership(MemoryCoordination(MemoryCluster(clock)), clock, me)
-    membership.nodes = (me, there)
-
-    assert list(clocks_apart(membership, 50_000)) == ([f"The clock of node there {words}"] if words else [])
