@@ -144,6 +144,7 @@ async def _serve(
             await siblings.start()
             await drain.join(engine)
         around = Surroundings(config, store, cache, engine.cluster.membership)
+        await around.look()
         built = _Built(loaded, sockets, certificate, engine, people, mounts, tracing, slot, around)
         code = 0 if is_cut else await _run(built, stop)
         await engine.background.drain()
