@@ -138,11 +138,11 @@ async def _remove_deleted(engine: Engine, queue: Queue, addresses: Sequence[int]
 
 
 async def run(engine: Engine, pause: Pause = pause_ms) -> None:
-    """For ever, or not at all on a node that is alone. A pass that fails is given up, and the next one
-    begins later. A node that begins can't know who died before, so it hurries."""
+    """For ever, or not at all on a node that is alone. A pass that fails is given up, and the next one begins
+    later; that is told once, until one ends well. A node that begins can't know who died before, so it hurries."""
     sweep = Sweep()
     engine.metrics.watch(SWEEP_FOUND, lambda: sweep.found)
-    began_ms, sweep.is_hurried = 0, True
+    began_ms, sweep.is_hurried, is_given_up = 0, True, False
     while not engine.cluster.is_alone:
         sweep.look_around(engine)
         now_ms = engine.clock.now_ms()
@@ -151,8 +151,11 @@ async def run(engine: Engine, pause: Pause = pause_ms) -> None:
             began_ms = now_ms
             try:
                 await sweep.sweep(engine, pause)
+                is_given_up = False
             except CqsError as error:
-                _log.info("sweep_given_up", reason=str(error))
+                if not is_given_up:
+                    _log.warning("sweep_given_up", reason=str(error))
+                is_given_up = True
             await pause(SOON_MS)
         else:
             await pause(LOOK_MS)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
+from structlog.testing import capture_logs
 
 from cqs.errors import CacheUnavailable
 from cqs.queue import Queue
@@ -155,6 +156,32 @@ async def test_a_loop_of_sweeps_looks_around_and_sweeps_once_a_minute_or_at_once
     assert len(swept) == 2
     assert swept[0] == 0
     assert SIGHT_MS // 2 < swept[1] * SOON_MS <= SIGHT_MS // 2 + LIFE_MS + 2 * SOON_MS
+
+
+async def test_passes_that_fail_are_told_once_an_outage() -> None:
+    town, a, _ = await one_that_was_never_put()
+    lookup = town.cache.lookup
+    passes: list[bool] = []
+
+    async def sometimes(*arguments: object) -> object:
+        passes.append(len(passes) not in (3, 4))
+        if passes[-1]:
+            raise CacheUnavailable("nodes with another list of Redis servers use it")
+        return await lookup(*arguments)  # type: ignore[arg-type]
+
+    async def pause(ms: int) -> None:
+        town.clock.advance_ms(ms)
+        await town.beat()
+        if len(passes) > 8:
+            raise asyncio.CancelledError
+
+    town.cache.lookup = sometimes  # type: ignore[method-assign, assignment]
+    with capture_logs() as logs, pytest.raises(asyncio.CancelledError):
+        await run(a.engine, pause)
+
+    given_up = [line["log_level"] for line in logs if line["event"] == "sweep_given_up"]
+    assert passes.index(False) == 3 and passes[-1]
+    assert given_up == ["warning", "warning"]
 
 
 async def test_what_is_deleted_while_its_page_is_looked_at_does_not_come_back() -> None:
