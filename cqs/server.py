@@ -30,7 +30,15 @@ from cqs.clock import SystemClock
 from cqs.config import Config, Loaded
 from cqs.errors import ConfigError, CqsError
 from cqs.listen import open_sockets
-from cqs.metrics.declarations import CACHE_TROUBLE, CONNECTIONS, CROWDED_OUT, CUT_OFF, REQUEST_BYTES, UNREAD_BYTES
+from cqs.metrics.declarations import (
+    CACHE_TROUBLE,
+    CONNECTIONS,
+    CROWDED_OUT,
+    CUT_OFF,
+    REQUEST_BYTES,
+    STORE_TROUBLE,
+    UNREAD_BYTES,
+)
 from cqs.people import People, open_people
 from cqs.service import drain, heartbeat, marking, move_tasks, repair, residency, revisibility, statistics, sweep
 from cqs.service.engine import Engine
@@ -138,6 +146,7 @@ async def _serve(
         lately = doors.lately_of(config, clock)
         engine = await parts.engine_of(config, store, cache, clock, rng, journal, lately, tracing, siblings)
         engine.metrics.watch(CACHE_TROUBLE, cache.in_trouble)
+        engine.metrics.watch(STORE_TROUBLE, lambda: int(bool(engine.cluster.membership.store_problem)))
         is_cut = await stop.cuts(_fill(engine, loaded))
         mounts = await doors.mounts_of(engine, store, people.accounts, config, lately, cache)
         if siblings is not None:

@@ -1,8 +1,8 @@
 """Whether what a server stands on is in order, looked at every few seconds: for /ready and for the log.
 
-    fatal      nothing can be served: /ready answers 503                    the data file vanished
+    fatal      nothing can be served: /ready answers 503                    the data file vanished, Cassandra is cut off
     troubles   served with less: /ready answers 200, `degraded`, and why    a full disk, a Redis that is away, unfit or
-                                                                            persistent, clocks that differ
+                                                                            persistent, clocks that differ, lost beats
 
 Each trouble is logged once when it comes and once when it goes, however its numbers change meanwhile.
 """
@@ -72,6 +72,11 @@ class Surroundings:
         if problem := self._membership.clock_problem():
             found.append(Trouble("clock", problem))
         self.fatal = ""
+        if problem := self._membership.store_problem:
+            text = f"The store is out of reach: sends and receives may fail. {problem}"
+            if self._membership.is_cut_off:
+                text = self.fatal = f"The store is out of reach: nothing is served. {problem}"
+            found.append(Trouble("store", text))
         if isinstance(self._store, SqliteStore):
             try:
                 text, is_fatal = trouble(self._file, self._store.hands.writer)

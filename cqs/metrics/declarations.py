@@ -174,6 +174,11 @@ SWEEP_FOUND = _declare(
     "Messages that this node's sweeps found in the store alone and put back, since the start; should be 0.",
 )
 DIRTY = _declare("cqs_dirty_shards", Kind.GAUGE, "Queues served from the store until the cache is repaired.")
+STORE_TROUBLE = _declare(
+    "cqs_store_out_of_reach",
+    Kind.GAUGE,
+    "1 while this node's beats do not reach Cassandra: sends and receives fail, wholly or in part.",
+)
 CACHE_TROUBLE = _declare(
     "cqs_cache_servers_in_trouble",
     Kind.GAUGE,

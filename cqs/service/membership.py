@@ -15,12 +15,14 @@ import msgspec
 
 from cqs.clock import Clock
 from cqs.cluster.sightings import Sightings
-from cqs.errors import ServiceUnavailable
+from cqs.errors import CqsError, ServiceUnavailable
 from cqs.store.coordination import Coordination, Node
 
 BEAT_MS = 1_000
 LIFE_MS = 5_000
 AHEAD_MS_MAX = 5_000
+MISSED_MAX = 3
+"""Beats that fail in a row until this node asks whether anything of the store answers."""
 
 
 def _nothing() -> Sequence[str]:
@@ -37,9 +39,14 @@ class Membership:
         self._clock = clock
         self._lost = lost
         self._has_left = False
+        self._missed = 0
         self.me = me
         self.nodes: Sequence[Node] = (me,)
         """Those that live, by name, this one included."""
+        self.store_problem = ""
+        """Why the last beat failed, in words; "" = it did not."""
+        self.is_cut_off = False
+        """Beats have failed for a while, and nothing else of the store answers either."""
         self.clocks = Sightings()
         """Of the other nodes."""
         self.ahead_ms = 0
@@ -53,6 +60,16 @@ class Membership:
         """Tells of this node, and looks at the others and at the clock. Raises StoreUnavailable, OutcomeUnknown."""
         if self._has_left:
             return
+        try:
+            await self._beat()
+        except CqsError as error:
+            self._missed += 1
+            self.store_problem = str(error)
+            self.is_cut_off = self._missed >= MISSED_MAX and not await self._coordination.is_reached()
+            raise
+        self._missed, self.store_problem, self.is_cut_off = 0, "", False
+
+    async def _beat(self) -> None:
         await self._look_at_clock()
         self.me = msgspec.structs.replace(self.me, beat_ms=self._clock.now_ms(), lost=tuple(self._lost()))
         await self._coordination.beat(self.me, LIFE_MS)

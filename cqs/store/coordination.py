@@ -72,6 +72,9 @@ class Coordination(Protocol):
     async def now_ms(self) -> int:
         """The time, as the store has it."""
 
+    async def is_reached(self) -> bool:
+        """Whether any part of the store answers as a message's part would have to. Never raises CqsError."""
+
     async def beat(self, node: Node, ttl_ms: int) -> None:
         """The node lives; without another beat it is gone after `ttl_ms`."""
 
@@ -116,6 +119,9 @@ class MemoryCoordination:
 
     async def now_ms(self) -> int:
         return self._cluster.clock.now_ms()
+
+    async def is_reached(self) -> bool:
+        return True
 
     async def beat(self, node: Node, ttl_ms: int) -> None:
         self._cluster.nodes[self._datacenter, node.name] = (node, self._cluster.clock.now_ms() + ttl_ms)

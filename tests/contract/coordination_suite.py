@@ -76,6 +76,9 @@ class CoordinationContract:
         assert before > 0
         assert await there.now_ms() >= before
 
+    async def test_a_store_that_answers_is_reached(self, here: Coordination) -> None:
+        assert await here.is_reached()
+
     async def test_a_dirty_mark_stays_until_it_is_repaired(
         self, here: Coordination, there: Coordination, abroad: Coordination, number: int
     ) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
+from cqs.errors import StoreUnavailable
 from cqs.store.cassandra import CassandraStore
-from cqs.store.cassandra.coordination import MINUTES_MAX, CassandraCoordination
+from cqs.store.cassandra.coordination import MINUTES_MAX, PROBES, CassandraCoordination
+from cqs.store.cassandra.session import Row
+from cqs.store.cassandra.statements import Statement
 from cqs.store.coordination import News, Node
 from cqs.testing.clock import ManualClock
 from tests.contract.cassandra_home import CassandraHome, OnCassandra, ask
@@ -50,6 +55,24 @@ class TestCassandraCoordination(CoordinationContract, OnCassandra):
 
         assert LONG_MS // 1_000 < lead_s <= 2 * LONG_MS // 1_000
         assert 0 < beat_s <= LONG_MS // 1_000
+
+    async def test_it_is_reached_while_any_partition_answers(
+        self, here: CassandraCoordination, store: CassandraStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        read, asked = store.session.read, 0
+
+        async def one_has_its_quorum(statement: Statement, values: Sequence[object]) -> list[Row]:
+            nonlocal asked
+            asked += 1
+            if asked % PROBES:
+                raise StoreUnavailable("no quorum")
+            return await read(statement, values)
+
+        monkeypatch.setattr(store.session, "read", one_has_its_quorum)
+
+        assert await here.is_reached()
+        await store.close()
+        assert not await here.is_reached()
 
     async def test_news_is_heard_over_the_turn_of_a_minute_and_not_after_an_hour(
         self, here: CassandraCoordination, there: CassandraCoordination, clock: ManualClock, name: str

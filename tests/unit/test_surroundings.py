@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from types import SimpleNamespace
 from typing import cast
 
@@ -10,7 +11,8 @@ from structlog.testing import capture_logs
 
 from cqs.backends import CacheServers
 from cqs.config import Config
-from cqs.service.membership import Membership
+from cqs.errors import StoreUnavailable
+from cqs.service.membership import MISSED_MAX, Membership
 from cqs.store.coordination import MemoryCluster, MemoryCoordination, Node
 from cqs.store.interface import Store
 from cqs.surroundings import Surroundings
@@ -26,11 +28,19 @@ class Place:
         self.problems: dict[str, list[str]] = {}
         self.coordination = MemoryCoordination(MemoryCluster(self.clock))
         self.coordination.now_ms = self.store_ms  # type: ignore[method-assign]
+        self.coordination.is_reached = self.is_reached  # type: ignore[method-assign]
+        self.refusal = ""
+        self.is_any_part_there = True
         self.membership = Membership(self.coordination, self.clock, Node(name="here", started_ms=0, beat_ms=0))
         cache = cast(CacheServers, SimpleNamespace(reports=self.reports))
         self.surroundings = Surroundings(Config(), cast(Store, object()), cache, self.membership)
 
+    async def is_reached(self) -> bool:
+        return self.is_any_part_there
+
     async def store_ms(self) -> int:
+        if self.refusal:
+            raise StoreUnavailable(self.refusal)
         return self.clock.now_ms() - self.ahead_ms
 
     async def reports(self) -> dict[str, SimpleNamespace]:
@@ -40,7 +50,8 @@ class Place:
         """What it logs of a look, with these Redis servers and what each has to say."""
         self.problems = {name: [text] for name, text in problems.items()}
         with capture_logs() as logs:
-            await self.membership.beat()
+            with contextlib.suppress(StoreUnavailable):
+                await self.membership.beat()
             await self.surroundings.look()
         return [(log["event"], log["reason"]) for log in logs]
 
@@ -75,3 +86,40 @@ async def test_troubles_of_two_servers_are_two_and_come_and_go_by_themselves(pla
         ("trouble", "Redis r2: away"),
         ("trouble_over", "Redis r2: 6 keys too many"),
     ]
+
+
+async def test_a_store_that_is_lost_as_a_whole_degrades_at_once_and_is_fatal_when_it_lasts(place: Place) -> None:
+    place.is_any_part_there = False
+    seen = []
+    logs = []
+    for beat in range(MISSED_MAX + 2):
+        place.refusal = f"Cassandra at 10.0.0.1: no quorum ({beat})."
+        logs += await place.look()
+        seen.append((place.surroundings.fatal, *place.surroundings.troubles))
+    place.refusal = ""
+    logs += await place.look()
+
+    for beat, (fatal, trouble) in enumerate(seen):
+        assert f"no quorum ({beat})" in trouble
+        assert fatal == (trouble if beat + 1 >= MISSED_MAX else "")
+    assert (place.surroundings.fatal, place.surroundings.troubles) == ("", ())
+    assert [event for event, _ in logs] == ["trouble", "trouble_over"]
+
+
+async def test_a_store_of_which_a_part_answers_is_never_fatal(place: Place) -> None:
+    place.refusal = "Cassandra at 10.0.0.1: no quorum."
+    for _ in range(2 * MISSED_MAX):
+        await place.look()
+
+    assert place.surroundings.fatal == ""
+    assert place.surroundings.troubles == (
+        "The store is out of reach: sends and receives may fail. Cassandra at 10.0.0.1: no quorum.",
+    )
+
+
+async def test_a_single_beat_that_fails_between_good_ones_is_never_fatal(place: Place) -> None:
+    place.is_any_part_there = False
+    for beat in range(4 * MISSED_MAX):
+        place.refusal = "no quorum" if beat % MISSED_MAX else ""
+        await place.look()
+        assert place.surroundings.fatal == ""

@@ -6,6 +6,7 @@ remember which ones they have heard and not until when.
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -13,6 +14,7 @@ import msgspec
 
 from cqs import ids
 from cqs.clock import Clock
+from cqs.errors import CqsError
 from cqs.store.cassandra import statements as cql
 from cqs.store.cassandra.decisions import decide
 from cqs.store.cassandra.session import Session, Write, whole
@@ -23,6 +25,8 @@ MINUTE_MS = 60_000
 LOOK_BACK_MINUTES = 1
 """Nodes' clocks differ by less than this."""
 MINUTES_MAX = 60
+PROBES = 16
+"""Partitions that are asked for whether any of them has its quorum."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -47,6 +51,11 @@ class CassandraCoordination:
         rows = await self._session.read(cql.READ_NOW, ())
         moment: datetime = rows[0][0]
         return round(moment.replace(tzinfo=UTC).timestamp() * 1_000)
+
+    async def is_reached(self) -> bool:
+        asked = [self._session.read(cql.FIND_QUEUE, ("probe", str(number))) for number in range(PROBES)]
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        return not all(isinstance(answer, CqsError) for answer in answers)
 
     async def beat(self, node: Node, ttl_ms: int) -> None:
         values = (self.datacenter, node.name, _encode(node).decode(), _ttl_s(ttl_ms))
