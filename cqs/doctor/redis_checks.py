@@ -6,9 +6,12 @@ import asyncio
 import random
 from collections.abc import Iterator, Mapping
 
-from cqs.cache.redis import url
+from cqs.cache.redis import refusals, url
+from cqs.cache.redis.connection import Address
 from cqs.cache.redis.fitness import VERSION_MIN
 from cqs.cache.redis.probe import Look, look
+from cqs.cache.redis.refusals import in_words
+from cqs.cache.redis.replies import ConnectionLost
 from cqs.clock import Clock
 from cqs.config.backend_settings import Backends
 from cqs.config.values import show_size
@@ -32,7 +35,7 @@ async def check_redis(wanted: Backends, clock: Clock) -> list[Finding]:
     for address, found in zip(addresses, looks, strict=True):
         part = f"redis {address}"
         if isinstance(found, CacheUnavailable):
-            findings.append(_unreachable(part, str(found)))
+            findings.append(_unusable(part, found, address))
         elif isinstance(found, BaseException):
             raise found
         else:
@@ -44,16 +47,24 @@ async def check_redis(wanted: Backends, clock: Clock) -> list[Finding]:
     return findings
 
 
-def _unreachable(part: str, reason: str) -> Finding:
-    if "WRONGPASS" in reason or "invalid password" in reason:
-        return error(part, "the user or password is wrong", "correct it in redis://[user:password@]host")
-    if "NOAUTH" in reason:
-        return error(part, "it wants a password and none is given", "write redis://:password@host")
-    if "without any password configured" in reason:
-        return error(part, "a password is given and it has none", "set requirepass there, or leave it out here")
-    if "NOPERM" in reason:
-        return error(part, f"the user may not do enough ({reason})", "allow it +@all on ~* (ACL SETUSER)")
-    return error(part, f"it can't be reached: {reason}", "start it, or correct its address; check the network between")
+_TO_DO = (
+    (refusals.WRONG_LOGIN, "correct it in redis://[user:password@]host"),
+    (refusals.NO_LOGIN, "write redis://:password@host"),
+    (refusals.NEEDLESS_LOGIN, "set requirepass there, or leave it out here"),
+    (refusals.TOO_LITTLE, "allow it +@all on ~* (ACL SETUSER)"),
+)
+
+
+def _unusable(part: str, failure: CacheUnavailable, address: Address) -> Finding:
+    reason = in_words(failure, address)
+    for words, to_do in _TO_DO:
+        if reason.startswith(words):
+            return error(part, reason, to_do)
+    if isinstance(failure, ConnectionLost):
+        reason = f"can't be reached: {reason}"
+    if reason.startswith("can't be reached"):
+        return error(part, f"it {reason}", "start it, or correct its address; check the network between")
+    return error(part, f"it does not let us in: {reason}", "look into its log, and correct its address in `redis`")
 
 
 def _fitness(part: str, found: Look, budget_bytes: int) -> list[Finding]:

@@ -58,6 +58,11 @@ async def look(cache: RedisCache) -> None:
         await server._keep_list()  # type: ignore[attr-defined]
 
 
+async def problems(cache: RedisCache) -> dict[str, tuple[str, ...]]:
+    """What /ready tells of each server."""
+    return {name: tuple(report.problems) for name, report in (await cache.servers.reports()).items()}
+
+
 async def test_nodes_of_one_list_share_their_servers(stack: AsyncExitStack, processes: list[RedisProcess]) -> None:
     first = await node(stack, processes, 1)
     await fill(first)
@@ -73,8 +78,15 @@ async def test_another_list_of_the_same_version_is_refused(
     second = await node(stack, processes, 1)
 
     for shard in SHARDS:
-        with pytest.raises(CacheUnavailable, match="redis_list_version"):
+        with pytest.raises(CacheUnavailable, match="redis_list_version is 1 in both: give all nodes one list"):
             await second.state(shard)
+    assert await problems(second) == {
+        processes[0].path: (
+            "nodes with another list of Redis servers use it, and redis_list_version is 1 in both: give "
+            "all nodes one list, and raise the version whenever it changes",
+        ),
+        processes[1].path: (),
+    }
     await first.state(SHARDS[0])
 
 
@@ -90,6 +102,12 @@ async def test_a_newer_list_makes_nodes_of_the_older_one_let_go_and_only_what_mo
         await look(old)
     with pytest.raises(CacheUnavailable):
         await old.state(SHARDS[0])
+    assert await problems(old) == {
+        processes[0].path: (
+            "nodes with a newer list of Redis servers use it (redis_list_version 2, here 1): give this "
+            "node their list and version, and restart it",
+        )
+    }
     moved = [shard for shard in SHARDS if new.servers.name_of(shard) == processes[1].path]
     assert 10 < len(moved) < 30
     for shard in SHARDS:

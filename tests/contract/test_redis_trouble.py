@@ -162,6 +162,22 @@ class TestUnfit:
         await in_order(a, queue)
         assert await drained(queue, a) == ["one"]
 
+    async def test_server_that_wants_another_password_is_told_with_its_reason_alone(
+        self, two: list[Node], own: RedisProcess
+    ) -> None:
+        a, _ = two
+        queue = await a.create("orders", *two)
+        with admin_of(own) as admin:
+            admin.config_set("requirepass", "new")
+            admin.client_kill_filter(_type="normal", skipme=True)
+
+            await told(a, queue, "it wants a password")
+            problems = (await server_of(a, queue).report()).problems
+            admin.config_set("requirepass", "")
+
+        assert problems == ("it wants a password and none is given",)
+        await in_order(a, queue)
+
     async def test_server_that_turns_persistent_is_used_on(self, two: list[Node], own: RedisProcess) -> None:
         a, b = two
         queue = await a.create("orders", *two)

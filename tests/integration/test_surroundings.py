@@ -61,9 +61,9 @@ def test_redis_that_is_not_there_costs_nothing_but_speed(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("options", "login", "words"),
     [
-        (["--requirepass", "hush"], ":wrong@", "WRONGPASS"),
-        (["--requirepass", "hush"], "", "NOAUTH"),
-        (["--replicaof", "127.0.0.1", "1"], "", "it is a replica"),
+        (["--requirepass", "hush"], ":wrong@", ": the user or password is wrong"),
+        (["--requirepass", "hush"], "", ": it wants a password and none is given"),
+        (["--replicaof", "127.0.0.1", "1"], "", ": it is a replica"),
         (["--maxmemory", "1gb", "--maxmemory-policy", "allkeys-lru"], "", "maxmemory-policy is allkeys-lru"),
         (["--save", "60 1"], "", "it saves to disk"),
         (["--appendonly", "yes"], "", "it writes an append-only file"),
@@ -84,6 +84,7 @@ def test_redis_that_is_not_in_order_is_told_and_served_without(
     assert trouble.startswith("Redis ") and f"127.0.0.1:{port}: " in trouble
     assert words in trouble
     assert "wrong@" not in trouble
+    assert "can't be reached" not in trouble and trouble.count(f"{port}") == 1
 
 
 def test_a_data_file_that_vanishes_and_comes_back(tmp_path: Path) -> None:

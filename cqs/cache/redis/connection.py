@@ -20,6 +20,7 @@ from typing import cast
 
 import hiredis
 
+from cqs.cache.redis.refusals import in_words
 from cqs.cache.redis.replies import ConnectionLost, Reply, UnknownScript, settle
 from cqs.cache.redis.script import Script
 from cqs.errors import CacheUnavailable
@@ -66,15 +67,13 @@ class Link:
         self._timeout_s = timeout_s
         self._on_news = on_news
         self._transport: asyncio.Transport | None = None
-        self._is_ready = False
-        self._is_closed = False
-        self._is_watching = False
+        self._is_ready = self._is_closed = self._is_watching = False
         self._reader = hiredis.Reader()
         self._out: list[bytes] = []
         self._pending: deque[tuple[asyncio.Future[Reply], float]] = deque()
         self._runner: asyncio.Task[None] | None = None
         self._lost, self._gained = asyncio.Event(), asyncio.Event()
-        self._reason = "not connected yet"
+        self._reason, self._is_refused = "not connected yet", False
         self.losses = 0
         """Connections that were lost or given up."""
 
@@ -84,8 +83,8 @@ class Link:
 
     @property
     def reason(self) -> str:
-        """Why there is, or was last, no connection."""
-        return self._reason
+        """Why there is, or was last, no connection, in words."""
+        return self._reason if self._is_refused else f"can't be reached: {self._reason}"
 
     async def connected(self, timeout_s: float) -> bool:
         """Waits for a connection, no longer than that; whether there is one. Needs no task (`cqs.api.http.drive`)."""
@@ -112,7 +111,7 @@ class Link:
     def call(self, *command: Word) -> asyncio.Future[Reply]:
         """Sends a command with the next write; the future gets Redis' reply or CacheUnavailable."""
         if not self._is_ready:
-            raise CacheUnavailable(f"Redis {self.address} can't be reached: {self._reason}")
+            raise CacheUnavailable(f"Redis {self.address}: {self.reason}")
         return self._send(*command)
 
     async def run(self, script: Script, keys: Sequence[bytes], arguments: Sequence[bytes | str | int]) -> Reply:
@@ -169,7 +168,7 @@ class Link:
                 if not future.done():
                     settle(future, reply, str(self.address))
         except (hiredis.ProtocolError, IndexError) as error:
-            self.give_up(f"answered nonsense: {error}")
+            self.give_up(f"answered nonsense: {error}", is_refused=True)
 
     def _is_news(self, push: list[bytes]) -> bool:
         """Passes on what a channel says. What else is pushed confirms a subscription: the reply to it."""
@@ -182,12 +181,12 @@ class Link:
         if transport is self._transport:
             self.give_up(reason)
 
-    def give_up(self, reason: str) -> None:
-        """Ends this connection, and tries for another. What is outstanding fails."""
+    def give_up(self, reason: str, *, is_refused: bool = False) -> None:
+        """Ends this connection, and tries for another; what is outstanding fails. `is_refused`: it was reached."""
         transport, self._transport = self._transport, None
         self._is_ready = False
         self._gained.clear()
-        self._reason = reason
+        self._reason, self._is_refused = reason, is_refused
         self.losses += 1
         self._out.clear()
         self._reader = hiredis.Reader()
@@ -210,7 +209,8 @@ class Link:
                 first.set()
                 await self._lost.wait()
             except (OSError, TimeoutError, CacheUnavailable) as error:
-                self.give_up(str(error) or "time-out while connecting")
+                is_refused = isinstance(error, CacheUnavailable) and not isinstance(error, ConnectionLost)
+                self.give_up(in_words(error, self.address) or "time-out while connecting", is_refused=is_refused)
             first.set()
             await asyncio.sleep(self._rng.random() * pause_s)
             pause_s = min(pause_s * 2, RECONNECT_MAX_S)

@@ -31,7 +31,7 @@ async def look(address: Address, rng: random.Random, clock: Clock) -> Look:
     await link.start()
     try:
         if not link.is_connected:
-            raise CacheUnavailable(link.reason)
+            raise CacheUnavailable(f"Redis {address}: {link.reason}")
         info = _fields(await link.call(b"INFO"))
         before_ms = clock.now_ms()
         seconds, micros = cast("list[bytes]", await link.call(b"TIME"))

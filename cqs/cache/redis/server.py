@@ -23,6 +23,7 @@ import structlog
 
 from cqs.cache.redis.connection import Address, Link, Send
 from cqs.cache.redis.fitness import disk_warnings, fields_of, run_id_of, told, why_full, why_unfit
+from cqs.cache.redis.refusals import in_words
 from cqs.cache.redis.replies import ConnectionLost, Refused, Reply
 from cqs.cache.redis.script import Script
 from cqs.cache.redis.scripts import all_scripts
@@ -131,7 +132,7 @@ class RedisServer:
 
     async def report(self) -> ServerReport:
         if not self.link.is_connected:
-            return self._report(f"can't be reached: {self.link.reason}")
+            return self._report(self.link.reason)
         try:
             fields = fields_of(await self.link.call(b"INFO"))
             self._note(fields)
@@ -143,12 +144,12 @@ class RedisServer:
                 clients=int(told(fields, "connected_clients")),
             )
         except CacheUnavailable as error:
-            return self._report(str(error))
+            return self._report(in_words(error, self.address))
 
     @property
     def trouble(self) -> str:
         """Why its shards are not served from it, or not wholly, in words; "" = they are."""
-        return self._full if self.link.is_connected else f"can't be reached: {self.link.reason}"
+        return self._full if self.link.is_connected else self.link.reason
 
     def _report(self, *problems: str) -> ServerReport:
         problems = (*problems, self._full) if self._full else problems
@@ -178,7 +179,7 @@ class RedisServer:
         until the server is fit again."""
         unfit = why_unfit(fields)
         if unfit:
-            self.link.give_up(unfit)
+            self.link.give_up(unfit, is_refused=True)
             raise CacheUnavailable(unfit)
         self._used_bytes = int(told(fields, "used_memory"))
         self._full = why_full(fields)
@@ -192,7 +193,7 @@ class RedisServer:
         except ConnectionLost:
             raise
         except CacheUnavailable as error:
-            self.link.give_up(str(error))
+            self.link.give_up(in_words(error, self.address), is_refused=True)
             raise
         if self._is_list_new:
             count = await self.list.leave_moved(self.link.call, self.name)

@@ -61,14 +61,22 @@ class ServerList:
         answer = await send(b"EVAL", _NOTE.text, 1, keys.SERVER_LIST, self._version, self._digest, NOTE_MS)
         is_refused, known = cast("tuple[int, bytes]", answer)
         if is_refused:
-            version = known.decode().split()[0]
-            self._refusals[name] = (
-                f"nodes with another list of Redis servers (redis_list_version {version}, here {self._version}) use "
-                f"{name}; give all nodes one list, and raise redis_list_version whenever it changes"
-            )
-            raise CacheUnavailable(self._refusals[name])
+            why = self._why_refused(int(known.decode().split()[0]))
+            self._refusals[name] = f"Redis {name}: {why}"
+            raise CacheUnavailable(why)
         self._refusals.pop(name, None)
         return known.decode() != f"{self._version} {self._digest}"
+
+    def _why_refused(self, version: int) -> str:
+        if version == self._version:
+            return (
+                f"nodes with another list of Redis servers use it, and redis_list_version is {version} in both: give "
+                "all nodes one list, and raise the version whenever it changes"
+            )
+        return (
+            f"nodes with a newer list of Redis servers use it (redis_list_version {version}, here {self._version}): "
+            "give this node their list and version, and restart it"
+        )
 
     async def leave_moved(self, send: Send, name: str) -> int:
         """Makes absent, in the server of this name, every shard that lives on another one: should it come back by a
