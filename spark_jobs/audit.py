@@ -12,7 +12,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ from spark_jobs.reconcile import Reconciled, counts_of, reconcile
 from spark_jobs.redelivery import redeliveries
 from spark_jobs.resurrected import resurrected
 from spark_jobs.spans import over_time
-from spark_jobs.staged import kept
+from spark_jobs.staged import kept, united
 from spark_jobs.tables import QUEUE, moments_of, plain_steps_of, steps_of
 from spark_jobs.verdict import Totals, Verdict, judge
 
@@ -91,9 +90,9 @@ def _audited(journal: Journal, output: str, rules: Rules, stored: DataFrame | No
     sums = kept(sums_of(moments), f"{stage}/sums")
     steps = steps_of(eventful(moments, sums), rules.skew_ms).persist(StorageLevel.DISK_ONLY)
     try:
-        lived = lives_of(steps).unionByName(plain_lives_of(sums, moments, stage))
+        lived = united(lives_of(steps), plain_lives_of(sums, moments, stage))
         lives = kept(with_fate(lived, gone_in(journal.events)), f"{output}/lives")
-        fifo = plain_steps_of(eventful(moments.where("is_fifo"), sums, "left_anti")).unionByName(steps)
+        fifo = united(plain_steps_of(eventful(moments.where("is_fifo"), sums, "left_anti")), steps)
         there = kept(stored, f"{output}/stage/stored") if stored is not None else None
         found = kept(_findings(steps, fifo, lives, there, rules), f"{output}/findings")
         first = lives.where("is_known AND deliveries > 0")
@@ -127,7 +126,7 @@ def _findings(steps: DataFrame, fifo: DataFrame, lives: DataFrame, stored: DataF
     ]
     if stored is not None:
         parts.append(reconcile(lives, stored))
-    return reduce(DataFrame.unionByName, parts)
+    return united(*parts)
 
 
 def _tables(

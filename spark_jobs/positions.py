@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from spark_jobs.staged import gathered
+
 _ROW_BITS = 33
 """monotonically_increasing_id: partition above, row in the partition below."""
 BUCKET_ROWS = 100_000
@@ -31,7 +33,7 @@ def placed(rows: DataFrame, by: Sequence[str], keys: Sequence[str], name: str, s
         .write.mode("overwrite")
         .parquet(stage)
     )
-    cut = rows.sparkSession.read.parquet(stage).withColumn("_part", F.shiftright("_at", _ROW_BITS))
+    cut = gathered(rows.sparkSession.read.parquet(stage)).withColumn("_part", F.shiftright("_at", _ROW_BITS))
     sizes = cut.groupBy("_part").agg(F.count("*").alias("_rows"))
     above = Window.orderBy("_part").rowsBetween(Window.unboundedPreceding, -1)
     offsets = sizes.select("_part", F.coalesce(F.sum("_rows").over(above), F.lit(0)).alias("_offset"))

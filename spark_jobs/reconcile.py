@@ -11,13 +11,13 @@ A message that was never received and is stored still only waits; that is what t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.findings import Kind, findings
 from spark_jobs.lives import BODY, hashes
+from spark_jobs.staged import united
 
 _STORED = ["stored_1", "stored_2"]
 
@@ -50,7 +50,7 @@ def reconcile(lives: DataFrame, stored: DataFrame) -> DataFrame:
     named = both.withColumn("uid", F.coalesce("uid", "stored_uid"))
     detail = F.coalesce("fate", F.lit(""))
     parts = [findings(named.where(wrong), kind, at_ms=F.col("sent_ms"), detail=detail) for kind, wrong in rows]
-    return reduce(DataFrame.unionByName, parts)
+    return united(*parts)
 
 
 def counts_of(found: DataFrame, stored: DataFrame) -> Reconciled:

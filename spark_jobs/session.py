@@ -21,11 +21,13 @@ DRIVER_MEMORY = "1g"
 _SILENCE_S_MAX = 2.0
 SMALL = {
     "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:TieredStopAtLevel=1",
-    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""Settings for many queries over few rows: little is compiled, and little waited for."""
+"""Settings for many queries over few rows: little is compiled, and nothing shuffled (`spark_jobs.staged.gathered`)."""
 
 
 SMALL_BYTES_MAX = 4_000_000
@@ -79,6 +81,7 @@ def session(
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.shuffle.partitions", "8")
             .config("spark.python.worker.reuse", "true")
+            .config("spark.python.sql.dataFrameDebugging.enabled", "false")
         )
     for key, value in (settings or {}).items():
         builder = builder.config(key, value)

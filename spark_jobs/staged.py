@@ -5,6 +5,8 @@ A column that hardly repeats is written plainly: a dictionary of it is given up,
 
 from __future__ import annotations
 
+from functools import reduce
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -18,7 +20,18 @@ def kept(rows: DataFrame, path: str) -> DataFrame:
     for name in _PLAIN:
         writer = writer.option(f"parquet.enable.dictionary#{name}", "false")
     writer.parquet(path)
-    return rows.sparkSession.read.schema(rows.schema).parquet(path)
+    return gathered(rows.sparkSession.read.schema(rows.schema).parquet(path))
+
+
+def gathered(rows: DataFrame) -> DataFrame:
+    """The same rows; in one part where a shuffle has one part, too (`spark_jobs.session.SMALL`): what is joined and
+    added up then needs no shuffle, which costs more than the work on few rows."""
+    return rows.coalesce(1) if rows.sparkSession.conf.get("spark.sql.shuffle.partitions") == "1" else rows
+
+
+def united(*parts: DataFrame) -> DataFrame:
+    """The rows of all, gathered. One that lacks a column has null there."""
+    return gathered(reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts))
 
 
 def small(rows: DataFrame) -> DataFrame:

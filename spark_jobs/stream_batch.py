@@ -30,7 +30,7 @@ from spark_jobs.fifo import line_of
 from spark_jobs.groups import findings_by
 from spark_jobs.integrity import FileSummary, Integrity, condensed, judge
 from spark_jobs.lives import gone_in, lives_of, with_fate
-from spark_jobs.staged import kept
+from spark_jobs.staged import gathered, kept, united
 from spark_jobs.tables import QUEUE, moment_schema, moments_of, steps_of, with_time
 
 STATES_KEPT = 3
@@ -71,8 +71,8 @@ class Place:
         """Nothing when there is none."""
         path = self.folder / name
         if not path.exists():
-            return self.spark.createDataFrame([], schema)
-        return self.spark.read.schema(schema).parquet(str(path))
+            return gathered(self.spark.createDataFrame([], schema))
+        return gathered(self.spark.read.schema(schema).parquet(str(path)))
 
     def write(self, name: str, rows: DataFrame) -> None:
         rows.write.mode("overwrite").parquet(str(self.folder / name))
@@ -122,7 +122,7 @@ def settle(lines: DataFrame, number: int, output: Path, delays: Delays) -> tuple
             settled_ms=max(memory.settled_ms, mark_ms - delays.skew_ms),
             late_lines=memory.late_lines + with_time(moments).where(is_late).count(),
         )
-        heard = before.read("open", moment_schema()).unionByName(moments)
+        heard = united(before.read("open", moment_schema()), moments)
         is_read_again = not {file.path for file in memory.files}.isdisjoint(integrity.duplicates)
         if integrity.is_overlapping or is_read_again:
             heard = heard.dropDuplicates(["node", "incarnation", "number", "event"])
@@ -158,14 +158,12 @@ class _Step:
         steps.unpersist()
         order = self._order(lives)
         self._latencies(lives)
+        by = [*QUEUE, "is_closed"]
+        found_by = findings_by(found.withColumnRenamed("is_settled", "is_closed"), by)
+        new = kept(stream_state.added(counts, order, found_by, by=by), f"{self.stage}/new")
         known, calls = self.before.read("totals", stream_state.TOTALS), empties(events, QUEUE)
-        for name, is_over, others in (("totals", True, [known, calls]), ("begun", False, [])):
-            parts = [
-                counts.where(F.col("is_closed") == is_over),
-                order.where(F.col("is_closed") == is_over),
-                findings_by(found.where(F.col("is_settled") == is_over), QUEUE),
-            ]
-            self.here.write(name, stream_state.added(*parts, *others))
+        self.here.write("totals", stream_state.added(new.where("is_closed"), known, calls))
+        self.here.write("begun", stream_state.added(new.where("NOT is_closed")))
         still_open = closing.where("NOT is_closed").select("address")
         self.here.write("open", heard.join(still_open, "address", "left_semi"))
 

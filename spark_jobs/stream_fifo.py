@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.fifo import FINDINGS, GROUP, LINE_ORDER, Group, Moment, found, group_of
 from spark_jobs.findings import COLUMNS
+from spark_jobs.staged import united
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,9 +33,7 @@ CARRIED = f"account string, queue string, uid long, generation long, tenant stri
 def checked(line: DataFrame, carried: DataFrame, settled_ms: int, early_ms: int) -> DataFrame:
     """Findings with `is_settled`, and rows of kind "carried" for `carried_in`. `line`: steps that were not in an
     earlier piece (`spark_jobs.fifo.line_of`)."""
-    rows = line.withColumn("is_new", F.lit(True)).unionByName(
-        carried.withColumn("is_new", F.lit(False)), allowMissingColumns=True
-    )
+    rows = united(line.withColumn("is_new", F.lit(True)), carried.withColumn("is_new", F.lit(False)))
     ordered = rows.repartition(*GROUP).sortWithinPartitions(*GROUP, "is_new", *LINE_ORDER)
 
     def check(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:

@@ -20,6 +20,7 @@ from spark_jobs.groups import column_of
 from spark_jobs.integrity import Integrity
 from spark_jobs.latency import PERCENTILES
 from spark_jobs.prometheus import text_of
+from spark_jobs.staged import united
 from spark_jobs.stream_batch import Memory, Place, replace_text
 from spark_jobs.stream_latency import LATENCIES, percentiles
 from spark_jobs.stream_state import COUNTS, MOST, TOTALS, added
@@ -43,9 +44,9 @@ def publish(state: Place, output: Path, integrity: Integrity) -> None:
     """Writes both files, each at once."""
     memory = state.memory()
     settled, begun = state.read("totals", TOTALS), state.read("begun", TOTALS)
-    latencies = state.read("latencies", LATENCIES).unionByName(state.read("latencies_begun", LATENCIES))
+    latencies = united(state.read("latencies", LATENCIES), state.read("latencies_begun", LATENCIES))
     rows = _rows(added(settled, begun), latencies)
-    over, all_of = _summed(settled), _summed(settled.unionByName(begun))
+    over, all_of = _summed(settled), _summed(united(settled, begun))
     verdict = _judged(all_of, over, memory, integrity)
     spans = percentiles(latencies, ["from_ms"]).orderBy("from_ms").collect()
     figures = {

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.latency import HOUR_MS, PERCENTILES, is_received, waited_ms
+from spark_jobs.staged import united
 from spark_jobs.tables import QUEUE
 
 _EXACT_BITS = 11
@@ -28,7 +29,7 @@ def latencies_in(lives: DataFrame) -> DataFrame:
 def added(before: DataFrame, new: DataFrame, latest_ms: int) -> DataFrame:
     """Both, as LATENCIES. Hours of more than HOURS_KEPT ago are one, from 0."""
     is_old = F.col("from_ms") < latest_ms - HOURS_KEPT * HOUR_MS
-    rows = before.unionByName(new).withColumn("from_ms", F.when(is_old, 0).otherwise(F.col("from_ms")))
+    rows = united(before, new).withColumn("from_ms", F.when(is_old, 0).otherwise(F.col("from_ms")))
     return rows.groupBy(*QUEUE, "from_ms", "latency_ms").agg(F.sum("messages").alias("messages"))
 
 

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.order import ORDER_RECEIVED, ORDER_SENT, order_of, places_of
 from spark_jobs.positions import running_max
-from spark_jobs.staged import kept
+from spark_jobs.staged import kept, united
 from spark_jobs.tables import QUEUE
 
 _COLUMNS = [*QUEUE, *ORDER_SENT, "first_place", "first_received_ms"]
@@ -72,16 +72,16 @@ def part_of(pending: DataFrame, floors: DataFrame, lives: DataFrame, marks: Mark
         .groupBy("uid", (F.col("first_received_ms") <= marks.settled_ms).alias("is_closed"))
         .agg(F.count("*").alias("placed"), F.count("*").alias("overtaken"))
     )
-    totals = counted.unionByName(overtaken, allowMissingColumns=True).join(queues, "uid")
+    totals = united(counted, overtaken).join(queues, "uid")
     left = split.where(~F.col("is_closed") & (F.col("first_received_ms") <= marks.settled_ms)).select(*_COLUMNS)
     reached = split.where("is_closed").select("uid", _sent().alias("floor"))
-    return Part(totals, left, floors.unionByName(reached).groupBy("uid").agg(F.max("floor").alias("floor")))
+    return Part(totals, left, united(floors, reached).groupBy("uid").agg(F.max("floor").alias("floor")))
 
 
 def _rows(pending: DataFrame, floors: DataFrame, lives: DataFrame, marks: Marks) -> DataFrame:
     """What was received and is not counted, and of each queue the first message that waits; with the `floor`."""
     came = lives.where(F.expr("is_known AND deliveries > 0") & (F.col("first_received_ms") > marks.before_ms))
-    received = pending.unionByName(came.select(*_COLUMNS)).withColumn("is_waiting", F.lit(False))
+    received = united(pending, came.select(*_COLUMNS)).withColumn("is_waiting", F.lit(False))
     waits = lives.where("is_known AND deliveries = 0 AND fate = ''").join(F.broadcast(floors), "uid", "left")
     first = (
         waits.where(F.col("floor").isNull() | (_sent() > F.col("floor")))
@@ -96,7 +96,7 @@ def _rows(pending: DataFrame, floors: DataFrame, lives: DataFrame, marks: Marks)
             F.lit(True).alias("is_waiting"),
         )
     )
-    rows = received.dropDuplicates(["uid", "address"]).unionByName(first)
+    rows = united(received.dropDuplicates(["uid", "address"]), first)
     return rows.join(F.broadcast(floors), "uid", "left")
 
 

@@ -10,7 +10,6 @@ The moments are those of the audit (`spark_jobs.tables`), so lives, steps and ev
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -23,6 +22,7 @@ from spark_jobs.latency import is_received, waited_ms
 from spark_jobs.loss import is_corrupted
 from spark_jobs.redelivery import DELETED, SHOWN, TIMED_OUT, TOO_SHORT, again, reason
 from spark_jobs.resurrected import is_resurrected
+from spark_jobs.staged import gathered, united
 from spark_jobs.tables import ARRIVED, QUEUE, is_event
 
 REASONS = {
@@ -82,8 +82,7 @@ def counted(lives: DataFrame, steps: DataFrame, skew_ms: int) -> DataFrame:
 
 def added(*parts: DataFrame, by: list[str] | None = None) -> DataFrame:
     """Totals by queue, added up; a part may lack columns, and those that are no total are left out."""
-    nothing = parts[0].sparkSession.createDataFrame([], TOTALS)
-    rows = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), [nothing, *parts])
+    rows = united(parts[0].sparkSession.createDataFrame([], TOTALS), *parts)
     counts = [_sum(F.col(name)).alias(name) for name in COUNTS]
     return rows.groupBy(*(by or QUEUE)).agg(*counts, F.max(MOST).alias(MOST))
 
@@ -91,7 +90,7 @@ def added(*parts: DataFrame, by: list[str] | None = None) -> DataFrame:
 def gone_of(spark: SparkSession, gone: Mapping[int, tuple[int | None, int | None]]) -> DataFrame:
     """By queue's uid: the generation below which everything was purged, and when it was deleted."""
     rows = [(uid, below, deleted_ms) for uid, (below, deleted_ms) in gone.items()]
-    return spark.createDataFrame(rows, "uid long, purged_below long, queue_deleted_ms long")
+    return gathered(spark.createDataFrame(rows, "uid long, purged_below long, queue_deleted_ms long"))
 
 
 def _sum(value: Column) -> Column:

@@ -22,11 +22,15 @@ from spark_jobs.errors import JobError
 from spark_jobs.events import FINISHED, parsed
 from spark_jobs.failures import SPARK_FAILURES, refused, why
 from spark_jobs.session import DRIVER_MEMORY, ended, interruptible, session, settings_for
+from spark_jobs.staged import gathered
 from spark_jobs.stream_batch import Delays, settle
 from spark_jobs.stream_figures import FIGURES, publish
 
 DELAY_MS = 1_200_000
 """Twice the age at which a node finishes a file: lines of one that is a file behind another are not late."""
+
+_GOING_ON = {"spark.sql.shuffle.partitions": "2"}
+"""A stream that goes on reads more, some day, than what is there when it starts."""
 
 
 def start(
@@ -52,7 +56,7 @@ def start(
 
     def step(lines: DataFrame, number: int) -> None:
         try:
-            state, integrity = settle(lines.persist(), number, Path(output), Delays(delay_ms, skew_ms))
+            state, integrity = settle(gathered(lines).persist(), number, Path(output), Delays(delay_ms, skew_ms))
         except JobError:
             spark.sparkContext.setLogLevel("OFF")
             raise
@@ -90,6 +94,8 @@ def _run(options: argparse.Namespace) -> None:
     refuse_missing(options.folders)
     figures = make_output(options.output) / FIGURES
     unread = settings_for(options.folders, figures.stat().st_mtime if figures.exists() else 0.0)
+    if unread and not options.once:
+        unread |= _GOING_ON
     spark = session("audit-stream", options.master, settings=unread)
     try:
         with interruptible(spark, "interrupted; the same command goes on from here"):

@@ -22,6 +22,7 @@ from pyspark.sql.types import StructType
 
 from cqs.events import EventName
 from spark_jobs.schema import line_schema
+from spark_jobs.staged import united
 
 ARRIVED = "arrived"
 """The step by which a moved message begins its life in the other queue."""
@@ -57,7 +58,7 @@ def is_event(*names: EventName | str) -> Column:
 def moments_of(events: DataFrame) -> DataFrame:
     """Events of messages, and of moved ones also how they begin in the other queue."""
     own = events.where(is_event(*_KINDS, EventName.GIVEN_BACK)).select(*_STEP_COLUMNS)
-    return own.unionByName(arrivals_of(events))
+    return united(own, arrivals_of(events))
 
 
 def plain_steps_of(moments: DataFrame) -> DataFrame:

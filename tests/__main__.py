@@ -1,9 +1,10 @@
-"""`python -m tests`, which is `make test`: all tests, in two processes side by side.
+"""`python -m tests`, which is `make test`: all tests, in three processes side by side.
 
-    WAITING       drills, and others that wait for servers to start, die and recover; what they print comes at the end
-    the others    compute
+    FAULTS        drills on one Cassandra node or none, and others that wait for servers to start, die and recover
+    CLUSTERS      what several Cassandra nodes take, and Spark
+    the others    compute; what they print comes first, and that of the two above at the end
 
-Asked to stop, it asks both, and waits until they have ended what they started. They are also asked when it is killed.
+Asked to stop, it asks all, and waits until they have ended what they started. They are also asked when it is killed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
 from typing import IO
@@ -23,43 +25,51 @@ from deploy.cluster.ring import CassandraFailed, fetch_jars
 from tests.needs import missing_programs
 
 ROOT = Path(__file__).parents[1]
-WAITING = [
+FAULTS = [
     "tests/drills",
     "tests/crash",
-    "tests/integration/test_cluster.py",
     "tests/integration/test_make_test.py",
     "tests/integration/test_workers.py",
     "tests/console/browser",
 ]
-"""So many that each of the two takes half of the time."""
-OTHERS = [word for path in WAITING for word in ("--ignore", path)]
+CLUSTERS = ["tests/drills/test_rings.py", "tests/integration/test_cluster.py", "tests/spark"]
+"""So many that each of the three takes a third of the time."""
 
 
-def main(waiting: Sequence[str] = WAITING, others: Sequence[str] = OTHERS) -> int:
-    """The exit code of pytest, the worse one of both. They are given the arguments."""
+def _ignored(paths: Sequence[str]) -> list[str]:
+    return [f"--ignore={path}" for path in paths]
+
+
+RUNS = [_ignored([*FAULTS, *CLUSTERS]), [*FAULTS, *_ignored(CLUSTERS)], CLUSTERS]
+
+
+def main(runs: Sequence[Sequence[str]] = RUNS) -> int:
+    """The exit code of pytest, the worst of all. Each is given arguments; what the first prints is seen at once."""
     _fetch()
-    print("Two runs of pytest side by side; what the one with the drills prints comes at the end.", flush=True)
+    print(f"{len(runs)} runs of pytest side by side; what all but the first print comes at the end.", flush=True)
     running: list[subprocess.Popen[bytes]] = []
 
     def ask(number: int, frame: FrameType | None) -> None:
         for each in running:
             each.send_signal(signal.SIGINT)
 
-    with tempfile.TemporaryFile() as printed:
+    with ExitStack() as stack:
+        printed = [stack.enter_context(tempfile.TemporaryFile()) for _ in runs[1:]]
         with signals_held():
             for number in STOP_SIGNALS:
                 if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
                     signal.signal(number, ask)
-            running += [_pytest(waiting, printed), _pytest(others, None)]
+            running += map(_pytest, runs, [None, *printed])
         codes = [process.wait() for process in running]
-        printed.seek(0)
-        shutil.copyfileobj(printed, sys.stdout.buffer)
+        for file in printed:
+            file.seek(0)
+            shutil.copyfileobj(file, sys.stdout.buffer)
         sys.stdout.flush()
     return max(map(abs, codes))
 
 
 def _fetch() -> None:
-    """What both need and neither has yet: two that fetch at once would share Maven's folder."""
+    """What several need and none has yet: two that fetch at once would share Maven's folder."""
     if not missing_programs(("mvn",)):
         try:
             fetch_jars()

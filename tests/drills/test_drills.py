@@ -1,79 +1,15 @@
-"""The short versions of the drills: each fault, on each store, on one node and on two. Those that others contain are
-left out (`Drill.is_apart`); all of them: `python -m tests.drills`. DRILL_SEED repeats a run's choices.
-
-On a machine that does nothing else a drill takes 10 to 30 s, the rarest kills 50 s, and what befalls data centres two
-to three minutes, since a home stays where it is for half a minute. One that waits for messages that never come takes
-the 60 s of `Load.drain_s_max` more, and must then be told by its verdict, not by the time-out of tests.
-"""
+"""Each fault, on each store, on one node and on two; Cassandra is one node (others: `test_rings`)."""
 
 from __future__ import annotations
 
-import os
-import random
-from collections.abc import Iterator
-from contextlib import ExitStack
-
 import pytest
 
-from tests.cassandra_server import Ring, Tuning
-from tests.drills.drills import DRILLS, Drill
-from tests.drills.place import RING_OF, Kind
-from tests.drills.result import perform, why_not
-from tests.needs import absent, needs
-from tests.processes import runs
+from tests.drills.checking import TIMEOUT_S, Rings, check, check_on, drills
+from tests.drills.drills import Drill
+from tests.drills.place import Kind
+from tests.needs import needs
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(480)]
-
-
-class Rings:
-    """The Cassandra nodes that drills of one kind stand on; those of the next kind take their place, and so do new ones
-    when a drill was not passed, which may leave them dead."""
-
-    def __init__(self) -> None:
-        self._stack = ExitStack()
-        self._ring: Ring | None = None
-
-    def of(self, kind: Kind) -> Ring:
-        """They run. Raises CassandraFailed."""
-        datacenters = RING_OF[kind]
-        if self._ring is None or tuple(node.datacenter for node in self._ring.nodes) != datacenters:
-            self.stop()
-            tuning = Tuning() if len(set(datacenters)) > 1 else Tuning(tombstones_max=2_000)
-            self._ring = self._stack.enter_context(Ring(datacenters, tuning))
-        return self._ring
-
-    def stop(self) -> None:
-        """Idempotent."""
-        self._ring = None
-        self._stack.close()
-
-
-@pytest.fixture(scope="module")
-def rings() -> Iterator[Rings]:
-    rings = Rings()
-    yield rings
-    rings.stop()
-
-
-@pytest.fixture
-def ring(drill: Drill, rings: Rings) -> Ring:
-    return rings.of(drill.kind)
-
-
-def drills(*kinds: Kind) -> list[Drill]:
-    return [drill for drill in DRILLS if drill.kind in kinds and not drill.is_apart]
-
-
-def seed() -> int:
-    return int(os.environ.get("DRILL_SEED") or random.SystemRandom().randrange(10**9))
-
-
-async def check(drill: Drill, ring: Ring | None = None) -> None:
-    if why_not(drill):
-        absent(drill.name, why_not(drill))
-    result = await perform(drill, seed(), ring=ring)
-    print(result)
-    assert result.wrong == [], f"seed {result.seed}"
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(TIMEOUT_S)]
 
 
 @pytest.mark.parametrize("drill", drills(Kind.EMBEDDED), ids=lambda drill: drill.name)
@@ -88,11 +24,6 @@ async def test_redis(drill: Drill) -> None:
 
 
 @needs("redis-server", "java", "mvn")
-@pytest.mark.parametrize("drill", drills(*RING_OF), ids=lambda drill: drill.name)
-async def test_redis_and_cassandra(drill: Drill, ring: Ring, rings: Rings) -> None:
-    try:
-        await check(drill, ring)
-        assert all(runs(node.pid) for node in ring.nodes), "the next drill stands on them, too"
-    except BaseException:
-        rings.stop()
-        raise
+@pytest.mark.parametrize("drill", drills(Kind.REDIS_CASSANDRA), ids=lambda drill: drill.name)
+async def test_redis_and_cassandra(drill: Drill, rings: Rings) -> None:
+    await check_on(drill, rings)

@@ -1,4 +1,4 @@
-"""`make test`, in small: two runs of pytest side by side, what they print, and that nothing is left of them."""
+"""`make test`, in small: runs of pytest side by side, what they print, and that nothing is left of them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ QUICK = ["tests/unit/test_ring.py"]
 
 
 @contextmanager
-def started(drills: list[str], others: list[str]) -> Iterator[subprocess.Popen[str]]:
-    """Killed at the end, which both runs hear, if it did not end by itself."""
-    main = f"import sys; from tests.__main__ import main; sys.exit(main({drills!r}, {others!r}))"
+def started(*runs: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """Killed at the end, which all runs hear, if it did not end by itself."""
+    main = f"import sys; from tests.__main__ import main; sys.exit(main({runs!r}))"
     process = subprocess.Popen([sys.executable, "-c", main], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                text=True, cwd=ROOT)  # fmt: skip
     try:
@@ -40,18 +40,14 @@ def folder_of(pid: int) -> Path:
     return Path(words[words.index("--data-dir") + 1])
 
 
-@pytest.mark.parametrize(
-    ("drills", "others", "code"),
-    [(QUICK, QUICK, 0), (["tests/no such"], QUICK, 4), (QUICK, ["tests/no such"], 4)],
-    ids=["passed", "drills failed", "others failed"],
-)
-def test_output_of_both_is_whole_and_one_that_failed_is_enough(drills: list[str], others: list[str], code: int) -> None:
-    with started(drills, others) as process:
+@pytest.mark.parametrize("failed", [None, 0, 1, 2])
+def test_output_of_all_is_whole_and_one_that_failed_is_enough(failed: int | None) -> None:
+    with started(*(["tests/no such"] if number == failed else QUICK for number in range(3))) as process:
         output, _ = process.communicate()
 
-    assert process.returncode == code
-    assert output.count(" passed in ") == (1 if code else 2), output
-    assert ("file or directory not found: tests/no such" in output) == bool(code)
+    assert process.returncode == (0 if failed is None else 4)
+    assert output.count(" passed in ") == (3 if failed is None else 2), output
+    assert ("file or directory not found: tests/no such" in output) == (failed is not None)
 
 
 @needs("redis-server", "java", "mvn")
@@ -62,7 +58,7 @@ def test_output_of_both_is_whole_and_one_that_failed_is_enough(drills: list[str]
     ids=["Cassandra-SIGTERM", "Redis-SIGINT", "Redis-SIGKILL"],
 )
 def test_told_to_stop_in_a_drill_it_leaves_nothing(drill: str, number: signal.Signals) -> None:
-    with started(["tests/drills/test_drills.py", "-k", drill], QUICK) as process:
+    with started(QUICK, ["tests/drills/test_drills.py", "-k", drill]) as process:
         give_up_s = time.monotonic() + START_S_MAX
         while not (nodes := [pid for pid in descendants_of(process.pid) if "serve" in command_of(pid)]):
             assert time.monotonic() < give_up_s and process.poll() is None

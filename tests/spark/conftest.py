@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _FOLDER = Path(__file__).parent
+_PARTS = "spark.sql.shuffle.partitions"
 _IGNORED = ("ignore:unclosed:ResourceWarning", "ignore:.*unclosed:pytest.PytestUnraisableExceptionWarning")
 """py4j leaves its sockets to the garbage collector."""
 
@@ -39,3 +40,11 @@ def spark() -> Iterator[SparkSession]:
     started = session("tests", "local[2]", settings=SMALL | (connector_settings() if has_maven else {}))
     yield started
     started.stop()
+
+
+@pytest.fixture(scope="module")
+def in_parts(spark: SparkSession) -> Iterator[None]:
+    """Shuffles have three parts, as those of a cluster have many: the session's have one."""
+    spark.conf.set(_PARTS, "3")
+    yield
+    spark.conf.set(_PARTS, "1")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from spark_jobs.audit import Audit
 
+pytestmark = pytest.mark.usefixtures("in_parts")
 SEED = 20260801
 
 

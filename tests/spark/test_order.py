@@ -16,6 +16,7 @@ from tests.spark.oracle import order
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.usefixtures("in_parts")
 PAPER = {"2,1,3,4,5": (0.2, 0.4), "2,3,4,5,1": (0.2, 1.6)}
 
 

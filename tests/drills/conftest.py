@@ -1,0 +1,16 @@
+"""The Cassandra nodes that the drills of a file stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.drills.checking import Rings
+
+
+@pytest.fixture(scope="module")
+def rings() -> Iterator[Rings]:
+    rings = Rings()
+    yield rings
+    rings.stop()
