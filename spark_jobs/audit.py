@@ -36,7 +36,7 @@ from spark_jobs.reconcile import Reconciled, counts_of, reconcile
 from spark_jobs.redelivery import redeliveries
 from spark_jobs.resurrected import resurrected
 from spark_jobs.spans import over_time
-from spark_jobs.staged import kept, united
+from spark_jobs.staged import kept, staged, united
 from spark_jobs.tables import QUEUE, moments_of, plain_steps_of, steps_of
 from spark_jobs.verdict import Totals, Verdict, judge
 
@@ -87,17 +87,17 @@ def audit(
 
 def _audited(journal: Journal, output: str, rules: Rules, stored: DataFrame | None) -> Audit:
     stage, moments = f"{output}/stage", moments_of(journal.events)
-    sums = kept(sums_of(moments), f"{stage}/sums")
+    sums = staged(sums_of(moments), f"{stage}/sums")
     steps = steps_of(eventful(moments, sums), rules.skew_ms).persist(StorageLevel.DISK_ONLY)
     try:
         lived = united(lives_of(steps), plain_lives_of(sums, moments, stage))
         lives = kept(with_fate(lived, gone_in(journal.events)), f"{output}/lives")
         fifo = united(plain_steps_of(eventful(moments.where("is_fifo"), sums, "left_anti")), steps)
-        there = kept(stored, f"{output}/stage/stored") if stored is not None else None
+        there = staged(stored, f"{output}/stage/stored") if stored is not None else None
         found = kept(_findings(steps, fifo, lives, there, rules), f"{output}/findings")
         first = lives.where("is_known AND deliveries > 0")
         places = places_of(first, ["uid"], ORDER_SENT, ORDER_RECEIVED, f"{stage}/order")
-        order = kept(order_of(places, ["uid"], f"{stage}/order"), f"{stage}/by_queue")
+        order = staged(order_of(places, ["uid"], f"{stage}/order"), f"{stage}/by_queue")
         lost_kinds = [Kind.NOT_RECEIVED] * rules.is_drained + [Kind.LOST] * (there is not None)
         tables = _tables(journal.events, steps, lives, found, order, output, rules, lost_kinds)
         spans = kept(over_time(lives, steps, places, rules.bucket_ms), f"{output}/spans")

@@ -1,4 +1,4 @@
-"""Reads a journal: lines are parsed once and staged as Parquet; bad ones are set aside and counted, never dropped in
+"""Reads a journal: lines are parsed once and staged; bad ones are set aside and counted, never dropped in
 silence; files are judged by `spark_jobs.integrity`; a version that is not ours is refused.
 
 Files may be compressed, still open, cut off, copied, or of many nodes. Every file is one task, as gzip can't be split.
@@ -19,7 +19,7 @@ from spark_jobs.compressed import with_torn
 from spark_jobs.errors import NoJournal, UnknownVersion
 from spark_jobs.integrity import FileSummary, Integrity, judge
 from spark_jobs.schema import CORRUPT, DEFAULTS, EVENT_NAMES, FIELDS, REQUIRED, text_schema
-from spark_jobs.staged import kept
+from spark_jobs.staged import staged
 
 _FILES = "*.jsonl.{gz,open}"
 FINISHED = "*.jsonl.gz"
@@ -42,13 +42,13 @@ class Journal:
 
 
 def read_journal(spark: SparkSession, folders: Sequence[str], stage: str) -> Journal:
-    """Everything in the folders, each read once. `stage` is a folder for intermediate Parquet. Raises NoJournal,
+    """Everything in the folders, each read once. `stage` is a folder to write to. Raises NoJournal,
     UnknownVersion."""
     folders = list(dict.fromkeys(folder if "://" in folder else os.path.realpath(folder) for folder in folders))
     refuse_missing(folders)
     raw = _raw(spark, folders)
     paths = _listed(raw, folders)
-    lines = kept(parsed(raw), stage)
+    lines = staged(parsed(raw), stage)
     refuse_unknown_versions(lines)
     summaries = with_torn(spark, summaries_of(lines))
     silent = paths - {summary.path for summary in summaries}

@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cqs.events import EventName
-from spark_jobs.staged import kept, small
+from spark_jobs.staged import small, staged
 from spark_jobs.tables import ARRIVED, QUEUE, hide_ms, is_event
 
 _LABELS = ["tenant", "run", "sender"]
@@ -103,9 +103,9 @@ def lives_of(steps: DataFrame) -> DataFrame:
 
 def plain_lives_of(sums: DataFrame, moments: DataFrame, stage: str) -> DataFrame:
     """Of the messages that are not eventful. `stage` is a folder to write to."""
-    queues = kept(moments.groupBy(*QUEUE).agg(F.lit(1).alias("_")).drop("_"), f"{stage}/names")
+    queues = staged(moments.groupBy(*QUEUE).agg(F.lit(1).alias("_")).drop("_"), f"{stage}/names")
     texts = moments.select(*[one.alias(name) for one, name in zip(_label_hashes(), _LABEL, strict=True)], *_LABELS)
-    labels = kept(texts.where(F.concat(*_LABELS) != "").distinct(), f"{stage}/labels")
+    labels = staged(texts.where(F.concat(*_LABELS) != "").distinct(), f"{stage}/labels")
     told = {
         "deliveries": F.col("receives"),
         "first_place": F.col("receive_number"),

@@ -26,7 +26,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.positions import placed, running_max
-from spark_jobs.staged import gathered
+from spark_jobs.staged import staged
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,8 +45,7 @@ def places_of(
     wanted = messages.select(*dict.fromkeys([*by, *sent, *received]))
     in_sent = placed(wanted, by, sent, "sent", f"{stage}/sent").select(*by, "sent", *received)
     places = placed(in_sent, by, received, "received", f"{stage}/received")
-    places.write.mode("overwrite").parquet(f"{stage}/places")
-    return gathered(messages.sparkSession.read.parquet(f"{stage}/places"))
+    return staged(places, f"{stage}/places")
 
 
 def order_of(places: DataFrame, by: Sequence[str], stage: str) -> DataFrame:
@@ -87,8 +86,7 @@ def _longest(places: DataFrame, stage: str) -> DataFrame:
     is_start = F.col("running") == F.col("received") - 1
     is_alone = is_start & (F.col("sent") == F.col("received"))
     marked = before.select(_GROUP, "sent", "received", is_start.alias("is_start"), is_alone.alias("is_alone"))
-    marked.write.mode("overwrite").parquet(f"{stage}/parts")
-    marked = gathered(places.sparkSession.read.parquet(f"{stage}/parts"))
+    marked = staged(marked, f"{stage}/parts")
     alone = marked.groupBy(_GROUP).agg(F.count_if("is_alone").alias("alone"))
     start = F.when(F.col("is_start"), F.col("received"))
     parts = running_max(marked.where("NOT is_alone"), [_GROUP], "received", start, is_own_included=True)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.staged import gathered
+from spark_jobs.staged import staged
 
 _ROW_BITS = 33
 """monotonically_increasing_id: partition above, row in the partition below."""
@@ -26,14 +26,9 @@ def placed(rows: DataFrame, by: Sequence[str], keys: Sequence[str], name: str, s
     """The rows with column `name`: their place from 0 in the order of `keys` within their group `by`, and
     `{name}_base`: a number of the group's own. `stage` is a folder to write to."""
     order = [*by, *keys]
-    (
-        rows.repartitionByRange(*order)
-        .sortWithinPartitions(*order)
-        .withColumn("_at", F.monotonically_increasing_id())
-        .write.mode("overwrite")
-        .parquet(stage)
-    )
-    cut = gathered(rows.sparkSession.read.parquet(stage)).withColumn("_part", F.shiftright("_at", _ROW_BITS))
+    ordered = rows.repartitionByRange(*order).sortWithinPartitions(*order)
+    numbered = staged(ordered.withColumn("_at", F.monotonically_increasing_id()), stage)
+    cut = numbered.withColumn("_part", F.shiftright("_at", _ROW_BITS))
     sizes = cut.groupBy("_part").agg(F.count("*").alias("_rows"))
     above = Window.orderBy("_part").rowsBetween(Window.unboundedPreceding, -1)
     offsets = sizes.select("_part", F.coalesce(F.sum("_rows").over(above), F.lit(0)).alias("_offset"))

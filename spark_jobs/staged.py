@@ -1,4 +1,4 @@
-"""Rows that are written once and read from there afterwards, as Parquet.
+"""Rows that are worked out once: results, which are Parquet, and what leads to them.
 
 A column that hardly repeats is written plainly: a dictionary of it is given up, but only after it was built.
 """
@@ -23,10 +23,16 @@ def kept(rows: DataFrame, path: str) -> DataFrame:
     return gathered(rows.sparkSession.read.schema(rows.schema).parquet(path))
 
 
+def staged(rows: DataFrame, path: str) -> DataFrame:
+    """The same rows, worked out once, on the way to others: read from `path`, or, where a shuffle has one part, held
+    by Spark until nobody refers to them."""
+    return gathered(rows.localCheckpoint()) if _is_small(rows) else kept(rows, path)
+
+
 def gathered(rows: DataFrame) -> DataFrame:
     """The same rows; in one part where a shuffle has one part, too (`spark_jobs.session.SMALL`): what is joined and
     added up then needs no shuffle, which costs more than the work on few rows."""
-    return rows.coalesce(1) if rows.sparkSession.conf.get("spark.sql.shuffle.partitions") == "1" else rows
+    return rows.coalesce(1) if _is_small(rows) else rows
 
 
 def united(*parts: DataFrame) -> DataFrame:
@@ -37,3 +43,7 @@ def united(*parts: DataFrame) -> DataFrame:
 def small(rows: DataFrame) -> DataFrame:
     """The same rows; sent to every task of a join, instead of the other side to them, when they are few. Counts."""
     return F.broadcast(rows) if rows.count() <= _SMALL_MAX else rows
+
+
+def _is_small(rows: DataFrame) -> bool:
+    return rows.sparkSession.conf.get("spark.sql.shuffle.partitions") == "1"

@@ -30,7 +30,7 @@ from spark_jobs.fifo import line_of
 from spark_jobs.groups import findings_by
 from spark_jobs.integrity import FileSummary, Integrity, condensed, judge
 from spark_jobs.lives import gone_in, lives_of, with_fate
-from spark_jobs.staged import gathered, kept, united
+from spark_jobs.staged import gathered, staged, united
 from spark_jobs.tables import QUEUE, moment_schema, moments_of, steps_of, with_time
 
 STATES_KEPT = 3
@@ -110,7 +110,7 @@ def settle(lines: DataFrame, number: int, output: Path, delays: Delays) -> tuple
     integrity = judge(files, is_running=True)
     events = events_in(lines, integrity).where(~F.col("path").isin(copies))
     try:
-        moments = kept(moments_of(events), f"{stage}/moments")
+        moments = staged(moments_of(events), f"{stage}/moments")
         is_late = F.col("time_ms") <= memory.mark_ms
         latest_ms = max([memory.latest_ms, *(file.last_ms for file in files)])
         mark_ms = max(memory.mark_ms, latest_ms - delays.delay_ms)
@@ -150,17 +150,17 @@ class _Step:
     def add_up(self, heard: DataFrame, events: DataFrame) -> None:
         """Writes the state. `heard`: moments of all messages that were open or come now."""
         gone = stream_state.gone_of(self.here.spark, self.now.gone)
-        closing = kept(stream_state.closing(heard, gone, self.marks.settled_ms), f"{self.stage}/closing")
+        closing = staged(stream_state.closing(heard, gone, self.marks.settled_ms), f"{self.stage}/closing")
         steps = steps_of(heard, self.skew_ms).join(closing, "address").persist(StorageLevel.DISK_ONLY)
-        lives = kept(with_fate(lives_of(steps), gone).join(closing, "address"), f"{self.stage}/lives")
-        counts = kept(stream_state.counted(lives, steps, self.skew_ms), f"{self.stage}/counts")
+        lives = staged(with_fate(lives_of(steps), gone).join(closing, "address"), f"{self.stage}/lives")
+        counts = staged(stream_state.counted(lives, steps, self.skew_ms), f"{self.stage}/counts")
         found = self._fifo(steps, lives, gone)
         steps.unpersist()
         order = self._order(lives)
         self._latencies(lives)
         by = [*QUEUE, "is_closed"]
         found_by = findings_by(found.withColumnRenamed("is_settled", "is_closed"), by)
-        new = kept(stream_state.added(counts, order, found_by, by=by), f"{self.stage}/new")
+        new = staged(stream_state.added(counts, order, found_by, by=by), f"{self.stage}/new")
         known, calls = self.before.read("totals", stream_state.TOTALS), empties(events, QUEUE)
         self.here.write("totals", stream_state.added(new.where("is_closed"), known, calls))
         self.here.write("begun", stream_state.added(new.where("NOT is_closed")))
@@ -171,7 +171,7 @@ class _Step:
         line = line_of(steps, lives, self.skew_ms).where(F.col("time_ms") > self.marks.before_ms)
         carried = self.before.read("carried", stream_fifo.CARRIED)
         told = stream_fifo.checked(line, carried, self.marks.settled_ms, 2 * self.skew_ms)
-        told = kept(told, f"{self.stage}/fifo")
+        told = staged(told, f"{self.stage}/fifo")
         self.here.write("carried", stream_fifo.carried_in(told, lives, gone, self.marks.settled_ms))
         return stream_fifo.findings_in(told)
 
@@ -184,7 +184,7 @@ class _Step:
         return part.totals
 
     def _latencies(self, lives: DataFrame) -> None:
-        new = kept(stream_latency.latencies_in(lives), f"{self.stage}/latencies")
+        new = staged(stream_latency.latencies_in(lives), f"{self.stage}/latencies")
         known = self.before.read("latencies", stream_latency.LATENCIES)
         over, begun = (new.where(F.col("is_closed") == is_over).drop("is_closed") for is_over in (True, False))
         self.here.write("latencies", stream_latency.added(known, over, self.now.latest_ms))

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.order import ORDER_RECEIVED, ORDER_SENT, order_of, places_of
 from spark_jobs.positions import running_max
-from spark_jobs.staged import kept, united
+from spark_jobs.staged import staged, united
 from spark_jobs.tables import QUEUE
 
 _COLUMNS = [*QUEUE, *ORDER_SENT, "first_place", "first_received_ms"]
@@ -50,14 +50,14 @@ class Part:
 
 def part_of(pending: DataFrame, floors: DataFrame, lives: DataFrame, marks: Marks, stage: str) -> Part:
     """The part that ends in this batch. `lives` of all open messages; `stage` is a folder to write to."""
-    rows = kept(_rows(pending, floors, lives, marks), f"{stage}/rows")
+    rows = staged(_rows(pending, floors, lives, marks), f"{stage}/rows")
     is_late = F.coalesce(_sent() <= F.col("floor"), F.lit(False))
     ahead = rows.where(~is_late)
     places = places_of(ahead, ["uid"], ORDER_SENT, ["is_waiting", *ORDER_RECEIVED], f"{stage}/all")
-    cut = kept(_cuts(places, marks), f"{stage}/cuts")
+    cut = staged(_cuts(places, marks), f"{stage}/cuts")
     placed = ahead.join(places.select("uid", "address", "received"), ["uid", "address"]).join(cut, "uid", "left")
     is_closed = F.coalesce(F.col("received") <= F.col("cut"), F.lit(False))
-    split = kept(placed.where("NOT is_waiting").withColumn("is_closed", is_closed), f"{stage}/split")
+    split = staged(placed.where("NOT is_waiting").withColumn("is_closed", is_closed), f"{stage}/split")
     split_places = places_of(split, ["uid", "is_closed"], ORDER_SENT, ORDER_RECEIVED, f"{stage}/parts")
     counted = order_of(split_places, ["uid", "is_closed"], f"{stage}/parts").select(
         "uid",

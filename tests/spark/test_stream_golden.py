@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 DELAY_MS = 135_000
 LAG_MS = 60_000
 """How much later than those of the other node the lines of node-b come, but for the last ones."""
-PIECES = 4
+PIECES = 3
 REASONS = {
     "timeout ran out": "again_timed_out",
     "made visible": "again_made_visible",
@@ -97,9 +97,9 @@ class Streamed:
         self.early = []
         for piece in range(1, PIECES):
             until_ms = begin_ms + (end_ms - begin_ms) * piece // PIECES
-            delay_ms = 2 * DELAY_MS if piece == 3 else DELAY_MS
+            delay_ms = 2 * DELAY_MS if piece == 2 else DELAY_MS
             self.early.append(stream.feed(until_ms, LAG_MS, delay_ms)["totals"])
-            if piece == 2:
+            if piece == 1:
                 stream.crash()
         self.whole, self.settled = stream.feed(end_ms), stream.feed()
         self.still_open = spark.read.parquet(str(stream.output / "states" / str(PIECES) / "open"))
