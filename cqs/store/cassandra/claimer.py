@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 
 from cqs.clock import Clock
-from cqs.errors import CqsError, OutcomeUnknown, StoreUnavailable
+from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.store.cassandra import claim_rows
 from cqs.store.cassandra.claim_plan import Call, Plan, Refused
 from cqs.store.cassandra.claim_rows import Found, Id
@@ -67,7 +67,7 @@ class Claimer:
             batch = _next_batch(line)
             try:
                 await _Round(self._session, self._messages, self._clock, self._pending_ms, self._last, batch).run()
-            except CqsError as error:
+            except Exception as error:  # A bug, too, is for those who wait, and not for those who come after them.
                 for call in batch:
                     if not call.answer.done():
                         call.answer.set_exception(error)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Sequence
 
-from cqs.errors import CqsError, OutcomeUnknown, StoreUnavailable
+from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.store.cassandra.session import Write
 
 BATCH_STATEMENTS_MAX = 128
@@ -88,15 +88,15 @@ class Partitions:
         lane = self._lanes[partition]
         while lane:
             batch = _next_batch(lane)
-            error: CqsError | None = None
+            error: Exception | None = None
             try:
                 await self._write([write for entry in batch for write in entry.writes])
-            except CqsError as failure:
+            except Exception as failure:  # A bug, too, is for those who wait, and not for those who come after them.
                 error = failure
             self._settle(batch, error)
         del self._lanes[partition]
 
-    def _settle(self, batch: Sequence[_Entry], error: CqsError | None) -> None:
+    def _settle(self, batch: Sequence[_Entry], error: Exception | None) -> None:
         self.batches += 1
         for entry in batch:
             self.statements += len(entry.writes)

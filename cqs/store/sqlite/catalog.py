@@ -10,22 +10,23 @@ import sqlite3
 import msgspec
 
 from cqs.queue import GENERATION_BITS, Queue, QueueName
+from cqs.store.definitions import Definitions
 from cqs.store.interface import DROPPED_KEPT_MS, MOVE_TASKS_KEPT, MoveTask
 
 _encode = msgspec.json.Encoder().encode
-_queue = msgspec.json.Decoder(Queue).decode
-_task = msgspec.json.Decoder(MoveTask).decode
+_queues = Definitions(Queue)
+_tasks = Definitions(MoveTask)
 
 
 def queues(connection: sqlite3.Connection) -> list[Queue]:
-    return [_queue(text) for (text,) in connection.execute("SELECT definition FROM queues")]
+    return _queues.all(connection.execute("SELECT account, name, definition FROM queues"))
 
 
 def find(connection: sqlite3.Connection, key: QueueName) -> Queue | None:
     row = connection.execute(
         "SELECT definition FROM queues WHERE account = ? AND name = ?", (key.account, key.name)
     ).fetchone()
-    return None if row is None else _queue(row[0])
+    return None if row is None else _queues.one(row[0], key.account, key.name)
 
 
 def create(connection: sqlite3.Connection, queue: Queue) -> Queue:
@@ -77,8 +78,11 @@ def dropped_ms(connection: sqlite3.Connection, key: QueueName, now_ms: int) -> i
 
 
 def move_tasks(connection: sqlite3.Connection) -> list[MoveTask]:
-    found = connection.execute("SELECT definition FROM move_tasks ORDER BY started_ms DESC, handle DESC")
-    return [_task(text) for (text,) in found]
+    return _tasks.all(
+        connection.execute(
+            "SELECT account, name, handle, definition FROM move_tasks ORDER BY started_ms DESC, handle DESC"
+        )
+    )
 
 
 def save_move_task(connection: sqlite3.Connection, task: MoveTask) -> None:

@@ -17,6 +17,7 @@ import msgspec
 
 from cqs.errors import StoreUnavailable
 from cqs.identity import AccessKey, Account, Identities, User
+from cqs.store.definitions import Definitions
 from cqs.store.group_commit import CLOSED
 from cqs.store.identity import may_replace
 from cqs.store.sqlite.failures import told
@@ -32,9 +33,9 @@ _TABLES = (
 _VERSION = "identities_version"
 
 _encode = msgspec.json.Encoder().encode
-_account = msgspec.json.Decoder(Account)
-_user = msgspec.json.Decoder(User)
-_key = msgspec.json.Decoder(AccessKey)
+_accounts = Definitions(Account)
+_users = Definitions(User)
+_keys = Definitions(AccessKey)
 
 
 class HasThreads(Protocol):
@@ -121,15 +122,15 @@ def _version(db: sqlite3.Connection) -> int:
 def _identities(db: sqlite3.Connection) -> Identities:
     db.execute("BEGIN")
     try:
-        rows = db.execute("SELECT kind, definition FROM identities ORDER BY kind, name").fetchall()
+        rows = db.execute("SELECT kind, name, definition FROM identities ORDER BY kind, name").fetchall()
         version = _version(db)
     finally:
         db.execute("ROLLBACK")
     return Identities(
         version=version,
-        accounts=tuple([_account.decode(text) for kind, text in rows if kind == "account"]),
-        users=tuple([_user.decode(text) for kind, text in rows if kind == "user"]),
-        keys=tuple([_key.decode(text) for kind, text in rows if kind == "key"]),
+        accounts=tuple(_accounts.all([(name, text) for kind, name, text in rows if kind == "account"])),
+        users=tuple(_users.all([(name, text) for kind, name, text in rows if kind == "user"])),
+        keys=tuple(_keys.all([(name, text) for kind, name, text in rows if kind == "key"])),
     )
 
 
@@ -138,8 +139,8 @@ def _find(db: sqlite3.Connection, kind: str, name: str) -> Account | User | Acce
     if row is None:
         return None
     if kind == "account":
-        return _account.decode(row[0])
-    return _user.decode(row[0]) if kind == "user" else _key.decode(row[0])
+        return _accounts.one(row[0], name)
+    return (_users if kind == "user" else _keys).one(row[0], name)
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:
