@@ -72,6 +72,7 @@ class Link:
         self._out: list[bytes] = []
         self._pending: deque[tuple[asyncio.Future[Reply], float]] = deque()
         self._runner: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop
         self._lost, self._gained = asyncio.Event(), asyncio.Event()
         self._reason, self._is_refused = "not connected yet", False
         self.losses = 0
@@ -94,6 +95,7 @@ class Link:
 
     async def start(self) -> None:
         """Connects, and keeps connecting in the background until closed. Returns when connected or after one try."""
+        self._loop = asyncio.get_running_loop()
         first = asyncio.Event()
         self._runner = asyncio.create_task(self._run(first), name=f"redis {self.address}")
         await first.wait()
@@ -124,7 +126,7 @@ class Link:
     def _send(self, *command: Word) -> asyncio.Future[Reply]:
         if len(self._pending) >= PENDING_MAX:
             raise CacheUnavailable(f"Redis {self.address} is behind: {PENDING_MAX} calls wait for an answer")
-        loop = asyncio.get_running_loop()
+        loop = self._loop
         future: asyncio.Future[Reply] = loop.create_future()
         if not self._out:
             loop.call_soon(self._flush)
@@ -145,7 +147,7 @@ class Link:
         self._is_watching = bool(self._pending) and not self._is_closed
         if not self._is_watching:
             return
-        loop = asyncio.get_running_loop()
+        loop = self._loop
         due = self._pending[0][1]
         if loop.time() >= due:
             self._is_watching = False
@@ -216,8 +218,7 @@ class Link:
             pause_s = min(pause_s * 2, RECONNECT_MAX_S)
 
     async def _connect(self) -> None:
-        loop = asyncio.get_running_loop()
-        where = self.address
+        loop, where = self._loop, self.address
         if where.path:
             await loop.create_unix_connection(lambda: _Wire(self), where.path)
         else:
