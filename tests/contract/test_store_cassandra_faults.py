@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
+from cassandra.cluster import _clusters_for_shutdown
 
 from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.store.cassandra import CassandraStore, Options, schema
@@ -65,6 +66,20 @@ async def test_a_host_that_never_answers_is_given_up() -> None:
         text = await why_not(Options(port=port, connect_ms=500))
 
     assert f"127.0.0.1:{port}" in text
+
+
+async def test_a_start_that_is_cancelled_leaves_no_driver_behind() -> None:
+    before = set(_clusters_for_shutdown)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        store = CassandraStore(Options(port=silent.getsockname()[1], connect_ms=500), ManualClock())
+        opening = asyncio.ensure_future(store.open())
+        accepted, _ = await asyncio.to_thread(silent.accept)
+        with accepted:
+            opening.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await opening
+
+    assert _clusters_for_shutdown == before
 
 
 @needs("java", "mvn")

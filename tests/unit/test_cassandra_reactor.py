@@ -208,6 +208,28 @@ async def test_a_port_where_nobody_listens_is_an_error_and_no_connection() -> No
         await asyncio.to_thread(reactor.factory, DefaultEndPoint("127.0.0.1", port), _WAIT_S)
 
 
+async def test_a_loop_that_is_closed_serves_no_connection(node: FakeNode) -> None:
+    other = asyncio.new_event_loop()
+    reactor = connections_of(other)
+    other.close()
+
+    with pytest.raises(ConnectionShutdown, match="loop"):
+        await asyncio.to_thread(reactor.factory, DefaultEndPoint("127.0.0.1", node.port), _WAIT_S)
+
+
+async def test_a_socket_is_closed_though_its_loop_is_no_more(node: FakeNode) -> None:
+    other = asyncio.new_event_loop()
+    reactor = connections_of(other)
+    connection = await asyncio.to_thread(
+        lambda: reactor(DefaultEndPoint("127.0.0.1", node.port), protocol_version=4, compression=False)
+    )
+    other.close()
+
+    connection.close()
+
+    assert connection._socket.fileno() == -1
+
+
 @pytest.mark.parametrize("is_made_in_loop", [True, False])
 async def test_timers_ring_in_the_loop_unless_cancelled(is_made_in_loop: bool) -> None:
     reactor = connections_of(asyncio.get_running_loop())

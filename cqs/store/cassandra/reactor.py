@@ -17,7 +17,6 @@ import ssl
 import threading
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, ClassVar
 
 from cassandra.connection import Connection, ConnectionShutdown
@@ -67,7 +66,7 @@ class LoopConnection(Connection):  # type: ignore[misc]
     is_closed: bool
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Connects; returns before the node has answered. Raises OSError."""
+        """Connects; returns before the node has answered. Raises OSError, and ConnectionShutdown: the loop is closed."""
         super().__init__(*args, **kwargs)
         self._unsent: deque[bytes] = deque()
         self._is_flushing = False
@@ -75,7 +74,9 @@ class LoopConnection(Connection):  # type: ignore[misc]
         self._connect_socket()
         self._socket.setblocking(False)
         self._number = self._socket.fileno()
-        self.soon(self._attach)
+        if not self.soon(self._attach):
+            self._socket.close()
+            raise ConnectionShutdown(f"The event loop that was to serve {self.endpoint} is closed")
         self._send_options_message()
 
     @classmethod
@@ -84,10 +85,13 @@ class LoopConnection(Connection):  # type: ignore[misc]
         return threading.get_ident() == cls.thread
 
     @classmethod
-    def soon(cls, call: Callable[..., object], *args: object) -> None:
-        """In the loop, from any thread. Not at all when the loop is closed: nobody waits for an answer then."""
-        with suppress(RuntimeError):
+    def soon(cls, call: Callable[..., object], *args: object) -> bool:
+        """In the loop, from any thread. False, and not at all, when the loop is closed: nobody waits for it then."""
+        try:
             cls.loop.call_soon_threadsafe(call, *args)
+        except RuntimeError:
+            return False
+        return True
 
     @classmethod
     def create_timer(cls, timeout: float, callback: Callable[[], object]) -> LoopTimer:
@@ -112,7 +116,8 @@ class LoopConnection(Connection):  # type: ignore[misc]
             if self.is_closed:
                 return
             self.is_closed = True
-        self.soon(self._detach)
+        if not self.soon(self._detach):
+            self._socket.close()
         if not self.is_defunct:
             self.error_all_requests(ConnectionShutdown(f"Connection to {self.endpoint} was closed"))
             self.connected_event.set()

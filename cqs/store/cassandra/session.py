@@ -91,8 +91,10 @@ class Session:
         with quiet_driver():
             try:
                 session: DriverSession = await asyncio.to_thread(self._cluster.connect, None, self._reaches_all)
-            except Exception as error:
+            except (Exception, asyncio.CancelledError) as error:
                 await self.close()
+                if isinstance(error, asyncio.CancelledError):
+                    raise
                 raise told(error, Kind.READ, self._place) from error
         session.default_fetch_size = None
         self._session = session
