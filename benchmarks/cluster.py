@@ -73,11 +73,11 @@ def paper(ring: Ring, run: Run, save: Callable[[], None], seconds: float, rounds
     with running(peer_of(ring, "paper", title, flags)) as server:
         window(server, "warm-up", SCENARIOS["mixed-16x10"].shortened(0.0, WARM_UP_S).flags(), 0)
         for number in range(rounds):
-            for theirs in PAPER if number % 2 == 0 else reversed(PAPER):
-                sample = window(server, scenario_of(theirs.goal), flags_of(theirs.goal, seconds), number)
+            for goal in PAPER if number % 2 == 0 else reversed(PAPER):
+                sample = window(server, scenario_of(goal), flags_of(goal, seconds), number)
                 run.samples.append(msgspec.structs.replace(sample, largest_mb=_largest_mb(server)))
                 save()
-                say(f"{number + 1}  goal {theirs.goal}: {sample.load.messages_per_s:,.0f} messages/s")
+                say(f"{number + 1}  goal {goal}: {sample.load.calls['send'].messages_per_s:,.0f} messages/s")
     return paper_table([run])
 
 

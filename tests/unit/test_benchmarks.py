@@ -157,13 +157,14 @@ def test_a_bar_is_missed_however_narrowly() -> None:
 
 
 def test_the_papers_table_has_a_row_for_each_goal_that_was_measured() -> None:
-    goal = PAPER[1].goal
-    measured = run_of(sample("paper", 0, 480, scenario=scenario_of(goal), mode="rate"))
+    measured = run_of(*(sample("paper", 0, rate, scenario=scenario_of(goal), mode="rate")
+                        for goal, rate in ((50, 480), (90, 900))))  # fmt: skip
 
     head, line, *rows = paper_table([run_of(sample("cqs", 0, 1)), measured])
 
     assert head.count("|") == line.count("|") == rows[0].count("|")
-    assert len(rows) == 1 and rows[0].startswith(f"| {goal} | 480 (420) |")
+    assert [row.split("|")[1:3] for row in rows] == [[" 50 ", " 480 (420) "], [" 90 ", " 900 "]]
+    assert list(PAPER) == sorted(PAPER)
     assert paper_table([]) == []
 
 
