@@ -66,7 +66,7 @@ class LoopConnection(Connection):  # type: ignore[misc]
     is_closed: bool
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Connects; returns before the node has answered. Raises OSError, and ConnectionShutdown: the loop is closed."""
+        """Connects; returns before the node has answered. Raises OSError; ConnectionShutdown: its loop is closed."""
         super().__init__(*args, **kwargs)
         self._unsent: deque[bytes] = deque()
         self._is_flushing = False
