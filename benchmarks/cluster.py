@@ -32,7 +32,7 @@ from benchmarks.running import Running, running, stop_on_signals
 from benchmarks.scenarios import SCENARIOS, Scenario
 from cqs import __version__
 from cqs.store.cassandra import Options, schema
-from deploy.cluster.ring import Ring
+from deploy.cluster.ring import Ring, Tuning
 
 WARM_UP_S = 30.0
 """Under full load, because Cassandra's JVM compiles what runs often."""
@@ -69,16 +69,17 @@ def window(server: Running, scenario: str, flags: Sequence[str], repetition: int
 
 def paper(ring: Ring, run: Run, save: Callable[[], None], seconds: float, rounds: int) -> list[str]:
     """The table, as lines; every other round from the highest goal down."""
+    sync = ring.tuning.sync
     title, flags = VARIANTS[f"{NODES}-nodes"]
     with running(peer_of(ring, "paper", title, flags)) as server:
         window(server, "warm-up", SCENARIOS["mixed-16x10"].shortened(0.0, WARM_UP_S).flags(), 0)
         for number in range(rounds):
             for goal in PAPER if number % 2 == 0 else reversed(PAPER):
-                sample = window(server, scenario_of(goal), flags_of(goal, seconds), number)
+                sample = window(server, scenario_of(goal, sync), flags_of(goal, seconds), number)
                 run.samples.append(msgspec.structs.replace(sample, largest_mb=_largest_mb(server)))
                 save()
                 say(f"{number + 1}  goal {goal}: {sample.load.calls['send'].messages_per_s:,.0f} messages/s")
-    return paper_table([run])
+    return paper_table([run], sync)
 
 
 def _cores(samples: Sequence[Sample]) -> str:
@@ -137,6 +138,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("what", choices=("paper", "nodes"))
     parser.add_argument("--seconds", type=float, default=8.0, help="a window (default: 8)")
     parser.add_argument("--rounds", type=int, default=3, help="how often each takes its turn (default: 3)")
+    parser.add_argument("--sync", choices=("batch", "periodic"), default="batch", help="of Cassandra's commit log")
     parser.add_argument("--output", type=Path, help="file of raw results (default: benchmarks/results/<what>.json)")
     options = parser.parse_args(given)
     run = Run(
@@ -151,7 +153,7 @@ def main(given: Sequence[str] | None = None) -> int:
     def save() -> None:
         results.save(run, path)
 
-    with Ring() as ring:
+    with Ring(tuning=Tuning(sync=options.sync)) as ring:
         try:
             if options.what == "paper":
                 lines = paper(ring, run, save, options.seconds, options.rounds)

@@ -28,6 +28,12 @@ not in the paper.
 """
 
 
+PAPER_SYNCS = {
+    "batch": "Cassandra answers a write when it is on the disk (`commitlog_sync: batch`):",
+    "periodic": "Cassandra answers before (`periodic`, its default; of the paper's it is not said):",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Theirs:
     """A row of the paper's table (two API servers, eight Cassandra nodes, all virtual machines)."""
@@ -53,9 +59,9 @@ PAPER = {
 """By goal. Two of ours alone stand where this machine fills up."""
 
 
-def scenario_of(goal: int) -> str:
-    """A row's name in raw results."""
-    return f"goal-{goal}"
+def scenario_of(goal: int, sync: str = "batch") -> str:
+    """A row's name in raw results. `sync`: of Cassandra's commit log."""
+    return f"goal-{goal}" if sync == "batch" else f"goal-{goal}-{sync}"
 
 
 def flags_of(goal: int, seconds: float) -> list[str]:
@@ -65,15 +71,14 @@ def flags_of(goal: int, seconds: float) -> list[str]:
     return [*flags, "-warmup=2s", f"-duration={seconds}s", "-drain=60s"]
 
 
-def paper_table(runs: Sequence[Run]) -> list[str]:
+def paper_table(runs: Sequence[Run], sync: str = "batch") -> list[str]:
     """The newest run's, as lines of Markdown; none when no run measured it."""
     for run in reversed(runs):
         mine: dict[str, list[Sample]] = {}
         for sample in run.samples:
             mine.setdefault(sample.scenario, []).append(sample)
-        rows = [
-            _row(goal, theirs, mine[scenario_of(goal)]) for goal, theirs in PAPER.items() if scenario_of(goal) in mine
-        ]
+        measured = {goal: mine[name] for goal in PAPER if (name := scenario_of(goal, sync)) in mine}
+        rows = [_row(goal, PAPER[goal], samples) for goal, samples in measured.items()]
         if rows:
             return [line(_HEAD), line(["--:"] * len(_HEAD)), *rows]
     return []

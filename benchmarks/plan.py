@@ -50,6 +50,7 @@ PLAN: dict[str, tuple[str, ...]] = {
     ),
     "nodes": ("benchmarks.cluster", "nodes", "--seconds", "2.5", "--rounds", "5"),
     "paper": ("benchmarks.cluster", "paper", "--seconds", "5", "--rounds", "5"),
+    "paper-periodic": ("benchmarks.cluster", "paper", "--sync", "periodic", "--seconds", "5", "--rounds", "5"),
     "memory": ("benchmarks.memory", "--messages", "100000", "--repetitions", "5"),
     "memory-million": ("benchmarks.memory", "--messages", "1000000", "--servers", "cqs", "--repetitions", "1"),
 }

@@ -26,7 +26,7 @@ from benchmarks.figures import (
     losses,
     shown,
 )
-from benchmarks.paper import PAPER_WORDS, paper_table
+from benchmarks.paper import PAPER_SYNCS, PAPER_WORDS, paper_table
 from benchmarks.results import Memory, Run
 
 _PAGE = downloads.ROOT / "docs" / "benchmarks.md"
@@ -120,9 +120,11 @@ def markdown(runs: Sequence[Run], plots: Sequence[tuple[str, str]], against: str
     memory = [measured for run in runs for measured in run.memory]
     if memory:
         lines += ["## Memory of waiting messages", "", *_grid(_MEMORY_HEAD, map(_memory_row, _medians(memory))), ""]
-    paper = paper_table(runs)
-    if paper:
-        lines += ["## The CQS paper's table", "", PAPER_WORDS, *paper, ""]
+    paper = {sync: paper_table(runs, sync) for sync in PAPER_SYNCS}
+    if any(paper.values()):
+        lines += ["## The CQS paper's table", "", PAPER_WORDS]
+    for sync, rows in paper.items():
+        lines += [PAPER_SYNCS[sync], "", *rows, ""] if rows else []
     lost = losses(all_cells)
     lines += [
         "## Where we lose",

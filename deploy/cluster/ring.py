@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
+from typing import Literal
 
 from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile
 from cassandra.policies import WhiteListRoundRobinPolicy
@@ -45,13 +46,18 @@ class CassandraFailed(Exception):
     """A node can't be had or does not start; the text says why."""
 
 
+_SYNC = {"batch": "commitlog_sync: batch", "periodic": "commitlog_sync: periodic\ncommitlog_sync_period: 10s"}
+
+
 @dataclass(frozen=True)
 class Tuning:
-    """What is changed of a node. `tombstones_max`: how many a read may meet before it fails."""
+    """What is changed of a node. `tombstones_max`: how many a read may meet before it fails. `sync`: whether a write is
+    answered when the commit log is synced to the disk (batch), or before, as Cassandra does by default (periodic)."""
 
     tombstones_max: int = 100_000
     heap_min: str = "512m"
     heap_max: str = "768m"
+    sync: Literal["batch", "periodic"] = "batch"
 
 
 def fetch_jars() -> Path:
@@ -234,6 +240,7 @@ class Ring:
             port=self.port,
             storage_port=storage_port,
             ssl_port=ssl_port,
+            sync=_SYNC[self.tuning.sync],
             tombstones_max=self.tuning.tombstones_max,
             tombstones_warn=max(1, self.tuning.tombstones_max // 4),
         )

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import bars, figures, proc, run
 from benchmarks.figures import CPU, CPU_PERCENT, P99, THROUGHPUT
-from benchmarks.paper import PAPER, paper_table, scenario_of
+from benchmarks.paper import PAPER, PAPER_SYNCS, paper_table, scenario_of
 from benchmarks.plan import PLAN
 from benchmarks.report import markdown
 from benchmarks.results import Calls, Latency, Load, Run, Sample
@@ -165,6 +165,17 @@ def test_the_papers_table_has_a_row_for_each_goal_that_was_measured() -> None:
     assert head.count("|") == line.count("|") == rows[0].count("|")
     assert [row.split("|")[1:3] for row in rows] == [[" 50 ", " 480 (420) "], [" 90 ", " 900 "]]
     assert list(PAPER) == sorted(PAPER)
+
+
+def test_the_papers_table_tells_the_syncs_of_the_commit_log_apart() -> None:
+    runs = [
+        run_of(sample("paper", 0, rate, scenario=scenario_of(50, sync), mode="rate"))
+        for sync, rate in (("batch", 480), ("periodic", 490))
+    ]
+
+    told = {sync: paper_table(runs, sync)[2:] for sync in PAPER_SYNCS}
+
+    assert [row.split("|")[2] for (row,) in told.values()] == [" 480 (420) ", " 490 (420) "]
     assert paper_table([]) == []
 
 
