@@ -24,10 +24,8 @@ paper's: two API servers and eight Cassandra nodes, on virtual machines of their
 again after 7 ms, as often as the paper's did. A send's time begins when it was due: where the goal is more than the
 machine can do, it is that of the queue in front of the server. "others" are Cassandra and whatever else ran; "busy" is
 the sum: where it is what it is at the highest goals, more messages a second only wait longer. Goals of 90 and 125 are
-not in the paper.
+not in the paper. A receiver takes up to ten messages a call, and deletes what it got in one: three at a goal of 100.
 """
-
-
 PAPER_SYNCS = {
     "batch": "Cassandra answers a write when it is on the disk (`commitlog_sync: batch`):",
     "periodic": "Cassandra answers before (`periodic`, its default; of the paper's it is not said):",

@@ -40,13 +40,11 @@ STOP_S = 20
 _GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _OPTIONS_FRAME = bytes((4, 0, 0, 0, 5, 0, 0, 0, 0))
 _SUPPORTED = 6
+_SYNC = {"batch": "commitlog_sync: batch", "periodic": "commitlog_sync: periodic\ncommitlog_sync_period: 10s"}
 
 
 class CassandraFailed(Exception):
     """A node can't be had or does not start; the text says why."""
-
-
-_SYNC = {"batch": "commitlog_sync: batch", "periodic": "commitlog_sync: periodic\ncommitlog_sync_period: 10s"}
 
 
 @dataclass(frozen=True)
