@@ -121,8 +121,10 @@ def with_places(loaded: Loaded[Config], spawned: PrivateRedis | None) -> Loaded[
 
 
 def store_of(config: Config, clock: Clock) -> Store:
-    """The store, not opened yet. Raises CannotStart when its driver is not installed."""
+    """The store, not opened yet. Raises CannotStart: its driver is not installed; ConfigError: two are wanted."""
     if config.storage.is_in_memory:
+        if config.backends.cassandra:
+            raise ConfigError("in_memory: keeps nothing, and cassandra says where messages are to be kept; choose one")
         return MemoryStore(clock)
     if config.backends.cassandra:
         return _cassandra_of(config.backends, clock)

@@ -68,6 +68,12 @@ async def test_a_host_that_never_answers_is_given_up() -> None:
     assert f"127.0.0.1:{port}" in text
 
 
+async def test_a_host_that_does_not_exist_is_told() -> None:
+    text = await why_not(Options(hosts=("no-such-host.invalid",)))
+
+    assert text == "Cassandra at no-such-host.invalid:9042: there is no such host; correct its name."
+
+
 async def test_a_start_that_is_cancelled_leaves_no_driver_behind() -> None:
     before = set(_clusters_for_shutdown)
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -117,9 +123,39 @@ class TestSchema(OnCassandra):
         assert await ask(options, "SELECT * FROM receives") == []
         await ask(options, "DROP KEYSPACE interrupted")
 
-    async def test_a_data_centre_needs_a_name(self, keyspace: Options) -> None:
-        with pytest.raises(StoreUnavailable, match="no name of a data centre"):
-            await schema.apply(replace(keyspace, keyspace="odd"), {"dc1' : 1}; --": 1})
+    @pytest.mark.parametrize(
+        ("replicas", "words"),
+        [
+            ({"dc1' : 1}; --": 1}, "There is no data centre dc1' .*, only dc1"),
+            ({"dc1": 1, "dc9": 1}, "There is no data centre dc9, only dc1"),
+            ({"dc1": 3}, "--replicas dc1=3: the data centre has 1 node"),
+        ],
+    )
+    async def test_copies_that_cannot_be_had_are_told_before_anything_is_made(
+        self, keyspace: Options, replicas: dict[str, int], words: str
+    ) -> None:
+        with pytest.raises(StoreUnavailable, match=words):
+            await schema.apply(replace(keyspace, keyspace="odd"), replicas)
+
+        made = await ask(replace(keyspace, keyspace="system"), "SELECT keyspace_name FROM system_schema.keyspaces")
+        assert ("odd",) not in [tuple(row) for row in made]
+
+    async def test_other_copies_than_the_keyspace_has_are_not_passed_over(self, keyspace: Options) -> None:
+        options = replace(keyspace, keyspace="copied")
+        await ask(
+            replace(keyspace, keyspace="system"),
+            "CREATE KEYSPACE copied WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': 3}",
+        )
+        try:
+            with pytest.raises(StoreUnavailable, match=r"other copies \(dc1=3\): change them by ALTER KEYSPACE"):
+                await schema.apply(options, {"dc1": 1})
+        finally:
+            await ask(replace(keyspace, keyspace="system"), "DROP KEYSPACE copied")
+
+    async def test_a_data_centre_that_is_not_there_is_named(self, keyspace: Options) -> None:
+        text = await why_not(replace(keyspace, datacenter="dc9"))
+
+        assert "data centre dc9: no node answers" in text
 
 
 @needs("java", "mvn")

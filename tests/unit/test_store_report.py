@@ -6,11 +6,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
+import pytest
 from cassandra.cluster import Cluster
 
 from cqs.backends import store_of, store_report
 from cqs.clock import SystemClock
 from cqs.config.load import load
+from cqs.errors import ConfigError
 from cqs.store.cassandra.hosts import hosts_of
 from cqs.store.report import StoreHost, StoreReport
 
@@ -19,6 +21,11 @@ def test_memory_lies_nowhere() -> None:
     config = load({"in_memory": True}, {}).config
 
     assert store_report(config, store_of(config, SystemClock())) == StoreReport()
+
+
+def test_memory_and_cassandra_are_not_both_taken() -> None:
+    with pytest.raises(ConfigError, match=r"in_memory: keeps nothing, and cassandra .* choose one"):
+        store_of(load({"in_memory": True, "cassandra": ["127.0.0.1"]}, {}).config, SystemClock())
 
 
 async def test_sqlite_tells_its_files_that_are_there(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ class Link:
         due = self._pending[0][1]
         if loop.time() >= due:
             self._is_watching = False
-            self.give_up(f"no answer for {self._timeout_s} s")
+            self.give_up(f"no answer for {self._timeout_s:.3g} s")
         else:
             loop.call_at(due, self._watch)
 

@@ -17,6 +17,7 @@ from cassandra import (
     ReadTimeout,
     Unauthorized,
     Unavailable,
+    UnresolvableContactPoints,
     WriteTimeout,
 )
 from cassandra.cluster import NoConnectionsAvailable, NoHostAvailable
@@ -90,12 +91,18 @@ def reason_of(error: Exception) -> str:
         reasons = {reason_of(one) for one in _per_host(error) if isinstance(one, Exception)}
         return "no node answers" + (f" ({'; '.join(sorted(reasons))})." if reasons else ".")
     if isinstance(error, Unavailable):
-        return f"{error.required_replicas} replicas are needed and {error.alive_replicas} are alive."
+        return f"{_copies(error.required_replicas)} needed and {error.alive_replicas} alive."
     if isinstance(error, ReadTimeout | WriteTimeout):
-        return f"{error.required_responses} replicas are needed and {error.received_responses} answered in time."
+        return f"{_copies(error.required_responses)} needed and {error.received_responses} answered in time."
     if isinstance(error, OperationTimedOut):
         return "no answer in time."
+    if isinstance(error, UnresolvableContactPoints):
+        return "there is no such host; correct its name."
     if isinstance(error, AuthenticationFailed):
         return "user or password is wrong."
     text = " ".join(str(error).split())
     return text[:300] or type(error).__name__
+
+
+def _copies(count: int) -> str:
+    return "1 replica is" if count == 1 else f"{count} replicas are"

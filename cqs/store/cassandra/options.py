@@ -30,3 +30,8 @@ class Options:
     def place(self) -> str:
         """For error texts."""
         return ", ".join(f"{host}:{self.port}" for host in self.hosts)
+
+    @property
+    def place_asked(self) -> str:
+        """The same, with the data centre whose nodes alone are asked."""
+        return f"{self.place}, data centre {self.datacenter}" if self.datacenter else self.place

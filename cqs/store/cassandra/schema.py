@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from importlib import resources
 
 from cqs.errors import StoreUnavailable
@@ -19,7 +20,6 @@ _VERSION_NAME = "schema_version"
 _SECRET_NAME = "secret"
 _SECRET_BYTES = 32
 _COMMENT = re.compile(r"--[^\n]*")
-_REPLICATION = re.compile(r"[A-Za-z0-9_.-]+")
 
 
 class WrongSchema(StoreUnavailable):
@@ -34,10 +34,12 @@ def table_statements() -> list[str]:
 
 async def apply(options: Options, replicas: dict[str, int]) -> bool:
     """Makes the keyspace (`replicas` by data centre; {} = 1 in the data centre that answers) and whatever tables it
-    lacks. Idempotent; False when there was nothing to do. Raises StoreUnavailable: not reachable, or other version."""
+    lacks. Idempotent; False when there was nothing to do. Raises StoreUnavailable: not reachable, another version; and
+    where nothing was made: other copies than the keyspace has, or more than there are nodes."""
     session = Session(options)
     await session.connect()
     try:
+        await _check_copies(session, options, replicas)
         found = await _version(session, options)
         if found is not None:
             _check(found, options)
@@ -63,10 +65,16 @@ async def secret(session: Session, options: Options) -> bytes:
 
 async def datacenters(session: Session, options: Options) -> list[str]:
     """Those that have copies of the keyspace. Raises StoreUnavailable."""
+    found = await _replication(session, options)
+    return sorted(key for key in found if key not in ("class", "replication_factor"))
+
+
+async def _replication(session: Session, options: Options) -> dict[str, str]:
+    """As Cassandra tells it; {} when there is no such keyspace."""
     rows = await session.ask(
         "SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = %s", (options.keyspace,)
     )
-    return sorted(key for key in (rows[0][0] if rows else {}) if key not in ("class", "replication_factor"))
+    return dict(rows[0][0]) if rows else {}
 
 
 async def check(session: Session, options: Options) -> None:
@@ -99,10 +107,27 @@ async def _version(session: Session, options: Options) -> str | None:
     return str(rows[0][0]) if rows else None
 
 
+async def _check_copies(session: Session, options: Options, replicas: dict[str, int]) -> None:
+    nodes = Counter(host.datacenter for host in session.hosts())
+    for datacenter, count in replicas.items():
+        if datacenter not in nodes:
+            raise StoreUnavailable(f"There is no data centre {datacenter}, only {', '.join(sorted(nodes))}.")
+        if count > nodes[datacenter]:
+            raise StoreUnavailable(
+                f"--replicas {datacenter}={count}: the data centre has {nodes[datacenter]} node(s). Add nodes, or ask "
+                "for fewer copies."
+            )
+    found = await _replication(session, options)
+    copies = {name: int(value) for name, value in found.items() if value.isdigit()}
+    if replicas and found and copies != replicas:
+        told = ", ".join(f"{name}={count}" for name, count in sorted(copies.items()))
+        raise StoreUnavailable(
+            f"Keyspace {options.keyspace} exists with other copies ({told}): change them by ALTER KEYSPACE and "
+            "nodetool repair, or drop it if it is empty."
+        )
+
+
 def _create_keyspace(options: Options, replicas: dict[str, int]) -> str:
-    for datacenter in replicas:
-        if not _REPLICATION.fullmatch(datacenter):
-            raise StoreUnavailable(f"{datacenter!r} is no name of a data centre.")
     counts = "".join(f", '{datacenter}': {int(count)}" for datacenter, count in replicas.items())
     return (
         f'CREATE KEYSPACE IF NOT EXISTS "{options.keyspace}"'

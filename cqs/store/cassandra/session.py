@@ -87,15 +87,15 @@ class Session:
         """Finds the cluster; no keyspace yet. Raises StoreUnavailable within about `connect_ms` a host."""
         self._loop = asyncio.get_running_loop()
         self._reactor = connections_of(self._loop)
-        self._cluster = make_cluster(self._options, self._reactor, reaches_all=self._reaches_all)
         with quiet_driver():
             try:
+                self._cluster = make_cluster(self._options, self._reactor, reaches_all=self._reaches_all)
                 session: DriverSession = await asyncio.to_thread(self._cluster.connect, None, self._reaches_all)
             except (Exception, asyncio.CancelledError) as error:
                 await self.close()
                 if isinstance(error, asyncio.CancelledError):
                     raise
-                raise told(error, Kind.READ, self._place) from error
+                raise told(error, Kind.READ, self._options.place_asked) from error
         session.default_fetch_size = None
         self._session = session
 
