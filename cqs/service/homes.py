@@ -15,6 +15,10 @@ dropped BEFORE its home is taken: while the home is elsewhere nobody fills it he
 earlier time is never served. Conditional writes are decided within a data centre; two that decide apart write the same
 epoch, the later one stays, and the other data centre sees it at the next look.
 
+A node that has not heard for AWAY_MS (it was frozen, or its Cassandra was) may have lost homes that even its Cassandra
+does not know of yet, and what waits in its sockets is from before. It is home to no FIFO queue until it hears again and
+for RETURN_MS more, in which Cassandra's nodes tell each other what one of them missed.
+
 The moments that stay: until replication and a beat have passed (GRACE_MS), a message that dc1 just handed out may be
 handed out by dc2 as well. A data centre that is cut off from the other one serves what it is home to until it hears.
 """
@@ -34,6 +38,7 @@ GRACE_MS = 3_000
 """By then the nodes of the other data centre have heard, or hand out no FIFO messages."""
 CHECK_MS, BELIEVED_MS = 10_000, 15_000
 """Homes in use are read anew this often, and no older knowledge is used."""
+AWAY_MS, RETURN_MS = 5_000, 20_000
 COVER_MS = 600_000
 TAKEN = "home"
 _ABROAD = "abroad "
@@ -57,6 +62,8 @@ class Homes:
         self._node = f"{_ABROAD}{datacenter}/{node}"
         self._known: dict[_Key, _Known] = {}
         self._marks: dict[Shard, tuple[DirtyMark, str]] = {}
+        self._heard_ms = clock.now_ms()
+        self._returns_ms = 0
         self.datacenter = datacenter
         self.lost: list[Shard] = []
         """Went elsewhere since the last beat."""
@@ -76,7 +83,7 @@ class Homes:
     async def is_here(self, shard: Shard) -> bool:
         """Whether this data centre serves the shard, and the former home has stopped."""
         home = await self.look(shard)
-        return home is not None and home.datacenter == self.datacenter and not self._is_moving(home)
+        return home is not None and home.datacenter == self.datacenter and not self._is_doubtful(shard, home)
 
     async def take(self, shard: Shard) -> bool:
         """Makes this data centre the home, unless the present one has to stay. False: it is elsewhere."""
@@ -104,7 +111,7 @@ class Homes:
         if home is None:
             return True
         if home.datacenter == self.datacenter:
-            return not self._is_moving(home)
+            return not self._is_doubtful(shard, home)
         return not shard.is_fifo and await self._mark(shard, home)
 
     async def mark(self, shard: Shard) -> None:
@@ -147,11 +154,15 @@ class Homes:
         return not mark.node.startswith(_ABROAD) or ids.ms_of(mark.high_address) <= self._clock.now_ms()
 
     async def check(self) -> None:
-        """Reads the homes that are in use. Forgets those elsewhere that are not; news tell of those here."""
+        """At each beat that was answered. Reads the homes that are in use. Forgets those elsewhere that are not; news
+        tell of those here."""
         now_ms = self._clock.now_ms()
+        if now_ms - self._heard_ms >= AWAY_MS:
+            self._returns_ms = now_ms + RETURN_MS
+        self._heard_ms = now_ms
         for key, known in list(self._known.items()):
             age_ms = now_ms - known.checked_ms
-            if age_ms >= CHECK_MS and known.is_used:
+            if known.is_used and (age_ms >= CHECK_MS or now_ms < self._returns_ms):
                 (await self._read(known.shard)).is_used = False
             elif age_ms >= BELIEVED_MS and not self._is_known_here(known.shard):
                 del self._known[key]
@@ -189,8 +200,11 @@ class Homes:
             self.lost.append(shard)
         return known
 
-    def _is_moving(self, home: Home) -> bool:
-        return home.epoch > 1 and self._clock.now_ms() - home.taken_ms < GRACE_MS
+    def _is_doubtful(self, shard: Shard, home: Home) -> bool:
+        """Whether another data centre may serve the shard, though this one is told to be its home."""
+        now_ms = self._clock.now_ms()
+        is_moving = home.epoch > 1 and now_ms - home.taken_ms < GRACE_MS
+        return is_moving or (shard.is_fifo and (now_ms - self._heard_ms >= AWAY_MS or now_ms < self._returns_ms))
 
 
 def _key_of(shard: Shard) -> _Key:

@@ -7,7 +7,7 @@ import pytest
 from cqs.errors import ServiceUnavailable, StoreUnavailable
 from cqs.service.delete import delete
 from cqs.service.engine import shard_of
-from cqs.service.homes import BELIEVED_MS, COVER_MS, HOLD_MS
+from cqs.service.homes import AWAY_MS, BELIEVED_MS, COVER_MS, HOLD_MS, RETURN_MS
 from tests.cluster import Town
 from tests.datacenters import SECOND_MS, move_to, pass_ms, two
 
@@ -30,6 +30,26 @@ async def test_only_the_home_of_a_fifo_queue_hands_out_and_takes_messages() -> N
     with pytest.raises(ServiceUnavailable):
         await a.send(queue, "five")
     assert await a.bodies(queue) == []
+
+
+async def test_a_node_that_was_frozen_is_home_to_no_fifo_queue_until_it_has_heard_what_it_missed() -> None:
+    town, a, _, queue = await two("orders.fifo")
+    standard = await a.create("orders")
+    await a.send(queue, "one")
+
+    town.clock.advance_ms(AWAY_MS)
+    with pytest.raises(ServiceUnavailable):
+        await a.send(queue, "waited in the socket")
+    assert await a.bodies(queue) == []
+    await a.send(standard, "two")
+    assert await a.bodies(standard) == ["two"]
+    await pass_ms(town, RETURN_MS - SECOND_MS)
+    with pytest.raises(ServiceUnavailable):
+        await a.send(queue, "heard, not settled")
+
+    await pass_ms(town, 2 * SECOND_MS)
+    await a.send(queue, "three")
+    assert await a.bodies(queue) == ["one", "three"]
 
 
 async def test_a_mark_that_is_over_lets_the_home_fill_anew() -> None:
