@@ -15,16 +15,16 @@ PAUSE_MS = 7
 empty, with 2 ms for an answer; without a pause ours ask as fast as they are answered, and that is all two cores do."""
 _HEAD = (
     "goal a queue", "sent/s (paper)", "range", "empty receives % (paper)", "calls/s a node (paper)",
-    "p50 ms of send, receive, delete (paper: all)", "p95 ms (paper: all)", "cores: API, load, others", "busy",
-    "MB an API process", "duplicates", "lost",
+    "p50 ms of send, receive, delete (paper: all)", "p95 ms (paper: all)", "cores: API, others", "MB an API process",
+    "duplicates", "lost",
 )  # fmt: skip
 PAPER_WORDS = """\
 Ours: two API processes, a Redis and a Cassandra node on two cores, clients included; medians of the rounds. The
 paper's: two API servers and eight Cassandra nodes, on virtual machines of their own. A receiver that got nothing asks
 again after 7 ms, as often as the paper's did. A send's time begins when it was due: where the goal is more than the
-machine can do, it is that of the queue in front of the server. "others" are Cassandra and whatever else ran; "busy" is
-the sum: where it is what it is at the highest goals, more messages a second only wait longer. Goals of 90 and 125 are
-not in the paper. A receiver takes up to ten messages a call, and deletes what it got in one: three at a goal of 100.
+machine can do, it is that of the queue in front of the server. "others" are Cassandra and whatever else ran, without
+the load generator. Goals of 90 and 125 are not in the paper. A receiver takes up to ten messages a call, and deletes
+what it got in one: three at a goal of 100.
 """
 PAPER_SYNCS = {
     "batch": "Cassandra answers a write when it is on the disk (`commitlog_sync: batch`):",
@@ -95,7 +95,6 @@ def _row(goal: int, theirs: Theirs | None, samples: Sequence[Sample]) -> str:
         return mine if theirs is None else f"{mine} ({figure(theirs):,})"
 
     sent = [one.load.calls["send"].messages_per_s for one in samples]
-    cores = [middle(share) for share in (_api_cores, _load_cores, lambda one: one.other_cpu)]
     errors = sum(one.load.errors for one in samples)
     return line(
         (
@@ -106,21 +105,12 @@ def _row(goal: int, theirs: Theirs | None, samples: Sequence[Sample]) -> str:
             beside(f"{middle(_calls_per_s) / NODES:,.0f}", lambda row: row.ops_per_node),
             beside(of_each(lambda calls: calls.latency_ms.p50, 1), lambda row: row.median_ms),
             beside(of_each(lambda calls: calls.latency_ms.p95, 0), lambda row: row.p95_ms),
-            ", ".join(f"{each:.2f}" for each in cores),
-            f"{middle(lambda one: _api_cores(one) + _load_cores(one) + one.other_cpu):.2f}",
+            f"{middle(lambda one: one.cpu_s / one.load.seconds):.2f}, {middle(lambda one: one.other_cpu):.2f}",
             f"{max(one.largest_mb for one in samples):.0f}",
             str(sum(one.load.duplicates for one in samples)),
             str(sum(one.load.waiting for one in samples)) + (f", {errors} errors" if errors else ""),
         )
     )
-
-
-def _api_cores(sample: Sample) -> float:
-    return sample.cpu_s / sample.load.seconds
-
-
-def _load_cores(sample: Sample) -> float:
-    return sample.load.generator_cpu_s / sample.load.seconds
 
 
 def _empty_percent(sample: Sample) -> float:
