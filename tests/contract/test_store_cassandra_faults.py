@@ -112,6 +112,9 @@ class TestSchema(OnCassandra):
     async def test_a_schema_is_applied_once(self, keyspace: Options) -> None:
         assert not await schema.apply(keyspace, {})
 
+    async def test_copies_of_a_schema_that_is_in_place_are_left_to_the_operator(self, keyspace: Options) -> None:
+        assert not await schema.apply(keyspace, {"dc1": 3})
+
     async def test_an_interrupted_apply_goes_on_where_it_stopped(self, keyspace: Options) -> None:
         options = replace(keyspace, keyspace="interrupted")
         await schema.apply(options, {"dc1": 1})

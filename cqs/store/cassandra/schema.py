@@ -35,15 +35,16 @@ def table_statements() -> list[str]:
 async def apply(options: Options, replicas: dict[str, int]) -> bool:
     """Makes the keyspace (`replicas` by data centre; {} = 1 in the data centre that answers) and whatever tables it
     lacks. Idempotent; False when there was nothing to do. Raises StoreUnavailable: not reachable, another version; and
-    where nothing was made: other copies than the keyspace has, or more than there are nodes."""
+    where nothing was made: other copies than the keyspace has, or more than there are nodes. Of a keyspace whose
+    schema is in place the copies are not looked at: an operator may have changed them since."""
     session = Session(options)
     await session.connect()
     try:
-        await _check_copies(session, options, replicas)
         found = await _version(session, options)
         if found is not None:
             _check(found, options)
             return False
+        await _check_copies(session, options, replicas)
         await session.ask(_create_keyspace(options, replicas or {session.datacenter: 1}))
         await session.ask(f'USE "{options.keyspace}"')
         for statement in table_statements():
