@@ -1,7 +1,7 @@
 """`python -m tests`, which is `make test`: all tests, in three processes side by side.
 
-    FAULTS        drills on one Cassandra node or none, and others that wait for servers to start, die and recover
-    CLUSTERS      drills on several Cassandra nodes, and Spark
+    FAULTS        drills in one data centre, and others that wait for servers to start, die and recover
+    CLUSTERS      drills in two data centres, and Spark
     the others    compute; what they print comes first, and that of the two above at the end
 
 Asked to stop, it asks all, and waits until they have ended what they started. They are also asked when it is killed.
@@ -31,9 +31,8 @@ FAULTS = [
     "tests/integration/test_cluster.py",
     "tests/integration/test_make_test.py",
     "tests/integration/test_workers.py",
-    "tests/console/browser",
 ]
-CLUSTERS = ["tests/drills/test_rings.py", "tests/spark"]
+CLUSTERS = ["tests/drills/test_datacenters.py", "tests/spark"]
 """So many that each of the three takes about a third of the time."""
 
 

@@ -1,6 +1,7 @@
 """`make cluster`: a cluster in the foreground, until SIGTERM or Ctrl-C.
 
-Standard output has one line for each server, then `ready`; what goes wrong later is told on standard error.
+Standard output has one line for each server, then `ready`. Standard error tells which data centre they are in, when
+there are two, and what goes wrong later.
 """
 
 from __future__ import annotations
@@ -60,7 +61,19 @@ def _tell(cluster: Cluster) -> None:
     lines = [f"api {node.endpoint} pid {node.pid}" for node in cluster.apis]
     lines += [f"redis 127.0.0.1:{redis.port} pid {redis.pid}" for redis in cluster.redises]
     lines += [f"cassandra {node.address}:{node.port} pid {node.pid}" for node in cluster.ring.nodes]
-    print("\n".join([*lines, "ready"]), flush=True)
+    print("\n".join(lines), flush=True)
+    if len(cluster.shares) > 1:
+        _tell_where(cluster)
+    print("ready", flush=True)
+
+
+def _tell_where(cluster: Cluster) -> None:
+    """A line for each data centre on standard error: programs that read the servers' lines need not know of it."""
+    for name in cluster.shares:
+        parts = [node.endpoint for node in cluster.api[name]]
+        parts += [f"redis {redis.port}" for redis in cluster.redis[name]]
+        parts += [f"cassandra {node.address}" for node in cluster.cassandras(name)]
+        print(f"{name}: {', '.join(parts)}", file=sys.stderr, flush=True)
 
 
 def _watch(cluster: Cluster) -> None:

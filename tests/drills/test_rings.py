@@ -1,4 +1,4 @@
-"""What befalls several Cassandra nodes: a ring of three, and two data centres."""
+"""What befalls a ring of three Cassandra nodes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(TIMEOUT_S)]
 
 
 @needs("redis-server", "java", "mvn")
-@pytest.mark.parametrize("drill", drills(Kind.RING, Kind.TWO_DATACENTERS), ids=lambda drill: drill.name)
-async def test_several_nodes_of_cassandra(drill: Drill, rings: Rings) -> None:
+@pytest.mark.parametrize("drill", drills(Kind.RING), ids=lambda drill: drill.name)
+async def test_ring_of_three(drill: Drill, rings: Rings) -> None:
     await check_on(drill, rings)

@@ -106,7 +106,10 @@ def test_what_one_node_took_another_gives_out(arguments: list[str], kinds: dict[
         os.killpg(process.pid, number)
         output, errors = process.communicate(timeout=STOP_S_MAX)
 
-    assert (process.returncode, output, errors) == (0, "", "")
+    assert (process.returncode, output) == (0, "")
+    ports = [server[2] for server in servers if server and server[1].startswith("api")]
+    told = [f"dc{at}: http://127.0.0.1:{port}, redis " for at, port in enumerate(ports, start=1)] if arguments else []
+    assert [line.startswith(start) for line, start in zip(errors.splitlines(), told, strict=True)] == [True] * len(told)
     assert [pid for pid in pids if runs(pid)] == []
     assert [folder for folder in folders if folder.parent.exists()] == []
 

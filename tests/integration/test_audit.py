@@ -16,6 +16,7 @@ from tests.integration.process import until
 from tests.needs import needs
 from tests.spark.golden import Golden
 
+pytestmark = [needs("java"), pytest.mark.slow, pytest.mark.timeout(600)]
 ROOT = Path(__file__).parents[2]
 LAST_LINE = re.compile(
     r"verdict: acknowledged (\d+) lost 0 duplicates \d+ \(λ \S+\) out-of-order \S+% displacement \S+ proven "
@@ -32,7 +33,6 @@ def run(*arguments: str) -> tuple[int, str]:
     return int(told.group(1)), told.group(2)
 
 
-@pytest.mark.slow
 def test_recorded_journal_is_played_on_a_server_of_its_own_and_proven(tmp_path: Path) -> None:
     golden = Golden(tmp_path / "journal", seed=4)
     golden.send(golden.queue("orders"), 30)
@@ -63,7 +63,6 @@ drop_probability = 0.08
 """
 
 
-@pytest.mark.slow
 def test_faults_of_a_workload_file_are_accounted_for_one_by_one(tmp_path: Path) -> None:
     pq = pytest.importorskip("pyarrow.parquet")
     load, output = tmp_path / "faulty.toml", tmp_path / "audit"
@@ -92,7 +91,6 @@ def test_faults_of_a_workload_file_are_accounted_for_one_by_one(tmp_path: Path) 
     assert f"calls lose their request or their answer, with probability 0.08: {unanswered} did" in page
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 def test_interrupted_run_ends_its_server_and_says_that_nothing_is_proven(
     tmp_path: Path, number: signal.Signals
@@ -114,7 +112,6 @@ def test_interrupted_run_ends_its_server_and_says_that_nothing_is_proven(
     assert '"event":"stopped"' in (tmp_path / "audit" / "server.log").read_text()
 
 
-@pytest.mark.slow
 @needs("java", "mvn", "redis-server")
 def test_cluster_of_two_nodes_is_proven_from_both_journals_and_the_keyspace(tmp_path: Path) -> None:
     output = tmp_path / "audit"
