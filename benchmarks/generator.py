@@ -42,7 +42,6 @@ class Window:
     cpu_s: float
     resident_mb: float
     other_cpu: float
-    busy: float
 
     def sample(self, scenario: str, server: Running, repetition: int) -> Sample:
         """As one of a run's."""
@@ -54,7 +53,6 @@ class Window:
             cpu_s=self.cpu_s,
             resident_mb=self.resident_mb,
             other_cpu=self.other_cpu,
-            busy=self.busy,
             load=self.load,
         )
 
@@ -91,14 +89,12 @@ def drive(program: Path, server: Running, flags: Sequence[str]) -> Window:
     start, end = edges
     cpu_s = end.server.cpu_s - start.server.cpu_s
     own = end.generator_cpu_s - start.generator_cpu_s
-    all_s, took_s = end.machine_cpu_s - start.machine_cpu_s, end.at_s - start.at_s
     return Window(
         load=msgspec.json.decode(last, type=Load),
         command=shlex.join([_from_root(program), *command[1:]]),
         cpu_s=round(cpu_s, 3),
         resident_mb=round(end.server.resident_mb, 1),
-        other_cpu=round((all_s - cpu_s - own) / took_s, 3),
-        busy=round(all_s / took_s, 3),
+        other_cpu=round((end.machine_cpu_s - start.machine_cpu_s - cpu_s - own) / (end.at_s - start.at_s), 3),
     )
 
 

@@ -15,7 +15,7 @@ PAUSE_MS = 7
 empty, with 2 ms for an answer; without a pause ours ask as fast as they are answered, and that is all two cores do."""
 _HEAD = (
     "goal a queue", "sent/s (paper)", "range", "empty receives % (paper)", "calls/s a node (paper)",
-    "p50 ms of send, receive, delete (paper: all)", "p95 ms (paper: all)", "cores: API, others, all", "MB an API process",
+    "p50 ms of send, receive, delete (paper: all)", "p95 ms (paper: all)", "cores: API, others", "MB an API process",
     "duplicates", "lost",
 )  # fmt: skip
 PAPER_WORDS = """\
@@ -23,7 +23,7 @@ Ours: two API processes, a Redis and a Cassandra node on two cores, clients incl
 paper's: two API servers and eight Cassandra nodes, on virtual machines of their own. A receiver that got nothing asks
 again after 7 ms, as often as the paper's did. A send's time begins when it was due: where the goal is more than the
 machine can do, it is that of the queue in front of the server. "others" are Cassandra and whatever else ran, without
-the load generator; "all" has it, and two cores are full at 2. Goals of 90 and 125 are not in the paper. A receiver takes up to ten messages a call, and deletes
+the load generator. Goals of 90 and 125 are not in the paper. A receiver takes up to ten messages a call, and deletes
 what it got in one: three at a goal of 100.
 """
 PAPER_SYNCS = {
@@ -105,17 +105,12 @@ def _row(goal: int, theirs: Theirs | None, samples: Sequence[Sample]) -> str:
             beside(f"{middle(_calls_per_s) / NODES:,.0f}", lambda row: row.ops_per_node),
             beside(of_each(lambda calls: calls.latency_ms.p50, 1), lambda row: row.median_ms),
             beside(of_each(lambda calls: calls.latency_ms.p95, 0), lambda row: row.p95_ms),
-            _cores(samples),
+            f"{middle(lambda one: one.cpu_s / one.load.seconds):.2f}, {middle(lambda one: one.other_cpu):.2f}",
             f"{max(one.largest_mb for one in samples):.0f}",
             str(sum(one.load.duplicates for one in samples)),
             str(sum(one.load.waiting for one in samples)) + (f", {errors} errors" if errors else ""),
         )
     )
-
-
-def _cores(samples: Sequence[Sample]) -> str:
-    told = [one.cpu_s / one.load.seconds for one in samples], [one.other_cpu for one in samples]
-    return ", ".join(f"{median(values):.2f}" for values in (*told, [one.busy for one in samples]))
 
 
 def _empty_percent(sample: Sample) -> float:

@@ -72,8 +72,6 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     """The server's, at the window's end."""
     other_cpu: float
     """Cores kept busy by neither the server nor the load generator: how quiet the round was."""
-    busy: float = 0.0
-    """Cores kept busy by all processes of the machine, in the window; 0 in results from before this was measured."""
     load: Load
     largest_mb: float = 0.0
     """Of the largest of its processes, where that was asked for."""
