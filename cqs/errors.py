@@ -151,8 +151,8 @@ class MissingParameter(SqsError):
 
 
 class EmptyBatchRequest(SqsError):
-    def __init__(self) -> None:
-        super().__init__("There should be at least one entry in the request.")
+    def __init__(self, entry: str) -> None:
+        super().__init__(f"There should be at least one {entry} in the request.")
 
 
 class TooManyEntriesInBatchRequest(SqsError):

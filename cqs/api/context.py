@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from cqs import limits
 from cqs.api import urls
 from cqs.api.access import Access
 from cqs.api.request import Head
@@ -30,12 +31,19 @@ class Context(msgspec.Struct, gc=False):
     undelivered: Callable[[], Awaitable[None]] | None = None
 
     async def queue(self, url: str) -> Queue:
-        """The queue of a URL, whatever host it names. Raises QueueDoesNotExist, what access control raises, and
-        StoreUnavailable when it is unknown here and the store can't tell."""
+        """The queue of a QueueUrl. Raises QueueDoesNotExist, what access control raises, and StoreUnavailable when it
+        is unknown here and the store can't tell."""
+        return await self.queue_named(self.name_of(url))
+
+    def name_of(self, url: str) -> QueueName:
+        """Which queue a QueueUrl names: that of the URL, whatever host it names, or the caller's own of that bare name,
+        which SQS takes too. Raises QueueDoesNotExist."""
         name = urls.name_of_url(url)
-        if name is None:
-            raise QueueDoesNotExist
-        return await self.queue_named(name)
+        if name is not None:
+            return name
+        if limits.QUEUE_NAME.fullmatch(url):
+            return QueueName(self.caller.account, url)
+        raise QueueDoesNotExist
 
     async def queue_named(self, name: QueueName) -> Queue:
         queue = await lookup.find(self.engine, name)

@@ -1,6 +1,7 @@
 """Queue URLs: read from whatever host they name, written for the host that the client used.
 
 http://anything:1/123456789012/orders      read: the last two parts of the path; host, port, query are ignored
+orders                                     read by `cqs.api.context`: the caller's own queue of that name
 <scheme>://<host>[:<port>]/<account>/<name>      written: a configured public URL, else X-Forwarded-*, else Host
 """
 
@@ -14,6 +15,8 @@ from cqs.api.request import Head
 from cqs.queue import Queue, QueueName
 
 NAMES_KEPT_MAX = 4_096
+URL_LENGTH_MAX = 2_048
+"""A longer one names no queue, and is not kept: a request may bring megabytes."""
 _QUEUE_PATH = re.compile(r"/([0-9]{12})/([^/?#]{1,240})/?(?:[?#].*)?", re.DOTALL)
 _URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//[^/?#]*(?=/)")
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,253}(?::[0-9]{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](?::[0-9]{1,5})?")
@@ -22,9 +25,13 @@ _USUAL_PORTS = {"http": "80", "https": "443"}
 _FALLBACK_HOST = "localhost"
 
 
-@lru_cache(maxsize=NAMES_KEPT_MAX)
 def name_of_url(url: str) -> QueueName | None:
     """Which queue a queue URL, or only its path, names; None when it names none."""
+    return _name_of_url(url) if len(url) <= URL_LENGTH_MAX else None
+
+
+@lru_cache(maxsize=NAMES_KEPT_MAX)
+def _name_of_url(url: str) -> QueueName | None:
     path = url if url.startswith("/") and not url.startswith("//") else url[_url_end(url) :]
     match = _QUEUE_PATH.fullmatch(path)
     if match is None:

@@ -19,6 +19,9 @@ from cqs.queue import Settings
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 _PLAIN = b"\t\n\r" + bytes(range(0x20, 0x7F))
 _ID_RULE = "can only include alphanumeric and punctuation characters. 1 to 128 in length."
+NO_DEDUP_ID = (
+    "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly"
+)
 
 
 class Draft(msgspec.Struct, frozen=True, gc=False):
@@ -90,10 +93,7 @@ def _check_fifo(draft: Draft, settings: Settings) -> None:
     if draft.dedup_id is not None:
         check_id("MessageDeduplicationId", draft.dedup_id)
     elif not settings.is_content_dedup:
-        raise InvalidParameterValue(
-            "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided "
-            "explicitly"
-        )
+        raise InvalidParameterValue(NO_DEDUP_ID)
     if draft.delay_ms:
         raise InvalidParameterValue.of(
             draft.delay_ms // 1000,
@@ -126,7 +126,10 @@ def _check_attribute(attribute: Attribute) -> None:
     if attribute.is_binary:
         return
     text = attribute.value.decode(errors="surrogatepass")
-    _check_text(text)
+    try:
+        _check_text(text)
+    except InvalidMessageContents as error:
+        raise InvalidParameterValue(f"Message (user) attribute '{name}': {error}") from error
     if attribute.data_type.startswith("Number"):
         _check_number(name, text)
 

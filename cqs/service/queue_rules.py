@@ -104,6 +104,8 @@ def check_redrive(registry: Registry, source: QueueName, region: str, settings: 
     target = registry.get(key)
     if target is None:
         raise _bad_redrive(redrive, "Dead letter target does not exist.")
+    if target.arn != redrive.target_arn:
+        raise _bad_redrive(redrive, "Invalid value for deadLetterTargetArn.")
     if target.settings.is_fifo != settings.is_fifo:
         raise _bad_redrive(redrive, "Dead-letter queue must be same type of queue as the source.")
     if not _allows(target, f"arn:aws:sqs:{region}:{source.account}:{source.name}"):

@@ -69,7 +69,7 @@ async def send(engine: Engine, queue: Queue, draft: Draft, sender_id: str) -> Se
 
 async def send_batch(engine: Engine, queue: Queue, drafts: Sequence[Draft], sender_id: str) -> list[Sent | SqsError]:
     """As `send`, for up to ten, in one commit; answers in order. A draft that breaks a rule fails alone, except for
-    too many bytes in all and a missing group on a FIFO queue, which fail the call."""
+    too many bytes in all and, on a FIFO queue, a missing group or deduplication id, which fail the call."""
     _check_batch(queue, drafts)
     answers: list[Sent | SqsError | None] = []
     good: list[Draft] = []
@@ -89,8 +89,11 @@ def _check_batch(queue: Queue, drafts: Sequence[Draft]) -> None:
     size = sum(map(draft_rules.size_of, drafts))
     if size > limits.BATCH_SIZE_MAX:
         raise BatchRequestTooLong(size, limits.BATCH_SIZE_MAX)
-    if queue.settings.is_fifo and any(draft.group is None for draft in drafts):
+    settings = queue.settings
+    if settings.is_fifo and any(draft.group is None for draft in drafts):
         raise InvalidParameterValue(str(MissingParameter.named("MessageGroupId")))
+    if settings.is_fifo and not settings.is_content_dedup and any(draft.dedup_id is None for draft in drafts):
+        raise InvalidParameterValue(draft_rules.NO_DEDUP_ID)
 
 
 async def _send_checked(engine: Engine, queue: Queue, drafts: Sequence[Draft], sender_id: str) -> list[Sent]:

@@ -58,6 +58,7 @@ CASES = [
     Case("ListQueues at a queue", form("Action=ListQueues", target=_PATH), 400, "InvalidAction"),
     Case("GET of a queue without an action", get(_PATH), 404, UNKNOWN),
     Case("GET of the root", get(b"/"), 404, UNKNOWN),
+    Case("GET of a queue by who accepts JSON", get(_PATH, (b"Accept", b"application/json")), 404, UNKNOWN),
     Case("GET of no queue's path", get(b"/favicon.ico"), 404, UNKNOWN),
     *(
         Case(f"path {path.decode()}", get(path), 404, UNKNOWN)

@@ -87,6 +87,13 @@ MESSAGES = [
         "Number of message attributes",
         MessageAttributes={f"a{i}": TEXT for i in range(11)},
     ),
+    *(
+        attribute(
+            "a", {"DataType": kind, "StringValue": f"a{character}b"}, INVALID, "attribute 'a': Invalid characters"
+        )
+        for kind in ("String", "String.x", "Number")
+        for character in "\0\x1b\ufffe"
+    ),
     send("trace header", MessageSystemAttributes={"AWSTraceHeader": TEXT}),
     *(
         send(
@@ -187,6 +194,19 @@ BATCHES = [
         "SendMessageBatch",
         {"QueueUrl": FIFO, "Entries": [{"Id": "a", "MessageBody": "x"}]},
         INVALID,
+    ),
+    Meaning(
+        "no deduplication in a batch",
+        "SendMessageBatch",
+        {
+            "QueueUrl": FIFO,
+            "Entries": [
+                {"Id": "a", "MessageBody": "x", "MessageGroupId": "g", "MessageDeduplicationId": "d"},
+                {"Id": "b", "MessageBody": "x", "MessageGroupId": "g"},
+            ],
+        },
+        INVALID,
+        "The queue should either have ContentBasedDeduplication enabled",
     ),
     batch("queue before entries", [str(i) for i in range(11)], NO_QUEUE)._replace(
         members={"QueueUrl": BASE + "/nope", "Entries": [{"Id": "a b", "MessageBody": "x"}]}

@@ -62,9 +62,12 @@ CASES = [
         "queue of nobody", "GetQueueUrl", {"QueueName": "orders", "QueueOwnerAWSAccountId": "111111111111"}, NO_QUEUE
     ),
     *(
-        Meaning(f"url {url}", "ReceiveMessage", {"QueueUrl": url}, NO_QUEUE)
+        Meaning(f"url {url[:40]}", "ReceiveMessage", {"QueueUrl": url}, NO_QUEUE)
         for url in (
-            "orders",
+            "nope",
+            "000000000000/orders",
+            "order s",
+            "n" * 81,
             "",
             "/",
             "//",
@@ -81,6 +84,8 @@ CASES = [
     *(
         Meaning(f"url {url}", "ReceiveMessage", {"QueueUrl": url})
         for url in (
+            "orders",
+            "orders.fifo",
             "http://other.example:1/000000000000/orders",
             "https://u:p@h/000000000000/orders?x=1#y",
             "/000000000000/orders",

@@ -110,6 +110,7 @@ async def test_empty_batch_is_refused() -> None:
         reply = await world.json(action, QueueUrl=STANDARD, Entries=[])
 
         assert code_of(headers_of(reply), reply.body) == "AWS.SimpleQueueService.EmptyBatchRequest"
+        assert text_of(reply.body) == f"There should be at least one {action}RequestEntry in the request."
 
 
 async def test_visibility_batch_fails_entry_by_entry() -> None:

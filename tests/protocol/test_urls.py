@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cqs.api.urls import BaseUrls, name_of_url, path_of
+from cqs.api import urls
+from cqs.api.urls import URL_LENGTH_MAX, BaseUrls, name_of_url, path_of
 from cqs.queue import QueueName
 
 ORDERS = QueueName("000000000000", "orders")
@@ -42,6 +43,7 @@ def test_queue_is_found_whatever_host_its_url_names(url: str) -> None:
         "/000000000000//orders",
         "/000000000000/a/b",
         "/000000000000/" + "q" * 300,
+        "/000000000000/orders?" + "x" * URL_LENGTH_MAX,
         "http://h",
         "http:/000000000000/orders",
         "\0",
@@ -52,6 +54,14 @@ def test_queue_is_found_whatever_host_its_url_names(url: str) -> None:
 )
 def test_anything_else_names_no_queue(url: str) -> None:
     assert name_of_url(url) is None
+
+
+def test_long_url_is_not_kept_in_memory() -> None:
+    kept = urls._name_of_url.cache_info().currsize
+
+    name_of_url("/000000000000/orders?" + "y" * URL_LENGTH_MAX)
+
+    assert urls._name_of_url.cache_info().currsize == kept
 
 
 @pytest.mark.parametrize(

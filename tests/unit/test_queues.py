@@ -198,7 +198,7 @@ async def test_queue_is_created_without_its_cache() -> None:
         (arn("closed"), "The dead-letter target's RedriveAllowPolicy does not allow this queue."),
         (arn("others"), "The dead-letter target's RedriveAllowPolicy does not allow this queue."),
         (arn("orders"), "A queue can't be its own dead-letter target."),
-        ("dead", "Invalid value for deadLetterTargetArn."),
+        *((text, "Invalid value for deadLetterTargetArn.") for text in ("dead", arn("dead").replace(":aws:", ":cn:"))),
     ],
 )
 async def test_dead_letter_queue_must_fit(target: str, reason: str) -> None:

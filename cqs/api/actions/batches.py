@@ -32,7 +32,7 @@ _Good = TypeVar("_Good")
 async def send_message_batch(context: Context, request: SendMessageBatchRequest) -> SendMessageBatchResult:
     """Raises what fails the call; see `cqs.service.send.send_batch` for what fails an entry."""
     queue = await context.queue(request.queue_url)
-    parameters.check_entries(request.entries)
+    parameters.check_entries(request)
     failed: list[BatchResultErrorEntry] = []
     ids: list[str] = []
     drafts: list[Draft] = []
@@ -50,7 +50,7 @@ async def send_message_batch(context: Context, request: SendMessageBatchRequest)
 async def delete_message_batch(context: Context, request: DeleteMessageBatchRequest) -> DeleteMessageBatchResult:
     """Raises what fails the call."""
     queue = await context.queue(request.queue_url)
-    parameters.check_entries(request.entries)
+    parameters.check_entries(request)
     answers = await delete.delete_batch(context.engine, queue, [entry.receipt_handle for entry in request.entries])
     done, failed = _sorted_out([entry.id for entry in request.entries], answers)
     return DeleteMessageBatchResult(
@@ -63,7 +63,7 @@ async def change_message_visibility_batch(
 ) -> ChangeMessageVisibilityBatchResult:
     """Raises what fails the call."""
     queue = await context.queue(request.queue_url)
-    parameters.check_entries(request.entries)
+    parameters.check_entries(request)
     failed: list[BatchResultErrorEntry] = []
     ids: list[str] = []
     changes: list[tuple[str, int]] = []

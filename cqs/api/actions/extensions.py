@@ -4,7 +4,6 @@ only those that hold messages."""
 from __future__ import annotations
 
 from cqs import digests, ids, limits
-from cqs.api import urls
 from cqs.api.actions import parameters, queues
 from cqs.api.actions.message_attributes import attributes_of, wire_attributes
 from cqs.api.actions.messages import sequence_text, system_attributes
@@ -30,7 +29,7 @@ from cqs.api.shapes.extensions import (
 )
 from cqs.api.shapes.queues import ListQueuesResult
 from cqs.cache.interface import State
-from cqs.errors import InvalidParameterValue, MissingParameter, QueueDoesNotExist
+from cqs.errors import InvalidParameterValue, MissingParameter
 from cqs.queue import Queue
 from cqs.service import chosen, drain, lookup, page_token, peek, resend, statistics
 from cqs.service.peek import Filter, Peeked
@@ -149,10 +148,7 @@ async def list_queues(context: Context, request: ListQueuesExtendedRequest) -> L
 
 async def _destination(context: Context, url: str) -> Queue:
     """The queue of the URL, for whoever may send to it."""
-    name = urls.name_of_url(url)
-    if name is None:
-        raise QueueDoesNotExist
-    return await lookup.find(context.engine, name)
+    return await lookup.find(context.engine, context.name_of(url))
 
 
 def _state_of(name: str) -> State:

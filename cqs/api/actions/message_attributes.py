@@ -1,6 +1,6 @@
 """Message attributes: from the wire's three value fields to one `cqs.message.Attribute`, and back, filtered.
 
-asked for     All  .*        everything
+asked for     All  *  .*     everything
               prefix.*       all names that start with `prefix`
               name           that one
 """
@@ -14,6 +14,7 @@ from cqs.errors import InvalidParameterValue
 from cqs.message import Attribute
 
 TRACE_HEADER = "AWSTraceHeader"
+_ALL = frozenset({"All", "*", ".*"})
 
 
 def attributes_of(values: Mapping[str, MessageAttributeValue] | None) -> tuple[Attribute, ...]:
@@ -45,7 +46,7 @@ class Wanted:
     __slots__ = ("_is_all", "_names", "_prefixes")
 
     def __init__(self, asked: Sequence[str]) -> None:
-        self._is_all = "All" in asked or ".*" in asked
+        self._is_all = not _ALL.isdisjoint(asked)
         self._names = frozenset(asked)
         self._prefixes = tuple(name[:-2] for name in asked if name.endswith(".*"))
 

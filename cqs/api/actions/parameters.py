@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Protocol
 
 from cqs import limits
 from cqs.api.error_table import wire_error
@@ -21,6 +21,13 @@ from cqs.errors import (
 class Entry(Protocol):
     @property
     def id(self) -> str: ...
+
+
+class Batch(Protocol):
+    QUERY_NAMES: ClassVar[Mapping[str, str]]
+
+    @property
+    def entries(self) -> Sequence[Entry]: ...
 
 
 def receive_count(count: int | None) -> int:
@@ -58,10 +65,11 @@ def page_limit(results: int | None) -> int | None:
     return results
 
 
-def check_entries(entries: Sequence[Entry]) -> None:
+def check_entries(batch: Batch) -> None:
     """The rules that fail a batch call as a whole, in SQS's order."""
+    entries = batch.entries
     if not entries:
-        raise EmptyBatchRequest
+        raise EmptyBatchRequest(batch.QUERY_NAMES["Entries"])
     if len(entries) > limits.BATCH_ENTRIES_MAX:
         raise TooManyEntriesInBatchRequest(len(entries))
     seen: set[str] = set()

@@ -26,6 +26,7 @@ class QueryCodec:
 
     def __init__(self, *, is_json: bool) -> None:
         self._is_json = is_json
+        self._content_type = xml.JSON_CONTENT_TYPE if is_json else xml.CONTENT_TYPE
 
     async def read(self, request: Request, head: Head) -> tuple[Operation, Shape]:
         parameters = await _parameters_of(request, head)
@@ -46,22 +47,20 @@ class QueryCodec:
 
     def answer(self, operation: Operation, output: Shape | None, request_id: str, undelivered: Undelivered) -> Reply:
         encode = xml.encode_as_json if self._is_json else xml.encode
-        return Reply(200, self._headers(request_id), encode(operation.name, output, request_id), undelivered)
+        body = encode(operation.name, output, request_id)
+        return Reply(200, _headers(request_id, self._content_type), body, undelivered)
 
     def refuse(self, entry: WireError, text: str, request_id: str) -> Reply:
         if entry is _NO_QUEUE:
             text = text.removesuffix(".") + " for this wsdl version."
-        if self._is_json:
-            body = xml.encode_error_as_json(entry, text, request_id)
-        elif entry is _UNKNOWN:
-            body = xml.encode_unknown_operation()
-        else:
-            body = xml.encode_error(entry, text, request_id)
-        return Reply(entry.status, self._headers(request_id), body)
+        if entry is _UNKNOWN:
+            return Reply(entry.status, _headers(request_id, xml.CONTENT_TYPE), xml.encode_unknown_operation())
+        encode = xml.encode_error_as_json if self._is_json else xml.encode_error
+        return Reply(entry.status, _headers(request_id, self._content_type), encode(entry, text, request_id))
 
-    def _headers(self, request_id: str) -> Headers:
-        content_type = xml.JSON_CONTENT_TYPE if self._is_json else xml.CONTENT_TYPE
-        return [(REQUEST_ID, request_id.encode()), (b"Content-Type", content_type)]
+
+def _headers(request_id: str, content_type: bytes) -> Headers:
+    return [(REQUEST_ID, request_id.encode()), (b"Content-Type", content_type)]
 
 
 async def _parameters_of(request: Request, head: Head) -> form.Form:

@@ -49,7 +49,7 @@ def encode_error(entry: WireError, text: str, request_id: str) -> bytes:
 
 
 def encode_unknown_operation() -> bytes:
-    """The one error that AWS writes in another form."""
+    """The one error that AWS writes in another form, to clients that want JSON too."""
     return b"<UnknownOperationException/>\n"
 
 

@@ -52,6 +52,17 @@ def test_no_id_and_no_content_deduplication_is_refused(sqs: Any, new_fifo: NewQu
         put(sqs, new_fifo())
 
 
+def test_one_entry_without_an_id_fails_the_whole_batch(sqs: Any, new_fifo: NewQueue) -> None:
+    url = new_fifo()
+    batch = [
+        {"Id": "good", "MessageBody": "x", "MessageGroupId": "g", "MessageDeduplicationId": "1"},
+        {"Id": "bad", "MessageBody": "x", "MessageGroupId": "g"},
+    ]
+    with refused("InvalidParameterValue", "either have ContentBasedDeduplication enabled or MessageDeduplicationId"):
+        sqs.send_message_batch(QueueUrl=url, Entries=batch)
+    assert receive(sqs, url) == []
+
+
 def test_content_deduplication_compares_bodies_only(sqs: Any, new_fifo: NewQueue) -> None:
     url = new_fifo(ContentBasedDeduplication="true")
     first = put(sqs, url, "same")

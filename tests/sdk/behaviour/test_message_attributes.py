@@ -51,6 +51,7 @@ def test_attributes_come_back_as_sent_with_the_digest_clients_check(sqs: Any, ne
     [
         (["All"], {"a.x", "a.y", "b"}),
         ([".*"], {"a.x", "a.y", "b"}),
+        (["*"], {"a.x", "a.y", "b"}),
         (["a.*"], {"a.x", "a.y"}),
         (["a.x", "b"], {"a.x", "b"}),
         (["a"], set()),
@@ -126,5 +127,5 @@ def test_bad_number_is_refused(sqs: Any, new_queue: NewQueue, number: str) -> No
 
 
 def test_bad_character_in_a_value_is_refused(sqs: Any, new_queue: NewQueue) -> None:
-    with refused("InvalidMessageContents"):
+    with refused("InvalidParameterValue", "Message (user) attribute 'a': Invalid characters found."):
         send(sqs, new_queue(), MessageAttributes={"a": string("x\x01y")})

@@ -72,6 +72,18 @@ def test_queue_is_found_whatever_host_its_url_names(sqs: Any, new_queue: NewQueu
     assert bodies(receive(sqs, foreign)) == ["found"]
 
 
+def test_bare_name_is_the_callers_own_queue(connect: Callable[..., Any], unique: Callable[[str], str]) -> None:
+    name = unique("named")
+    for account in ("111122223333", "444455556666"):
+        sqs = connect(access_key=account)
+        url = sqs.create_queue(QueueName=name)["QueueUrl"]
+        send(sqs, name, account)
+        assert bodies(receive(sqs, url)) == [account]
+        sqs.delete_queue(QueueUrl=name)
+        with refused("AWS.SimpleQueueService.NonExistentQueue"):
+            send(sqs, name)
+
+
 @pytest.mark.parametrize("url", ["http://localhost:9324/", "http://localhost:9324/000000000000/", "queue", "", "%%"])
 def test_url_that_names_no_queue_is_refused(sqs: Any, url: str) -> None:
     with refused("AWS.SimpleQueueService.NonExistentQueue", shape="QueueDoesNotExist"):
