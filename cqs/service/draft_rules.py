@@ -16,7 +16,8 @@ from cqs.errors import InvalidMessageContents, InvalidParameterValue, MissingPar
 from cqs.message import Attribute
 from cqs.queue import Settings
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
+"""One way to read any text: a value has up to a million digits."""
 _PLAIN = b"\t\n\r" + bytes(range(0x20, 0x7F))
 _ID_RULE = "can only include alphanumeric and punctuation characters. 1 to 128 in length."
 NO_DEDUP_ID = (

@@ -57,8 +57,10 @@ async def untag(engine: Engine, queue: Queue, keys: Sequence[str]) -> None:
     """Removes the tags with these keys; unknown ones are fine. Raises QueueDoesNotExist, StoreUnavailable,
     OutcomeUnknown."""
 
+    gone = frozenset(keys)
+
     def change(current: Queue) -> Queue:
-        return msgspec.structs.replace(current, tags={k: v for k, v in current.tags.items() if k not in keys})
+        return msgspec.structs.replace(current, tags={k: v for k, v in current.tags.items() if k not in gone})
 
     await edit(engine, queue, change)
 

@@ -63,7 +63,10 @@ MESSAGES = [
     ),
     attribute("a", {"DataType": "Number.x", "StringValue": "1" * 38}),
     attribute("a", {"DataType": "Number", "StringValue": "1" * 39}, INVALID, "to a number"),
-    attribute("a", {"DataType": "Number", "StringValue": "x"}, INVALID, "to a number"),
+    *(
+        attribute("a", {"DataType": "Number", "StringValue": value}, INVALID, "to a number")
+        for value in ("x", "1" * 1_000_000 + "x", "1" * 1_000_000, "1." + "1" * 1_000_000 + "x", "." * 1_000_000)
+    ),
     attribute("a", {"DataType": "Number", "StringValue": "\u0665"}, INVALID, "to a number"),
     attribute(
         "a", {"DataType": "String", "StringValue": ""}, INVALID, "must contain a non-empty value of type 'String'."

@@ -48,7 +48,7 @@ class Wanted:
     def __init__(self, asked: Sequence[str]) -> None:
         self._is_all = not _ALL.isdisjoint(asked)
         self._names = frozenset(asked)
-        self._prefixes = tuple(name[:-2] for name in asked if name.endswith(".*"))
+        self._prefixes = frozenset(name[:-2] for name in asked if name.endswith(".*"))
 
     def of(self, attributes: Sequence[Attribute]) -> tuple[Attribute, ...]:
         if self._is_all:
@@ -56,8 +56,12 @@ class Wanted:
         return tuple(
             attribute
             for attribute in attributes
-            if attribute.name in self._names or attribute.name.startswith(self._prefixes)
+            if attribute.name in self._names or self._has_prefix_of(attribute.name)
         )
+
+    def _has_prefix_of(self, name: str) -> bool:
+        """By the length of the name, not by the number of prefixes: a request may bring a million."""
+        return bool(self._prefixes) and any(name[:length] in self._prefixes for length in range(len(name) + 1))
 
 
 def wire_attributes(attributes: Sequence[Attribute]) -> dict[str, MessageAttributeValue]:

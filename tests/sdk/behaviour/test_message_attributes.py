@@ -53,6 +53,7 @@ def test_attributes_come_back_as_sent_with_the_digest_clients_check(sqs: Any, ne
         ([".*"], {"a.x", "a.y", "b"}),
         (["*"], {"a.x", "a.y", "b"}),
         (["a.*"], {"a.x", "a.y"}),
+        (["a.x.*", "c.*"], {"a.x"}),
         (["a.x", "b"], {"a.x", "b"}),
         (["a"], set()),
         (["missing"], set()),
