@@ -107,7 +107,7 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
 
 def name_of_arn(arn: str) -> QueueName | None:
     """The queue an ARN `arn:aws:sqs:<region>:<account>:<name>` names; None when it is no queue ARN."""
-    parts = arn.split(":")
+    parts = arn.split(":", 6)
     if len(parts) != 6 or parts[0] != "arn" or parts[2] != "sqs" or not parts[4] or not parts[5]:
         return None
     return QueueName(parts[4], parts[5])

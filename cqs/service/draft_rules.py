@@ -51,13 +51,13 @@ def check(draft: Draft, settings: Settings) -> None:
     _check_text(body)
     if draft.trace_header is not None:
         _check_text(draft.trace_header)
-    for attribute in draft.attributes:
-        _check_attribute(attribute)
     if len(draft.attributes) > limits.ATTRIBUTES_MAX:
         raise InvalidParameterValue(
             f"Number of message attributes [{len(draft.attributes)}] exceeds the allowed maximum "
             f"[{limits.ATTRIBUTES_MAX}]."
         )
+    for attribute in draft.attributes:
+        _check_attribute(attribute)
     if size_of(draft) > settings.message_size_max:
         raise InvalidParameterValue(
             f"One or more parameters are invalid. Reason: Message must be shorter than "

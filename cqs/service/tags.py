@@ -18,7 +18,9 @@ RESERVED_PREFIX = "aws:"
 
 
 def check_tags(tags: Mapping[str, str]) -> None:
-    """Raises InvalidParameterValue for the first tag that SQS would not have, or for too many."""
+    """Raises InvalidParameterValue for too many, or for the first tag that SQS would not have."""
+    if len(tags) > limits.TAGS_MAX:
+        raise InvalidParameterValue(f"Too many tags: {len(tags)}. A queue can have at most {limits.TAGS_MAX}.")
     for key, value in tags.items():
         if not 1 <= len(key) <= limits.TAG_KEY_MAX:
             raise _invalid(key, "TagKey", f"A tag key has 1 to {limits.TAG_KEY_MAX} characters.")
@@ -28,8 +30,6 @@ def check_tags(tags: Mapping[str, str]) -> None:
             raise _invalid(value, "TagValue", f"A tag value has at most {limits.TAG_VALUE_MAX} characters.")
         if limits.BAD_CHARACTER.search(key) or limits.BAD_CHARACTER.search(value):
             raise InvalidParameterValue("One or more parameters are invalid. Reason: Invalid characters in a tag.")
-    if len(tags) > limits.TAGS_MAX:
-        raise InvalidParameterValue(f"Too many tags: {len(tags)}. A queue can have at most {limits.TAGS_MAX}.")
 
 
 def check_new_tags(engine: Engine, tags: Mapping[str, str]) -> None:
