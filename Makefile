@@ -42,7 +42,8 @@ bench: $(VENV)/.bench ## measure against ElasticMQ (needs java, mvn and go)
 bench-page: $(VENV)/.bench $(VENV)/.cluster ## measure all that docs/benchmarks.md shows, an hour and a half (needs java, mvn, go, redis-server)
 	$(PY) -m benchmarks.plan
 
-bench-spark: $(VENV)/.spark ## audit 1, 10 and 50 million synthetic events, and the journal's cost (needs java)
+bench-spark: $(VENV)/.bench $(VENV)/.spark ## what the journal costs a server; audit 1, 10 and 50 million synthetic events (needs go and java)
+	$(PY) -m benchmarks.journal
 	$(PY) -m benchmarks.spark
 
 pictures: $(VENV)/.dev ## make the pictures of the console in docs/images anew (needs chromium)

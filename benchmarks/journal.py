@@ -1,6 +1,9 @@
-"""What the event journal costs: the same load against a server with and without it, by turns, in one run.
+"""What the event journal costs: the same load against a server with and without it, by turns, in one run. It is half
+of `make bench-spark`.
 
-    python -m benchmarks.journal [--rounds 5] [--seconds 3] [--store sqlite|memory] [--shapes singles,batches]
+    python -m benchmarks.journal [--rounds 5] [--seconds 3] [--store sqlite|memory|cassandra] [--shapes singles,batches]
+
+`cassandra`: with a private Redis in front, and a Cassandra node that is started for it.
 
 Singles come from 64 clients, batches of ten from 16. For each: messages a second, microseconds of CPU a call of the
 server and all its processes, and full against off as the median over the rounds of the ratio within a round. What the
@@ -23,7 +26,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
-from benchmarks import downloads, results
+from benchmarks import cluster, downloads, results
 from benchmarks.fleet import say
 from benchmarks.generator import drive
 from benchmarks.peers import Peer
@@ -33,6 +36,7 @@ from cqs import __version__
 from cqs.events import EventName
 from cqs.journal.blocks import lines_of
 from cqs.journal.files import files_of
+from deploy.cluster.ring import Ring
 
 MODES = ("off", "full")
 SHAPES = {"singles": (64, 1), "batches": (16, 10)}
@@ -44,17 +48,19 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.journal", description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3.0, help="length of a window")
-    parser.add_argument("--store", choices=("sqlite", "memory"), default="sqlite")
+    parser.add_argument("--store", choices=("sqlite", "memory", "cassandra"), default="sqlite")
     parser.add_argument("--shapes", default=",".join(SHAPES), help=f"of {', '.join(SHAPES)} (default: all)")
     return parser.parse_args(given)
 
 
-def peer_of(mode: str, store: str) -> Peer:
-    """CQS with its journal in `journal` of the given folder, or without one."""
+def peer_of(mode: str, folder: Path, is_durable: bool, ring: Ring | None) -> Peer:
+    """CQS with its journal in `journal` of the folder, or without one; on a ring, if there is one."""
+    journal = ["--journal", mode, "--journal-dir", str(folder / "journal")]
+    if ring is not None:
+        return cluster.peer_of(ring, mode, f"journal {mode}", journal)
 
-    def command(port: int, folder: Path) -> list[str]:
-        place = ["--in-memory"] if store == "memory" else ["--data-dir", str(folder / "data")]
-        journal = ["--journal", mode, "--journal-dir", str(folder / "journal")]
+    def command(port: int, _: Path) -> list[str]:
+        place = ["--data-dir", str(folder / "data")] if is_durable else ["--in-memory"]
         return [
             *(sys.executable, "-m", "cqs", "serve", "--port", str(port), "--log-level", "warning"),
             *(*journal, *place),
@@ -130,8 +136,11 @@ def main(given: Sequence[str] | None = None) -> None:
     downloads.CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=downloads.CACHE, prefix="journal-") as place:
         with ExitStack() as stack:
+            ring = stack.enter_context(Ring()) if options.store == "cassandra" else None
+            folders = {mode: Path(place, mode) for mode in MODES}
             servers = [
-                stack.enter_context(running(peer_of(mode, options.store), folder=Path(place, mode))) for mode in MODES
+                stack.enter_context(running(peer_of(mode, folder, options.store != "memory", ring), folder=folder))
+                for mode, folder in folders.items()
             ]
             for shape in shapes:
                 for number in range(options.rounds):

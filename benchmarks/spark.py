@@ -1,4 +1,4 @@
-"""`make bench-spark`: how long the audit takes for 1, 10 and 50 million events, and how much memory.
+"""Half of `make bench-spark`: how long the audit takes for 1, 10 and 50 million events, and how much memory.
 
     synthetic journals (one busy queue) ─► audit on local[2] ─► events a second, peak resident memory
 
