@@ -12,5 +12,5 @@ __all__ = ["CassandraFailed", "Node", "Ring", "Tuning", "free_ports", "session"]
 
 def session() -> Iterator[Ring]:
     """For a fixture of scope session: one node, whose reads fail at few tombstones so that tests of that are quick."""
-    with Ring(tuning=Tuning(tombstones_max=2_000)) as ring:
+    with Ring(tuning=Tuning(tombstones_max=2_000, is_brief=True)) as ring:
         yield ring

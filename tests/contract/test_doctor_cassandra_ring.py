@@ -11,7 +11,7 @@ import pytest
 from cassandra import cluster as driver
 
 from cqs.store.cassandra import Options, schema
-from tests.cassandra_server import Ring
+from tests.cassandra_server import Ring, Tuning
 from tests.contract.cassandra_home import options_of
 from tests.integration.doctor_case import Told, doctor
 from tests.needs import needs
@@ -22,7 +22,7 @@ SLOW_S = 1.0
 
 @pytest.fixture
 def ring() -> Iterator[Ring]:
-    with Ring(("dc1", "dc1", "dc2")) as ring:
+    with Ring(("dc1", "dc1", "dc2"), Tuning(is_brief=True)) as ring:
         asyncio.run(schema.apply(options_of(ring), {"dc1": 2, "dc2": 1}))
         yield ring
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import random
 from contextlib import ExitStack
+from dataclasses import replace
 
 from tests.cassandra_server import Ring, Tuning
 from tests.drills.drills import DRILLS, Drill
@@ -35,7 +36,9 @@ class Rings:
         datacenters = RING_OF[kind]
         if self._ring is None or tuple(node.datacenter for node in self._ring.nodes) != datacenters:
             self.stop()
-            tuning = Tuning() if len(set(datacenters)) > 1 else Tuning(tombstones_max=2_000)
+            tuning = Tuning(is_brief=True)
+            if len(set(datacenters)) == 1:
+                tuning = replace(tuning, tombstones_max=2_000)
             self._ring = self._stack.enter_context(Ring(datacenters, tuning))
         return self._ring
 

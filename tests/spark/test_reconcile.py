@@ -29,7 +29,7 @@ SEED = 7
 
 @pytest.fixture(scope="module")
 def ring() -> Iterator[cassandra_server.Ring]:
-    with cassandra_server.Ring() as ring:
+    with cassandra_server.Ring(tuning=cassandra_server.Tuning(is_brief=True)) as ring:
         yield ring
 
 
