@@ -31,6 +31,10 @@ class WireError(NamedTuple):
     is_http: bool = False
     """The status stands whatever the client's protocol."""
 
+    @property
+    def fault(self) -> str:
+        return "Sender" if self.is_sender else "Receiver"
+
 
 def _modelled(name: str, code: str = "", status: int = 400) -> WireError:
     return WireError(_SQS + name, code or name, status)

@@ -54,11 +54,10 @@ class JsonCodec:
 
     def refuse(self, entry: WireError, text: str, request_id: str) -> Reply:
         is_own_status = self._is_query_mode or entry.is_http or not entry.is_sender
-        fault = "Sender" if entry.is_sender else "Receiver"
         headers = [
             (REQUEST_ID, request_id.encode()),
             (b"Content-Type", CONTENT_TYPE),
-            (b"x-amzn-query-error", f"{entry.query_code};{fault}".encode()),
+            (b"x-amzn-query-error", f"{entry.query_code};{entry.fault}".encode()),
         ]
         body = _encoder.encode(_ErrorBody(type_=entry.json_type, message=text))
         return Reply(entry.status if is_own_status else 400, headers, body)

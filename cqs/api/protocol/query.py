@@ -7,7 +7,7 @@ import asyncio
 from cqs.api import urls
 from cqs.api.error_table import TABLE, WireError
 from cqs.api.operations import BY_NAME, Operation
-from cqs.api.protocol import form, xml
+from cqs.api.protocol import form, query_json, xml
 from cqs.api.protocol.codec import REQUEST_ID, Undelivered
 from cqs.api.request import Head, Headers, Reply, Request
 from cqs.api.shapes.shape import Shape
@@ -22,11 +22,12 @@ _UNKNOWN = TABLE[UnknownOperation]
 
 
 class QueryCodec:
-    """`is_json`: the answer is JSON of the same nesting."""
+    """`is_json`: the client accepts JSON before all else."""
 
     def __init__(self, *, is_json: bool) -> None:
-        self._is_json = is_json
-        self._content_type = xml.JSON_CONTENT_TYPE if is_json else xml.CONTENT_TYPE
+        self._content_type = query_json.CONTENT_TYPE if is_json else xml.CONTENT_TYPE
+        self._encode = query_json.encode if is_json else xml.encode
+        self._encode_error = query_json.encode_error if is_json else xml.encode_error
 
     async def read(self, request: Request, head: Head) -> tuple[Operation, Shape]:
         parameters = await _parameters_of(request, head)
@@ -46,8 +47,7 @@ class QueryCodec:
         return operation, form.expand(operation.input, parameters)
 
     def answer(self, operation: Operation, output: Shape | None, request_id: str, undelivered: Undelivered) -> Reply:
-        encode = xml.encode_as_json if self._is_json else xml.encode
-        body = encode(operation.name, output, request_id)
+        body = self._encode(operation.name, output, request_id)
         return Reply(200, _headers(request_id, self._content_type), body, undelivered)
 
     def refuse(self, entry: WireError, text: str, request_id: str) -> Reply:
@@ -55,8 +55,8 @@ class QueryCodec:
             text = text.removesuffix(".") + " for this wsdl version."
         if entry is _UNKNOWN:
             return Reply(entry.status, _headers(request_id, xml.CONTENT_TYPE), xml.encode_unknown_operation())
-        encode = xml.encode_error_as_json if self._is_json else xml.encode_error
-        return Reply(entry.status, _headers(request_id, self._content_type), encode(entry, text, request_id))
+        body = self._encode_error(entry, text, request_id)
+        return Reply(entry.status, _headers(request_id, self._content_type), body)
 
 
 def _headers(request_id: str, content_type: bytes) -> Headers:

@@ -1,4 +1,4 @@
-"""The Query protocol's answers: XML, or JSON of the same nesting for `Accept: application/json`.
+"""The Query protocol's answers in XML.
 
     <SendMessageResponse xmlns="…">
       <SendMessageResult><MessageId>…</MessageId></SendMessageResult>      left out when the action answers nothing
@@ -22,7 +22,6 @@ from cqs.api.error_table import WireError
 from cqs.api.shapes.shape import MAP_KEYS, Shape
 
 CONTENT_TYPE = b"text/xml"
-JSON_CONTENT_TYPE = b"application/json"
 NAMESPACE = "http://queue.amazonaws.com/doc/2012-11-05/"
 
 _HEAD = '<?xml version="1.0"?>'
@@ -42,7 +41,7 @@ def encode(action: str, output: Shape | None, request_id: str) -> bytes:
 
 def encode_error(entry: WireError, text: str, request_id: str) -> bytes:
     return (
-        f'{_HEAD}<ErrorResponse xmlns="{NAMESPACE}"><Error><Type>{_fault(entry)}</Type><Code>{entry.query_code}</Code>'
+        f'{_HEAD}<ErrorResponse xmlns="{NAMESPACE}"><Error><Type>{entry.fault}</Type><Code>{entry.query_code}</Code>'
         f"<Message>{_escaped(text)}</Message><Detail/></Error><RequestId>{request_id}</RequestId>"
         "</ErrorResponse>"
     ).encode()
@@ -51,22 +50,6 @@ def encode_error(entry: WireError, text: str, request_id: str) -> bytes:
 def encode_unknown_operation() -> bytes:
     """The one error that AWS writes in another form, to clients that want JSON too."""
     return b"<UnknownOperationException/>\n"
-
-
-def encode_as_json(action: str, output: Shape | None, request_id: str) -> bytes:
-    response: dict[str, object] = {"ResponseMetadata": {"RequestId": request_id}}
-    if output is not None:
-        response[f"{action}Result"] = output
-    return msgspec.json.encode({f"{action}Response": response})
-
-
-def encode_error_as_json(entry: WireError, text: str, request_id: str) -> bytes:
-    error = {"Type": _fault(entry), "Code": entry.query_code, "Message": text, "Detail": None}
-    return msgspec.json.encode({"Error": error, "RequestId": request_id})
-
-
-def _fault(entry: WireError) -> str:
-    return "Sender" if entry.is_sender else "Receiver"
 
 
 @lru_cache(maxsize=256)
