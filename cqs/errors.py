@@ -144,6 +144,12 @@ class InvalidParameterValue(SqsError):
         return cls(f"Value {value} for parameter {parameter} is invalid. Reason: {reason}")
 
 
+class ReceiptHandleExpired(InvalidParameterValue):
+    """Of a FIFO queue's message that was to be deleted."""
+
+    REASON = "The receipt handle has expired"
+
+
 class MissingParameter(SqsError):
     @classmethod
     def named(cls, parameter: str) -> MissingParameter:

@@ -72,6 +72,7 @@ TABLE: dict[type[errors.SqsError], WireError] = {
     errors.ResourceNotFound: _modelled("ResourceNotFoundException", status=404),
     errors.RequestThrottled: _modelled("RequestThrottled"),
     errors.InvalidParameterValue: _common("InvalidParameterValueException", "InvalidParameterValue"),
+    errors.ReceiptHandleExpired: _common("InvalidParameterValueException", "InvalidParameterValue"),
     errors.MissingParameter: _common("MissingRequiredParameterException", "MissingParameter"),
     errors.AccessDenied: _common("AccessDeniedException", "AccessDenied", 403),
     errors.InvalidClientTokenId: _common("InvalidClientTokenId", "InvalidClientTokenId", 403),

@@ -23,8 +23,8 @@ from time import perf_counter_ns
 from cqs.cache.interface import Outcome, Ticket
 from cqs.errors import (
     CacheUnavailable,
-    InvalidParameterValue,
     OutcomeUnknown,
+    ReceiptHandleExpired,
     ReceiptHandleIsInvalid,
     SqsError,
     StoreUnavailable,
@@ -40,7 +40,7 @@ FENCE_MS = 10_000
 
 async def delete(engine: Engine, queue: Queue, handle: str) -> None:
     """Idempotent: a message that is gone already is fine. Raises ReceiptHandleIsInvalid for a handle this cluster did
-    not write for this queue, InvalidParameterValue for an expired one (FIFO), StoreUnavailable, OutcomeUnknown."""
+    not write for this queue, ReceiptHandleExpired (FIFO), StoreUnavailable, OutcomeUnknown."""
     error = (await delete_batch(engine, queue, [handle]))[0]
     if error is not None:
         raise error
@@ -93,4 +93,5 @@ async def _fence(
         outcomes = await fallback.fence(engine, queue, tickets)
     for place, outcome in zip(places, outcomes, strict=True):
         if outcome is Outcome.STALE:
-            errors[place] = InvalidParameterValue.of(handles[place], "ReceiptHandle", "The receipt handle has expired.")
+            reason = f"{ReceiptHandleExpired.REASON}."
+            errors[place] = ReceiptHandleExpired.of(handles[place], "ReceiptHandle", reason)

@@ -13,6 +13,8 @@ from cqs.errors import (
     EmptyBatchRequest,
     InvalidBatchEntryId,
     InvalidParameterValue,
+    ReceiptHandleExpired,
+    ReceiptHandleIsInvalid,
     SqsError,
     TooManyEntriesInBatchRequest,
 )
@@ -83,6 +85,11 @@ def check_entries(batch: Batch) -> None:
 
 
 def failed_entry(entry_id: str, error: SqsError) -> BatchResultErrorEntry:
+    """As on AWS, an expired receipt handle has a code and a text of its own here."""
+    if isinstance(error, ReceiptHandleExpired):
+        return BatchResultErrorEntry(
+            id=entry_id, sender_fault=True, code=ReceiptHandleIsInvalid.__name__, message=error.REASON
+        )
     entry = wire_error(error)
     return BatchResultErrorEntry(id=entry_id, sender_fault=entry.is_sender, code=entry.query_code, message=str(error))
 

@@ -170,7 +170,8 @@ def test_changed_queue_delay_rules_messages_already_sent(sqs: Any, new_fifo: New
 def test_expired_handle_can_not_delete(sqs: Any, url: str) -> None:
     send_to_group(sqs, url, "g", "1")
     expired = receive_one(sqs, url, VisibilityTimeout=0)
-    with refused("InvalidParameterValue", "The receipt handle has expired."):
+    reason = "for parameter ReceiptHandle is invalid. Reason: The receipt handle has expired."
+    with refused("InvalidParameterValue", f"Value {expired['ReceiptHandle']} {reason}"):
         delete(sqs, url, expired)
     assert bodies(receive(sqs, url)) == ["1"]
 
@@ -186,7 +187,9 @@ def test_expired_entry_fails_alone_in_a_batch_of_deletes(sqs: Any, url: str) -> 
     ]
     answer = sqs.delete_message_batch(QueueUrl=url, Entries=batch)
     assert [result["Id"] for result in answer["Successful"]] == ["held"]
-    assert [(failure["Id"], failure["Code"]) for failure in answer["Failed"]] == [("expired", "InvalidParameterValue")]
+    (failure,) = answer["Failed"]
+    assert (failure["Id"], failure["SenderFault"]) == ("expired", True)
+    assert (failure["Code"], failure["Message"]) == ("ReceiptHandleIsInvalid", "The receipt handle has expired")
 
 
 def test_handle_extended_in_time_deletes(sqs: Any, url: str) -> None:
