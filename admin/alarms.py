@@ -3,11 +3,13 @@ some milliseconds for 10,000 queues; each alarm leads to where one can do someth
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from admin.formats import duration, number, percent
+from admin.abroad import Heard, Resident
+from admin.formats import counted, duration, number, percent
 from admin.queue_list import ring_of
 from admin.visit import Visit
 from cqs.cache.counts import Counts
@@ -15,8 +17,8 @@ from cqs.metrics.declarations import CACHE_TROUBLE
 from cqs.metrics.depths import Depth
 from cqs.metrics.rings import Ring
 from cqs.queue import Queue
-from cqs.store.coordination import Node
 from cqs.store.interface import MoveStatus
+from cqs.store.report import StoreHost
 
 SHOWN_MAX = 12
 ERROR_SHARE_MAX = 0.05
@@ -81,19 +83,35 @@ def _of_server(visit: Visit, problem: str) -> Iterator[Alarm]:
         yield Alarm(WARNING, -1.0, text, visit.links.queue(queue, "settings"), "Choose another")
 
 
-def of_parts(visit: Visit, nodes: Sequence[Node]) -> Iterator[Alarm]:
+def of_parts(visit: Visit, residents: Sequence[Resident], heard: Heard) -> Iterator[Alarm]:
     """Of cache servers, hosts of the store and other nodes, as far as is known without asking."""
     metrics, path = visit.console.engine.metrics, visit.links.to("/nodes")
     troubled = int(metrics.watched().get(CACHE_TROUBLE, 0))
     if troubled:
-        whose = "1 cache server is" if troubled == 1 else f"{troubled} cache servers are"
+        whose = counted(troubled, "cache server is", "cache servers are")
         yield Alarm(DANGER, -1e17, f"{whose} in trouble: the store answers for their queues, slower.", path, "See")
-    for host in metrics.store_report().lost:
-        text = f"Cassandra host {host.address} ({host.datacenter}) can't be reached."
-        yield Alarm(WARNING, -1e18, text, path, "See")
-    for node in nodes:
-        if node.lost:
-            yield Alarm(WARNING, -1e17, f"Node {node.name} can't reach {', '.join(node.lost)}.", path, "See")
+    yield from _of_hosts(metrics.store_report().hosts, path)
+    for datacenter in heard.lost:
+        yield Alarm(WARNING, -1e18, f"Data centre {datacenter}: none of its nodes is heard of any more.", path, "See")
+    for datacenter, node in residents:
+        if node is not None and node.lost:
+            name = f"{node.name} ({datacenter})" if datacenter else node.name
+            yield Alarm(WARNING, -1e17, f"Node {name} can't reach {', '.join(node.lost)}.", path, "See")
+
+
+def _of_hosts(hosts: Sequence[StoreHost], path: str) -> Iterator[Alarm]:
+    """One for a data centre that is lost as a whole, else one for each host."""
+    number_of = Counter(host.datacenter for host in hosts)
+    lost = [host for host in hosts if host.is_up is False]
+    lost_of = Counter(host.datacenter for host in lost)
+    for datacenter, count in lost_of.items():
+        if count == number_of[datacenter] > 1:
+            text = f"Data centre {datacenter}: none of its {count} Cassandra hosts can be reached."
+            yield Alarm(DANGER, -1e18, text, path, "See")
+    for host in lost:
+        if not lost_of[host.datacenter] == number_of[host.datacenter] > 1:
+            text = f"Cassandra host {host.address} ({host.datacenter}) can't be reached."
+            yield Alarm(WARNING, -1e18, text, path, "See")
 
 
 def _of_queue(visit: Visit, depth: Depth) -> Iterator[Alarm]:
@@ -111,10 +129,11 @@ def _of_queue(visit: Visit, depth: Depth) -> Iterator[Alarm]:
         text = f"{queue.name}: its oldest message is lost in {left}, when its retention ends."
         yield Alarm(DANGER, -float(age_ms), text, visit.links.queue(queue, "messages"), "Look")
     if not depth.is_dead_letter and counts.ready and age_ms > UNREAD_MS_MAX and not _is_read(visit, queue):
-        text = f"{queue.name}: nobody has received from it in the last ten minutes, and {number(counts.ready)} wait."
+        left = counted(counts.ready, "waits", "wait")
+        text = f"{queue.name}: nobody has received from it in the last ten minutes, and {left}."
         yield Alarm(WARNING, -float(age_ms) / 1e3, text, visit.links.queue(queue), "Look")
     if counts.in_flight > IN_FLIGHT_SHARE_MAX * visit.console.engine.tuning.in_flight_max:
-        text = f"{queue.name}: {number(counts.in_flight)} messages are in flight, near the limit."
+        text = f"{queue.name}: {counted(counts.in_flight, 'message is', 'messages are')} in flight, near the limit."
         yield Alarm(
             DANGER, -float(counts.in_flight), text, visit.links.queue(queue, "messages", state="in_flight"), "Look"
         )
@@ -133,12 +152,10 @@ def _failed_moves(visit: Visit) -> Iterator[Alarm]:
 
 
 def _dead_letters(visit: Visit, queue: Queue, counts: Counts, age_ms: int) -> Alarm:
-    what = "dead letter" if counts.ready == 1 else "dead letters"
+    what = counted(counts.ready, "dead letter")
     since = f", the oldest {duration(age_ms)} old" if age_ms else ""
     path = visit.links.queue(queue, "dead-letters")
-    return Alarm(
-        WARNING, -float(counts.ready), f"{queue.name}: {number(counts.ready)} {what}{since}.", path, "Work on them"
-    )
+    return Alarm(WARNING, -float(counts.ready), f"{queue.name}: {what}{since}.", path, "Work on them")
 
 
 def _is_read(visit: Visit, queue: Queue) -> bool:

@@ -71,6 +71,7 @@ async def _end_jobs(application: web.Application) -> None:
     await application[CONSOLE].grace.end()
     await application[CONSOLE].jobs.end()
     await application[CONSOLE].health.end()
+    await application[CONSOLE].abroad.end()
 
 
 async def _to_root(request: web.Request) -> web.StreamResponse:

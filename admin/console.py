@@ -8,6 +8,7 @@ from pathlib import Path
 
 from aiohttp import web
 
+from admin.abroad import Abroad
 from admin.action_log import ActionLog
 from admin.assets import Assets
 from admin.grace import Grace
@@ -75,6 +76,7 @@ class Console:
     jobs: Jobs
     grace: Grace
     health: Health
+    abroad: Abroad
     thrift: Thrift
     assets: Assets
     templates: Templates
@@ -118,6 +120,7 @@ def make_console(
         jobs=Jobs(engine.clock),
         grace=grace or Grace(engine.clock, first=NUMBERS_EACH * int(engine.fellows.name or 0)),
         health=Health(engine),
+        abroad=Abroad(engine),
         thrift=Thrift(),
         assets=skin.assets,
         templates=skin.templates,

@@ -6,6 +6,8 @@ import unicodedata
 from datetime import UTC, datetime
 from math import isfinite
 
+from cqs.plural import plural
+
 _STEPS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 _SIZES = ("B", "kB", "MB", "GB", "TB")
 _BIG = ((1_000_000_000, "G"), (1_000_000, "M"), (10_000, "k"))
@@ -18,6 +20,16 @@ def number(value: float | None) -> str:
     if value is None or not isfinite(value):
         return NOTHING
     return f"{value:,.0f}" if value == int(value) or abs(value) >= 10 else f"{value:,.1f}"
+
+
+def counted(value: float, one: str, many: str = "") -> str:
+    """12,345 messages; 1 message. `many`: where an s alone does not make the plural."""
+    return f"{number(value)} {plural(value, one, many)}"
+
+
+def times(count: int) -> str:
+    """once; 12 times"""
+    return "once" if count == 1 else counted(count, "time")
 
 
 def short_number(value: float | None) -> str:
@@ -131,6 +143,9 @@ def cut(text: str, length: int) -> str:
 
 FILTERS = {
     "number": number,
+    "counted": counted,
+    "plural": plural,
+    "times": times,
     "short_number": short_number,
     "rate": rate,
     "duration": duration,

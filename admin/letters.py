@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from admin.bodies import attribute_text
-from admin.formats import cut, visible
+from admin.formats import cut, times, visible
 from cqs import ids
 from cqs.message import Message
 from cqs.queue import name_of_arn
@@ -84,8 +84,7 @@ def reason_of(message: Message, registry: Registry) -> str:
     name = message.source_arn.rpartition(":")[2]
     if redrive is None:
         return f"Received too often in {name}."
-    count = redrive.receive_count_max
-    return f"Received more than {'once' if count == 1 else f'{count} times'} in {name}."
+    return f"Received more than {times(redrive.receive_count_max)} in {name}."
 
 
 def arrived_ms(message: Message) -> int:

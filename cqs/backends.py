@@ -141,6 +141,7 @@ def cluster_of(config: Config, store: Store, cache: CacheServers, clock: Clock, 
 
     assert isinstance(store, CassandraStore)
     listening, clustering, now_ms = config.listening, config.clustering, clock.now_ms()
+    home = store.session.datacenter if len(store.datacenters) > 1 else ""
     scheme = "https" if listening.tls_cert else "http"
     here = f"{scheme}://{listening.host}:{listening.port}" if listening.port else ""
     me = Node(
@@ -155,7 +156,8 @@ def cluster_of(config: Config, store: Store, cache: CacheServers, clock: Clock, 
         clock,
         me,
         f"{rng.getrandbits(64):x}",
-        datacenter=store.session.datacenter if len(store.datacenters) > 1 else "",
+        datacenter=home,
+        far=[one for one in store.datacenters if home and one != home],
         is_cache_shared=cache.is_redis and cache.spawned is None,
         place=cache.place,
         lost=cache.lost,

@@ -36,6 +36,7 @@ from cqs.metrics.declarations import (
     CROWDED_OUT,
     CUT_OFF,
     REQUEST_BYTES,
+    STORE_LOST,
     STORE_TROUBLE,
     UNREAD_BYTES,
 )
@@ -146,6 +147,7 @@ async def _serve(
         lately = doors.lately_of(config, clock)
         engine = await parts.engine_of(config, store, cache, clock, rng, journal, lately, tracing, siblings)
         engine.metrics.watch(CACHE_TROUBLE, cache.in_trouble)
+        engine.metrics.watch(STORE_LOST, lambda: len(engine.metrics.store_report().lost))
         engine.metrics.watch(STORE_TROUBLE, lambda: int(bool(engine.cluster.membership.store_problem)))
         is_cut = await stop.cuts(_fill(engine, loaded))
         mounts = await doors.mounts_of(engine, store, people.accounts, config, lately, cache)

@@ -24,6 +24,7 @@ from cqs.testing.clock import ManualClock
 from cqs.testing.witness import RecordingWitness
 from tests.engine import BODY_BUDGET_BYTES, Bench, FailingCache, FailingStore, make_bench
 
+DATACENTERS = ("dc1", "dc2")
 PLACE = "redis-1"
 """The name of the one cache server."""
 
@@ -64,6 +65,7 @@ class Town:
             Node(name=name, started_ms=now_ms, beat_ms=now_ms),
             str(self._lives),
             datacenter=datacenter,
+            far=[one for one in DATACENTERS if datacenter and one != datacenter],
             is_cache_shared=is_cache_shared,
             place=place_of,
             lost=lambda: lost,

@@ -28,6 +28,14 @@ async def two(name: str = "orders") -> tuple[Town, Bench, Bench, Queue]:
     return town, a, b, queue
 
 
+async def unserved() -> tuple[Town, Bench, Bench, Queue]:
+    """As `two`, with a queue that no data centre has served: its node died as it had made it."""
+    town, _, b, queue = await two()
+    town.shared.homes.clear()
+    del town.nodes["a"]
+    return town, await town.node("a", "dc1"), b, queue
+
+
 async def pass_ms(town: Town, span_ms: int) -> None:
     """Time goes by, with all that servers do beside the calls."""
     for _ in range(max(1, span_ms // SECOND_MS)):

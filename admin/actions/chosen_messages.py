@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from admin.formats import counted
 from admin.forms import BadInput, Form
 from admin.queue_form import read_duration
 from admin.visit import Done, Visit
@@ -35,19 +36,15 @@ async def act(visit: Visit, form: Form) -> Done:
             await change(visit.console.engine, queue, wanted, what, sender_id)
             return ""
 
-        will = f"{_messages(len(wanted))} of {queue.name} will be deleted"
+        will = f"{counted(len(wanted), 'message')} of {queue.name} will be deleted"
         grace.begin(will, queue.account, work)
-        text = f"{will} in {grace.wait_s} seconds, unless received and deleted before."
+        text = f"{will} in {counted(grace.wait_s, 'second')}, unless received and deleted before."
     else:
         missed = len(await change(visit.console.engine, queue, wanted, what, sender_id, hide_ms))
-        text = f"{_messages(len(wanted) - missed)} {_PAST[what]}."
+        text = f"{counted(len(wanted) - missed, 'message')} {_PAST[what]}."
         if missed:
-            text += f" {missed} {'was' if missed == 1 else 'were'} gone or in another state by then."
+            text += f" {counted(missed, 'was', 'were')} gone or in another state by then."
     return Done(text, path, target=queue.arn, detail=f"{what}: {', '.join(wanted[:10])}")
-
-
-def _messages(count: int) -> str:
-    return f"{count} {'message' if count == 1 else 'messages'}"
 
 
 def _back(visit: Visit, form: Form, queue: Queue) -> str:

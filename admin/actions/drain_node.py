@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from admin.formats import counted
 from admin.forms import Form
 from admin.visit import Done, Visit
 from cqs.service import drain as service
@@ -11,11 +12,9 @@ async def drain(visit: Visit, form: Form) -> Done:
     """Raises AccessDenied."""
     visit.check_home()
     done = await service.drain(visit.console.engine)
-    whole = f" by each of its {done.workers} workers" if done.workers > 1 else ""
-    text = (
-        f"Draining: /ready says 503{whole}, and {done.answered} waiting receives were answered. "
-        "“Take it in again” undoes it."
-    )
+    whole = f" by each of its {counted(done.workers, 'worker')}" if done.workers > 1 else ""
+    answered = counted(done.answered, "waiting receive was", "waiting receives were")
+    text = f"Draining: /ready says 503{whole}, and {answered} answered. “Take it in again” undoes it."
     return Done(text, visit.links.to("/nodes"), target=visit.console.about.node)
 
 

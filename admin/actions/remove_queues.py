@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
+from admin.formats import counted
 from admin.forms import BadInput, Form
 from admin.views.sure import QUEUES_MAX, phrase
 from admin.visit import Done, Visit
@@ -55,7 +56,7 @@ def _later(
 ) -> Done:
     """After the time in which it can be undone: by who may do it then, and to these queues, not to namesakes."""
     names = list(chosen)
-    what = names[0] if len(names) == 1 else f"{len(names)} queues"
+    what = names[0] if len(names) == 1 else counted(len(names), "queue")
 
     async def work() -> str:
         present = await visit.renewed()
@@ -72,7 +73,7 @@ def _later(
     grace = visit.console.grace
     text = f"{what} will be {_PAST[verb]}"
     grace.begin(text, account, work)
-    return Done(f"{text} in {grace.wait_s} seconds.", path, target=_targets(account, names))
+    return Done(f"{text} in {counted(grace.wait_s, 'second')}.", path, target=_targets(account, names))
 
 
 def _targets(account: str, names: list[str]) -> str:
@@ -95,7 +96,7 @@ async def _all(names: list[str], one: Callable[[str], Awaitable[None]]) -> tuple
 
 def _told(verb: str, done: list[str], failed: list[str]) -> str:
     past = _PAST[verb]
-    what = done[0] if len(done) == 1 else f"{len(done)} queues"
+    what = done[0] if len(done) == 1 else counted(len(done), "queue")
     text = f"{what} {past}." if done else "Nothing was done."
     if failed:
         more = f" and {len(failed) - TOLD_MAX} more" if len(failed) > TOLD_MAX else ""

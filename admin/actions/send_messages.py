@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from admin.formats import counted
 from admin.forms import BadInput, Form
 from admin.message_form import read_draft, read_lines
 from admin.visit import Done, Visit
 from cqs import limits
 from cqs.errors import SqsError
+from cqs.plural import plural
 from cqs.queue import Queue
 from cqs.service.draft_rules import Draft, size_of
 from cqs.service.send import send, send_batch
@@ -32,9 +34,10 @@ async def _many(visit: Visit, form: Form, queue: Queue) -> Done:
     for batch in _batches(drafts):
         for answer in await send_batch(visit.console.engine, queue, batch, sender_id):
             if isinstance(answer, SqsError):
-                raise BadInput(f"{sent} of {len(drafts)} were sent; then: {answer}")
+                raise BadInput(f"{sent} of {len(drafts)} {plural(sent, 'was', 'were')} sent; then: {answer}")
             sent += 1
-    return Done(f"{sent} messages sent.", visit.links.queue(queue, "messages"), target=queue.arn, detail=f"{sent}")
+    told = f"{counted(sent, 'message')} sent."
+    return Done(told, visit.links.queue(queue, "messages"), target=queue.arn, detail=f"{sent}")
 
 
 def _batches(drafts: list[Draft]) -> Iterator[list[Draft]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from admin.formats import counted
 from admin.forms import Form
 from admin.views.moves import job_of
 from admin.visit import Done, Visit
@@ -19,7 +20,7 @@ async def task(visit: Visit, form: Form) -> Done:
     visit.queue_named(found.source, "CancelMessageMoveTask")
     moved = await move_tasks.cancel(engine, handle)
     path = visit.links.to("/moves/task", handle=handle)
-    return Done(f"Stopping. {moved} were moved so far.", path, target=found.source_arn)
+    return Done(f"Stopping. {counted(moved, 'was', 'were')} moved so far.", path, target=found.source_arn)
 
 
 async def job(visit: Visit, form: Form) -> Done:

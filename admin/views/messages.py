@@ -17,6 +17,7 @@ from admin.cqs_words import Params
 from admin.message_filter import FIELDS, is_asking, wanted_of
 from admin.snippets import ELLIPSIS, Snippets, of_each, url_of
 from admin.visit import Visit
+from admin.where import where_of
 from cqs.cache.counts import Counts
 from cqs.cache.interface import State
 from cqs.errors import CacheUnavailable
@@ -57,6 +58,7 @@ async def show(visit: Visit) -> web.StreamResponse:
     return visit.page(
         "message_rows.html" if is_rows else "messages.html",
         queue=queue,
+        where=None if is_rows else await where_of(visit, queue),
         state=state,
         step=step,
         preview=preview,

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import msgspec
 from aiohttp import web
 
+from admin.abroad import residents_of
 from admin.snippets import of_each
 from admin.visit import Visit
 from cqs.cache.report import ServerReport
@@ -50,7 +51,7 @@ class Share(NamedTuple):
 
 async def show(visit: Visit) -> web.StreamResponse:
     """This node's numbers, since it started."""
-    metrics = visit.console.engine.metrics
+    engine, metrics = visit.console.engine, visit.console.engine.metrics
     actions = sorted((_action(name, stats) for name, stats in metrics.calls.by_action.items()), key=_by_count)
     layers = [
         ("Cache", metrics.build.cache, _layer(metrics.cache)),
@@ -58,6 +59,7 @@ async def show(visit: Visit) -> web.StreamResponse:
     ]
     servers_ms, servers = await _servers(visit)
     watched = sorted((metric.help, value) for metric, value in metrics.watched().items())
+    nodes, heard = await nodes_of(visit), await visit.console.abroad.heard()
     return visit.page(
         "nodes.html",
         build=metrics.build,
@@ -77,10 +79,12 @@ async def show(visit: Visit) -> web.StreamResponse:
         servers_ms=servers_ms,
         shares=await _shares(visit),
         no_share=Share(),
-        is_draining=visit.console.engine.waiters.is_draining,
-        nodes=await nodes_of(visit),
+        is_draining=engine.waiters.is_draining,
+        residents=residents_of(engine.cluster.datacenter, nodes or (), heard),
+        beat_ms=max((node.beat_ms for node in nodes or ()), default=0),
+        heard_ms=heard.asked_ms,
         store=metrics.store_report(),
-        waiting=len(visit.console.engine.waiters),
+        waiting=len(engine.waiters),
         snippets=of_each(visit, ("Drain", "DrainNode", {}), ("Take it in", "DrainNode", {"Draining": False})),
     )
 

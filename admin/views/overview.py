@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 from aiohttp import web
 
+from admin.abroad import residents_of
 from admin.alarms import SHOWN_MAX, alarms_of, of_parts
 from admin.charts import RANGE_NAMES, range_of
 from admin.queue_list import fullest
@@ -37,7 +38,8 @@ async def show(visit: Visit) -> web.StreamResponse:
     """The page; what is sampled anyway, and the fullest queues counted anew."""
     problem = await visit.console.health.problem()
     nodes = await nodes_of(visit)
-    parts = list(of_parts(visit, nodes or ()))
+    heard = await visit.console.abroad.heard()
+    parts = list(of_parts(visit, residents_of(visit.console.engine.cluster.datacenter, nodes or (), heard), heard))
     alarms = sorted([*alarms_of(visit, problem), *parts])
     top = fullest(visit.console.engine, visit.account, TOP_MAX)
     return visit.page(

@@ -11,6 +11,7 @@ from admin.charts import RANGE_NAMES, range_of
 from admin.snippets import snippets, url_of
 from admin.views.queues import rows_of
 from admin.visit import Visit
+from admin.where import where_of
 from admin.wire_attributes import attributes_of
 from cqs.cache.interface import BROWSED_MAX, ShardState, State
 from cqs.errors import CacheUnavailable
@@ -35,7 +36,7 @@ async def show(visit: Visit) -> web.StreamResponse:
     queue = visit.queue("GetQueueAttributes")
     engine = visit.console.engine
     (row,) = await rows_of(visit, [queue])
-    chart_range = range_of(visit.query("range"))
+    chart_range, where = range_of(visit.query("range")), await where_of(visit, queue)
     return visit.page(
         "queue.html",
         queue=queue,
@@ -44,7 +45,8 @@ async def show(visit: Visit) -> web.StreamResponse:
         range=chart_range,
         ranges=RANGE_NAMES,
         url=url_of(visit, queue),
-        state=await _state(visit, queue),
+        where=where,
+        state=await _state(visit, queue) if where or not engine.cluster.datacenter else None,
         shard=shard_of(queue),
         groups=await visit.console.thrift.ask(
             ("groups", queue.storage_id), lambda: _groups(visit, queue), is_fresh=not visit.is_refresh

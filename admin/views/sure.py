@@ -9,6 +9,7 @@ from admin.snippets import snippets, url_of
 from admin.visit import Visit
 from cqs.cache.counts import Counts
 from cqs.errors import CacheUnavailable
+from cqs.plural import counted
 from cqs.queue import Queue, QueueName
 from cqs.service import queues
 
@@ -38,7 +39,7 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 def phrase(verb: str, names: list[str]) -> str:
     """What has to be typed: the queue's name; for several, what is done to how many."""
-    return names[0] if len(names) == 1 else f"{verb} {len(names)} queues"
+    return names[0] if len(names) == 1 else f"{verb} {counted(len(names), 'queue')}"
 
 
 def _chosen(visit: Visit) -> list[Queue]:

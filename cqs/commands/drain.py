@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from cqs.commands.server_command import Session, server_command
+from cqs.plural import counted
 
 
 @server_command
@@ -15,9 +16,10 @@ def command(session: Session, is_over: bool) -> None:
     The endpoint must be the node's own, not that of a balancer. Forgotten when the node ends.
     """
     told = session.client.call("DrainNode", Draining=not is_over)
-    workers = f" ({told['Workers']} workers)" if told["Workers"] > 1 else ""
+    workers = f" ({counted(told['Workers'], 'worker')})" if told["Workers"] > 1 else ""
+    answered = counted(told["AnsweredReceives"], "waiting receive")
     if is_over:
         text = f"{session.client.endpoint} is in again{workers}"
     else:
-        text = f"{session.client.endpoint} is draining{workers}: {told['AnsweredReceives']} waiting receives answered"
+        text = f"{session.client.endpoint} is draining{workers}: {answered} answered"
     session.answer(told, text)

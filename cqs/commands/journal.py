@@ -18,6 +18,7 @@ from cqs.events import Line
 from cqs.journal.blocks import lines_of
 from cqs.journal.files import JournalFile, files_of, finish_leftovers
 from cqs.journal.files import prune as prune_folder
+from cqs.plural import counted
 
 _POLL_S = 0.2
 
@@ -46,7 +47,7 @@ def list_files(folder: Path) -> None:
     for file in found:
         state = "finished" if file.is_finished else "open"
         click.echo(f"{file.start}  {file.node}  {file.incarnation}  {file.file:6}  {file.size:12}  {state}")
-    click.echo(f"{len(found)} files, {sum(file.size for file in found)} bytes in {folder}")
+    click.echo(f"{counted(len(found), 'file')}, {counted(sum(file.size for file in found), 'byte')} in {folder}")
 
 
 @command.command()
@@ -86,7 +87,7 @@ def prune(folder: Path, keep: str) -> None:
         count, freed = prune_folder(folder, bytes_max)
     except OSError as error:
         raise CannotStart(f"{folder} can't be pruned: {error.strerror}.") from error
-    click.echo(f"deleted {count} files, {freed} bytes")
+    click.echo(f"deleted {counted(count, 'file')}, {counted(freed, 'byte')}")
 
 
 def _refuse_missing(folder: Path) -> None:

@@ -11,6 +11,7 @@ from cqs.commands.identity_command import Desk, identity_command
 from cqs.commands.server_command import confirmed
 from cqs.errors import NoSuchIdentity
 from cqs.identity import AccessKey, Identities
+from cqs.plural import counted
 
 _TITLES = ("key id", "user", "account", "enabled", "created")
 
@@ -76,7 +77,8 @@ async def delete(desk: Desk, key_id: str, yes: bool) -> None:
 @identity_command(command, "reseal", "Seal all secrets with the first master key, so that older ones can go.")
 async def reseal(desk: Desk) -> None:
     count = await desk.accounts.reseal()
-    desk.tell({"resealed": count}, f"Sealed anew: {count} of {len((await desk.accounts.identities()).keys)} keys.")
+    keys = len((await desk.accounts.identities()).keys)
+    desk.tell({"resealed": count}, f"Sealed anew: {count} of {counted(keys, 'key')}.")
 
 
 async def _show_one(desk: Desk, key_id: str) -> None:

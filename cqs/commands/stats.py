@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from cqs.commands.server_command import Session, server_command, table
+from cqs.plural import counted
 
 _CLEAR = "\x1b[H\x1b[2J"
 _ROWS = {
@@ -44,8 +45,8 @@ def command(session: Session, queue: str | None, watch: bool, every: float) -> N
 
 
 def _text(told: Mapping[str, Any], queue: str | None) -> str:
-    title = queue or f"cqs {told['Version']}, {told['Queues']} queues, {told['Connections']} connections"
-    rows = [[name, told["Totals"][member]] for name, member in _ROWS.items()]
+    title = queue or _server(told)
+    rows = [*_home(told), *([name, told["Totals"][member]] for name, member in _ROWS.items())]
     parts = [table([title, ""], rows)]
     actions = [
         [name, one["Calls"], sum(one.get("Failures", {}).values()), _ms(one["MedianSeconds"]), _ms(one["P99Seconds"])]
@@ -54,6 +55,21 @@ def _text(told: Mapping[str, Any], queue: str | None) -> str:
     if actions:
         parts.append(table(["action", "calls", "failed", "median ms", "p99 ms"], actions))
     return "\n\n".join(parts)
+
+
+def _server(told: Mapping[str, Any]) -> str:
+    queues, connections = counted(told["Queues"], "queue"), counted(told["Connections"], "connection")
+    return f"cqs {told['Version']}, {queues}, {connections}"
+
+
+def _home(told: Mapping[str, Any]) -> list[list[object]]:
+    """Where the store has several data centres: of a queue its home, and this node's own."""
+    rows: list[list[object]] = []
+    if "Home" in told:
+        rows.append(["home data centre", told["Home"].get("DataCenter") or "none yet"])
+    if "DataCenter" in told:
+        rows.append(["this node's data centre", told["DataCenter"]])
+    return rows
 
 
 def _ms(seconds: float) -> str:

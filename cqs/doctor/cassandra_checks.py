@@ -9,6 +9,7 @@ from cqs.clock import Clock
 from cqs.doctor.clocks import clock_finding
 from cqs.doctor.finding import Finding, error, ok, warning
 from cqs.errors import StoreUnavailable
+from cqs.plural import counted, plural
 from cqs.store.cassandra import Options
 from cqs.store.cassandra.probe import Look, NodeLook, look
 
@@ -34,9 +35,9 @@ def findings_of(part: str, options: Options, found: Look) -> list[Finding]:
     """What the look means: of each node that something is wrong with, and then of the cluster, whatever they do."""
     wrong = [*_datacenter(part, options, found), *_keyspace(part, options, found)]
     versions = ", ".join(sorted({node.version for node in found.nodes if node.version}))
-    count, answered = f"{len(found.nodes)} nodes", sum(not node.problem for node in found.nodes)
+    count, answered = counted(len(found.nodes), "node"), sum(not node.problem for node in found.nodes)
     if answered < len(found.nodes):
-        count = f"{answered} of {count} answer"
+        count = f"{answered} of {count} {plural(answered, 'answers', 'answer')}"
     in_order = ok(part, f"Cassandra {versions}, {count}, keyspace {options.keyspace} in order")
     return [*_nodes(found), *(wrong or [in_order])]
 
@@ -105,7 +106,15 @@ def _to_read(options: Options, found: Look) -> str:
 
 def _copies(part: str, count: int, nodes: int, known: Sequence[NodeLook]) -> Iterator[Finding]:
     if count > nodes and all(node.datacenter for node in known):
-        yield error(part, f"{count} copies are wanted and there are {nodes} nodes", "add nodes, or lower its copies")
+        wanted = counted(count, "copy is", "copies are")
+        there = counted(nodes, "node")
+        yield error(
+            part, f"{wanted} wanted and there {plural(nodes, 'is', 'are')} {there}", "add nodes, or lower its copies"
+        )
     if count < COPIES_MIN:
         lost = "a lost node loses messages" if count == 1 else "a lost node stops all writes"
-        yield warning(part, f"{count} copies: {lost}", "three nodes and three copies (ALTER KEYSPACE, nodetool repair)")
+        yield warning(
+            part,
+            f"{counted(count, 'copy', 'copies')}: {lost}",
+            "three nodes and three copies (ALTER KEYSPACE, nodetool repair)",
+        )

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
+from cqs.plural import counted
+
 
 class Level(StrEnum):
     """How bad it is. An ERROR: the server would not start, not serve from there, or lose messages."""
@@ -45,7 +47,8 @@ def as_text(findings: Sequence[Finding]) -> str:
         if one.to_do:
             lines.append(f"{'':8} -> {one.to_do}")
     errors, warnings = [sum(one.level is level for one in findings) for level in (Level.ERROR, Level.WARNING)]
-    lines.append(f"{errors} errors, {warnings} warnings." if errors or warnings else "All is well.")
+    told = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}."
+    lines.append(told if errors or warnings else "All is well.")
     return "\n".join(lines)
 
 

@@ -14,6 +14,7 @@ from cqs.config.values import show_size, with_home
 from cqs.doctor.finding import Finding, error, ok, warning
 from cqs.errors import ConfigError
 from cqs.open_files import BESIDE
+from cqs.plural import counted
 from cqs.store.sqlite import probe
 from cqs.tls import certificate_of, days_left
 
@@ -88,7 +89,7 @@ def _certificate(config: Config) -> Iterator[Finding]:
         return
     if days < DAYS_LEFT_MIN:
         say = error if days < 0 else warning
-        told = "it has ended" if days < 0 else f"it ends in {days:.0f} days"
+        told = "it has ended" if days < 0 else f"it ends in {counted(round(days), 'day')}"
         yield say(part, told, "renew it, and send SIGHUP to the server")
     else:
-        yield ok(part, f"valid for {days:.0f} days")
+        yield ok(part, f"valid for {counted(round(days), 'day')}")

@@ -179,6 +179,11 @@ STORE_TROUBLE = _declare(
     Kind.GAUGE,
     "1 while this node's beats do not reach Cassandra: sends and receives fail, wholly or in part.",
 )
+STORE_LOST = _declare(
+    "cqs_store_hosts_lost",
+    Kind.GAUGE,
+    "Cassandra hosts, of all data centres, that can't be reached, as this node's driver knows or was told.",
+)
 CACHE_TROUBLE = _declare(
     "cqs_cache_servers_in_trouble",
     Kind.GAUGE,

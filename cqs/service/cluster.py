@@ -53,6 +53,8 @@ class Cluster:
     """All nodes have one cache, as they must."""
     homes: Homes | None = None
     """None = the store has one data centre."""
+    far: Sequence[str] = ()
+    """The other data centres that the store is in."""
     place: Callable[[Shard], str] = _one_place
     """The cache server that a shard lives on."""
     deep_scan: Scan = _nothing
@@ -67,9 +69,18 @@ class Cluster:
     def name(self) -> str:
         return self.membership.me.name
 
+    @property
+    def datacenter(self) -> str:
+        """This node's; "" = the store has one."""
+        return self.homes.datacenter if self.homes is not None else ""
+
     async def nodes(self) -> Sequence[Node]:
         """Those that live, as of the last beat."""
         return self.membership.nodes
+
+    async def far_nodes(self) -> dict[str, Sequence[Node]]:
+        """Those that live in each other data centre, as the store has heard here by now. Raises StoreUnavailable."""
+        return {datacenter: await self.coordination.nodes(datacenter) for datacenter in self.far}
 
     async def leave(self) -> None:
         """This node ends. Raises StoreUnavailable, OutcomeUnknown."""
@@ -102,13 +113,15 @@ def joined(
     life: str,
     *,
     datacenter: str = "",
+    far: Sequence[str] = (),
     is_cache_shared: bool = True,
     place: Callable[[Shard], str] = _one_place,
     lost: Callable[[], Sequence[str]] = tuple,
     deep_scan: Scan = _nothing,
     now_s: Callable[[], float] = loop_s,
 ) -> Cluster:
-    """A node among others; `life` tells it from its former self. `datacenter`: this node's, "" = there is one."""
+    """A node among others; `life` tells it from its former self. `datacenter`: this node's, "" = there is one;
+    `far`: the others."""
     holder = f"{datacenter} {me.name} {life}".strip()
     leadership = Leadership(coordination, LEADER, holder, now_s)
     return Cluster(
@@ -118,6 +131,7 @@ def joined(
         opening=Leadership(coordination, f"{OPENER} {datacenter}".strip(), holder, now_s),
         tending=Leadership(coordination, f"caches {datacenter}", holder, now_s) if datacenter else leadership,
         homes=Homes(coordination, clock, datacenter, me.name) if datacenter else None,
+        far=far,
         is_cache_shared=is_cache_shared,
         place=place,
         deep_scan=deep_scan,

@@ -22,6 +22,7 @@ import asyncio
 from collections import Counter, OrderedDict
 
 from cqs.errors import RequestThrottled
+from cqs.plural import counted, plural
 
 DRAINING_WAIT_MS = 1_000
 
@@ -110,7 +111,8 @@ class Waiters:
         """`account`: whose receive it is. Raises RequestThrottled when too many of the account wait already."""
         if self._account_max is not None and self._by_account[account] >= self._account_max:
             raise RequestThrottled(
-                f"Rate exceeded: {self._account_max} receives of account {account} wait for messages already."
+                f"Rate exceeded: {counted(self._account_max, 'receive')} of account {account} "
+                f"{plural(self._account_max, 'waits', 'wait')} for messages already."
             )
         self._by_account[account] += 1
         line = self._lines.setdefault(queue_uid, _Line())

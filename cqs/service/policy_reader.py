@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from cqs import limits
 from cqs.errors import InvalidAttributeValue
+from cqs.plural import counted
 from cqs.service import policy_actions
 from cqs.service.glob import Glob
 from cqs.service.policy import Policy, Principal, Statement
@@ -69,7 +70,7 @@ def _policy(text: str) -> Policy:
     if not raw or listed is None:
         raise ValueError("there is no Statement")
     if len(raw) > limits.POLICY_STATEMENTS_MAX:
-        raise ValueError(f"it has {len(raw)} statements; {limits.POLICY_STATEMENTS_MAX} are allowed")
+        raise ValueError(f"it has {counted(len(raw), 'statement')}; {limits.POLICY_STATEMENTS_MAX} are allowed")
     statements = [_statement(one, is_with_variables=version == VERSIONS[0]) for one in raw]
     _check_whole(statements)
     return Policy(tuple(statements))
@@ -144,7 +145,9 @@ def _principal(text: str) -> Principal:
 def _actions(value: object) -> Iterable[Glob]:
     texts = _texts(value, "Action")
     if len(texts) > limits.PERMISSION_ACTIONS_MAX:
-        raise ValueError(f"a statement has {len(texts)} actions; {limits.PERMISSION_ACTIONS_MAX} are allowed")
+        raise ValueError(
+            f"a statement has {counted(len(texts), 'action')}; {limits.PERMISSION_ACTIONS_MAX} are allowed"
+        )
     for text in texts:
         service, _, name = text.lower().rpartition(":")
         if text != "*" and service != "sqs":

@@ -78,8 +78,8 @@ class Coordination(Protocol):
     async def beat(self, node: Node, ttl_ms: int) -> None:
         """The node lives; without another beat it is gone after `ttl_ms`."""
 
-    async def nodes(self) -> list[Node]:
-        """Those of this data centre that live, by name."""
+    async def nodes(self, datacenter: str = "") -> list[Node]:
+        """Those of that data centre that live, by name; "" = of this one. Of another, as far as was replicated."""
 
     async def lead(self, name: str, holder: str, ttl_ms: int) -> bool:
         """Takes or renews the lease: whether the holder has it now, for `ttl_ms` from before the call."""
@@ -126,12 +126,10 @@ class MemoryCoordination:
     async def beat(self, node: Node, ttl_ms: int) -> None:
         self._cluster.nodes[self._datacenter, node.name] = (node, self._cluster.clock.now_ms() + ttl_ms)
 
-    async def nodes(self) -> list[Node]:
-        now_ms = self._cluster.clock.now_ms()
+    async def nodes(self, datacenter: str = "") -> list[Node]:
+        now_ms, wanted = self._cluster.clock.now_ms(), datacenter or self._datacenter
         living = [
-            node
-            for (datacenter, _), (node, end_ms) in self._cluster.nodes.items()
-            if datacenter == self._datacenter and end_ms > now_ms
+            node for (place, _), (node, end_ms) in self._cluster.nodes.items() if place == wanted and end_ms > now_ms
         ]
         return sorted(living, key=lambda node: node.name)
 

@@ -14,7 +14,7 @@ class StoreHost(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
     """The release that runs there."""
     is_up: bool | None = None
-    """Whether it can be reached; None = this node asks others only."""
+    """Whether it can be reached; None = this node asks others only, and was told nothing of it yet."""
 
 
 class StoreFile(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from admin.health import LOOK_MS, Health
+from admin.health import Health
+from admin.latest import LOOK_MS
 from cqs.errors import StoreUnavailable
 from tests.console.desk import Desk
 from tests.engine import Bench, make_bench, until
@@ -37,7 +38,7 @@ async def test_a_store_that_hangs_does_not_hang_the_page(monkeypatch: pytest.Mon
     assert store.asked == 1
 
     store.let_go.set()
-    await until(lambda: health._problem != "")
+    await until(lambda: health._latest.known != "")
     assert "store does not answer: no quorum" in await health.problem()
     await health.end()
 

@@ -68,7 +68,7 @@ async def test_hosts_of_cassandra_are_told_as_the_driver_knows_them(desk: Desk) 
     page = await desk.get("/nodes")
 
     assert "Cassandra 3 hosts" in page.words
-    assert "10.0.1.1 up dc1 r1 5.0.6 10.0.1.2 down dc1 <b> 5.0.6 10.0.2.1 not asked dc2 r1 –" in page.words
+    assert "10.0.1.1 up dc1 r1 5.0.6 10.0.1.2 down dc1 <b> 5.0.6 10.0.2.1 not told dc2 r1 –" in page.words
     assert "<b>" not in page.text
     assert "Store files" not in page.words
 
@@ -132,7 +132,7 @@ async def test_a_drained_node_answers_who_waits_and_lets_nobody_wait_long(desk: 
     page = await desk.post("/nodes/drain")
 
     assert await waiting == []
-    assert "1 waiting receives were answered" in page.words
+    assert "1 waiting receive was answered" in page.words
     assert "Draining." in page.words
     assert "This node is draining" in (await desk.get("/")).words
     assert engine.waiters.wait_ms_of(20_000) == DRAINING_WAIT_MS

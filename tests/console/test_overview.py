@@ -52,7 +52,7 @@ async def test_a_queue_that_nobody_reads_is_told(desk: Desk) -> None:
     await words(desk)
     desk.bench.clock.advance_ms(1_200_000)
 
-    assert "orders: nobody has received from it in the last ten minutes, and 1 wait." in await words(desk)
+    assert "orders: nobody has received from it in the last ten minutes, and 1 waits." in await words(desk)
 
 
 async def test_a_missing_dead_letter_queue_is_told(desk: Desk) -> None:

@@ -34,6 +34,7 @@ class CoordinationContract:
         await here.beat(later, LONG_MS)
 
         assert later in await there.nodes()
+        assert later in await abroad.nodes("dc1")
         assert name not in {one.name for one in await abroad.nodes()}
 
     async def test_one_leads_until_he_resigns(self, here: Coordination, there: Coordination, name: str) -> None:

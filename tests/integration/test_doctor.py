@@ -41,7 +41,7 @@ def test_people_are_told_in_lines(folder: str) -> None:
     assert result.exit_code == 1
     assert lines[-3].startswith(f"error    redis 127.0.0.1:{port}: it can't be reached: ")
     assert lines[-2].startswith("         -> start it")
-    assert lines[-1] == "1 errors, 0 warnings."
+    assert lines[-1] == "1 error, 0 warnings."
 
 
 def test_more_connections_than_files(folder: str) -> None:

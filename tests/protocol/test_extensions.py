@@ -11,10 +11,12 @@ import pytest
 from cqs.api.extensions import EXTENDED, EXTENSIONS
 from cqs.api.operations import ALL, BY_TARGET
 from cqs.errors import CacheUnavailable, StoreUnavailable
+from cqs.service.homes import BELIEVED_MS
 from cqs.service.policy_actions import ALL as PERMISSIONS
 from cqs.service.statistics import Sampler
 from cqs.store.report import StoreHost, StoreReport
 from cqs.witnesses import Witnesses
+from tests.datacenters import two, unserved
 from tests.engine import Bench, make_bench
 from tests.protocol.extension_world import refused, told, world_with
 from tests.protocol.world import STANDARD, headers_of, json_request, make_world, read_answer, wire_of
@@ -188,6 +190,37 @@ async def test_statistics_tell_where_the_data_lie() -> None:
         {"Address": "10.0.1.1", "DataCenter": "dc2", "Rack": "r2", "Version": "5.0.6", "Up": None},
     ]
     assert "Store" not in of_queue
+
+
+async def test_statistics_name_the_data_centre_that_serves_a_queue() -> None:
+    town, a, b, _ = await unserved()
+    here, there = await make_world(bench=a), await make_world(bench=b)
+    nobodys = await told(here, "GetNodeStatistics")
+    await a.send(here.standard, "x")
+    await a.engine.background.drain()
+    since_ms = town.clock.now_ms()
+    town.clock.advance_ms(BELIEVED_MS)
+
+    of_node, of_queue = await told(there, "GetNodeStatistics", QueueUrl=""), await told(there, "GetNodeStatistics")
+    alone = await told(await make_world(), "GetNodeStatistics")
+
+    assert (nobodys["DataCenter"], nobodys["Home"]) == ("dc1", {})
+    assert (of_queue["DataCenter"], of_queue["Home"]) == ("dc2", {"DataCenter": "dc1", "Since": since_ms})
+    assert (of_node["DataCenter"], "Home" in of_node) == ("dc2", False)
+    assert {"DataCenter", "Home"} & set(alone) == set()
+
+
+async def test_statistics_of_a_queue_whose_home_cannot_be_read_leave_it_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    town, a, _, _ = await two("other")
+    world = await make_world(bench=a)
+
+    async def away(*_: object) -> None:
+        raise StoreUnavailable("no quorum")
+
+    monkeypatch.setattr(a.engine.cluster.coordination, "home", away)
+    town.clock.advance_ms(BELIEVED_MS)
+
+    assert "Home" not in await told(world, "GetNodeStatistics")
 
 
 async def test_queue_that_nothing_happened_to_has_empty_statistics() -> None:

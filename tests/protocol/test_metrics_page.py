@@ -199,7 +199,7 @@ async def test_every_declared_metric_is_told_and_no_other() -> None:
         node.bench.engine.metrics.watch(d.CONNECTIONS, lambda: 0)
         node.bench.engine.metrics.watch(d.STORE_SIZE, lambda: 0)
         doors = (d.REQUEST_BYTES, d.CROWDED_OUT, d.UNREAD_BYTES, d.CUT_OFF)
-        for gauge in (d.JOURNAL_MISSING, d.CACHE_TROUBLE, d.STORE_TROUBLE, d.SWEEP_FOUND, *doors):
+        for gauge in (d.JOURNAL_MISSING, d.CACHE_TROUBLE, d.STORE_LOST, d.STORE_TROUBLE, d.SWEEP_FOUND, *doors):
             node.bench.engine.metrics.watch(gauge, lambda: 0)
         text = (await node.get("/metrics")).body.decode()
 

@@ -13,7 +13,9 @@ from click.testing import CliRunner, Result
 
 from cqs.cli import cli
 from cqs.commands import redrive
+from tests.datacenters import unserved
 from tests.protocol.measured import Measured, measured
+from tests.protocol.world import make_world
 from tests.unit.dead_letters import one_pair, running
 
 
@@ -159,6 +161,21 @@ async def test_statistics_of_node_and_queue(shell: Shell) -> None:
     assert "2 queues" in node
     assert ["SendMessage", "1", "0"] in [line.split()[:3] for line in node.splitlines()]
     assert (queue["Totals"]["Sent"], queue["Totals"]["Visible"]) == (1, 1)
+
+
+async def test_statistics_name_the_data_centre_that_serves_a_queue() -> None:
+    _, a, _, _ = await unserved()
+    world = await make_world(bench=a)
+    async with world.listening() as door:
+        shell = Shell(Measured(world, door))
+        nobodys = await shell.text("stats", "orders")
+        await shell.text("send", "orders", "x")
+        served, node = await shell.text("stats", "orders"), await shell.text("stats")
+
+    assert ["home", "data", "centre", "none", "yet"] in [line.split() for line in nobodys.splitlines()]
+    assert ["home", "data", "centre", "dc1"] in [line.split() for line in served.splitlines()]
+    assert ["this", "node's", "data", "centre", "dc1"] in [line.split() for line in node.splitlines()]
+    assert "home data centre" not in node
 
 
 async def test_watching_ends_with_ctrl_c_and_130(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,7 +128,7 @@ def test_every_alert_says_how_bad_it_is_and_what_to_do() -> None:
     guide = (PROMETHEUS / "README.md").read_text()
     names = [name for name, _ in alerts()]
 
-    assert len(names) == text.count("- alert:") == 16
+    assert len(names) == text.count("- alert:") == 17
     assert text.count("severity: critical") + text.count("severity: warning") == len(names)
     for name in names:
         assert f"### {name}\n" in guide

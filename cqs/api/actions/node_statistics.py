@@ -10,19 +10,23 @@ from cqs.api.shapes.extensions import (
     Chart,
     GetNodeStatisticsRequest,
     GetNodeStatisticsResult,
+    Home,
     QueueStatistics,
     StoreFile,
     StoreHost,
     StorePlaces,
 )
 from cqs.cache.counts import Counts
-from cqs.errors import InvalidParameterValue
+from cqs.errors import InvalidParameterValue, OutcomeUnknown, StoreUnavailable
 from cqs.metrics.calls import CallStats
 from cqs.metrics.declarations import CONNECTIONS
 from cqs.metrics.depths import age_s
 from cqs.metrics.node import NodeMetrics, ratio_of
 from cqs.metrics.rings import QUEUE_PEAKS, QUEUE_SUMS, RANGES, Ring
+from cqs.queue import Queue
 from cqs.service import statistics
+from cqs.service.engine import Engine
+from cqs.service.whereabouts import whereabouts
 
 
 async def node_statistics(context: Context, request: GetNodeStatisticsRequest) -> GetNodeStatisticsResult:
@@ -36,11 +40,13 @@ async def node_statistics(context: Context, request: GetNodeStatisticsRequest) -
         stats, depth = metrics.queues.get(queue.key), metrics.depths.get(queue.uid)
         ring = stats.ring if stats is not None and stats.ring is not None else Ring(QUEUE_SUMS, QUEUE_PEAKS)
         counts = Counts() if depth is None else depth.counts
-        waiting = engine.waiters.count(queue.uid)
+        waiting, home = engine.waiters.count(queue.uid), await _home(engine, queue)
     else:
-        ring, counts, waiting = metrics.ring, metrics.depths.totals(), len(engine.waiters)
+        ring, counts, waiting, home = metrics.ring, metrics.depths.totals(), len(engine.waiters), None
     return GetNodeStatisticsResult(
         version=metrics.build.version,
+        data_center=engine.cluster.datacenter,
+        home=home,
         started_timestamp=metrics.started_ms,
         queues=len(engine.registry),
         connections=int(metrics.watched().get(CONNECTIONS, 0)),
@@ -49,6 +55,17 @@ async def node_statistics(context: Context, request: GetNodeStatisticsRequest) -
         store=None if request.queue_url else _store(metrics),
         chart=_chart(ring, range_s, now_ms // 1_000) if range_s else None,
     )
+
+
+async def _home(engine: Engine, queue: Queue) -> Home | None:
+    """None where there are no homes, and while the store can't be asked."""
+    try:
+        found = await whereabouts(engine, queue)
+    except (StoreUnavailable, OutcomeUnknown):
+        return None
+    if found is None:
+        return None
+    return Home() if found.home is None else Home(data_center=found.home.datacenter, since=found.home.taken_ms)
 
 
 def _range_s(name: str | None) -> int:

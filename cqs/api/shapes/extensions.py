@@ -161,7 +161,8 @@ class Chart(Output, frozen=True, kw_only=True, gc=False):
 
 
 class StoreHost(Output, frozen=True, kw_only=True, gc=False):
-    """A host of Cassandra, as the node's driver knows it. `up` null = the node asks others only."""
+    """A host of Cassandra, as the node's driver knows it. `up` null = the node asks others only, and was
+    told nothing of it yet."""
 
     address: str
     data_center: str
@@ -184,10 +185,20 @@ class StorePlaces(Output, frozen=True, kw_only=True, gc=False):
     files: list[StoreFile]
 
 
+class Home(Output, frozen=True, kw_only=True, gc=False):
+    """Which data centre serves the queue, since when; empty = none has yet."""
+
+    data_center: str = ""
+    since: int = 0
+
+
 class GetNodeStatisticsResult(Output, frozen=True, kw_only=True, gc=False):
-    """`totals` are those of the queue when one is asked for, else of the node."""
+    """`totals` are those of the queue when one is asked for, else of the node. `data_center` is this node's, where the
+    store has several; `home` is the queue's, then."""
 
     version: str
+    data_center: str = ""
+    home: Home | None = None
     started_timestamp: int
     queues: int
     connections: int

@@ -61,8 +61,8 @@ class CassandraCoordination:
         values = (self.datacenter, node.name, _encode(node).decode(), _ttl_s(ttl_ms))
         await self._session.write([Write(cql.BEAT, values)])
 
-    async def nodes(self) -> list[Node]:
-        return self._nodes.all(await self._session.read(cql.READ_NODES, (self.datacenter,)))
+    async def nodes(self, datacenter: str = "") -> list[Node]:
+        return self._nodes.all(await self._session.read(cql.READ_NODES, (datacenter or self.datacenter,)))
 
     async def lead(self, name: str, holder: str, ttl_ms: int) -> bool:
         ttl_s = _ttl_s(ttl_ms)

@@ -24,6 +24,7 @@ from cassandra.cluster import NoConnectionsAvailable, NoHostAvailable
 from cassandra.protocol import IsBootstrappingErrorMessage, OverloadedErrorMessage
 
 from cqs.errors import CqsError, OutcomeUnknown, StoreUnavailable
+from cqs.plural import counted
 from cqs.store.cassandra.statements import Kind
 
 _NEVER_SENT = (
@@ -105,4 +106,4 @@ def reason_of(error: Exception) -> str:
 
 
 def _copies(count: int) -> str:
-    return "1 replica is" if count == 1 else f"{count} replicas are"
+    return counted(count, "replica is", "replicas are")

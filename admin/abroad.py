@@ -1,0 +1,66 @@
+"""The API nodes of the other data centres: what their beats, which the store replicates, tell here. Asked as `Latest`
+has it, and only while somebody looks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from admin.latest import WAIT_S, Latest
+from cqs.errors import CqsError
+from cqs.service.engine import Engine
+from cqs.store.coordination import Node
+
+FIRST_WAIT_S = 0.25
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """The nodes that live, by data centre: none of one = nothing was heard of them when the store was asked."""
+
+    nodes: Mapping[str, Sequence[Node]] = {}
+    asked_ms: int = 0
+    lost: Sequence[str] = ()
+    """Data centres whose nodes were heard of since this node started, and are no more."""
+
+
+class Resident(NamedTuple):
+    """A node and its data centre, "" where the store has one; None = nothing was heard of any node there."""
+
+    datacenter: str
+    node: Node | None
+
+
+def residents_of(here: str, nodes: Sequence[Node], heard: Heard) -> list[Resident]:
+    """The nodes of this data centre, and then those of each other one."""
+    residents = [Resident(here, node) for node in nodes]
+    for datacenter, far in heard.nodes.items():
+        residents += [Resident(datacenter, node) for node in far] or [Resident(datacenter, None)]
+    return residents
+
+
+class Abroad:
+    """Belongs to one event loop."""
+
+    def __init__(self, engine: Engine, wait_s: float = WAIT_S, first_wait_s: float = FIRST_WAIT_S) -> None:
+        self._engine = engine
+        self._met: set[str] = set()
+        self._latest = Latest(self._find_out, engine.clock, Heard(), wait_s, first_wait_s)
+
+    async def heard(self) -> Heard:
+        """As of the last time that the store answered. Nothing, without a question, where it has one data centre."""
+        return await self._latest.answer() if self._engine.cluster.far else Heard()
+
+    async def end(self) -> None:
+        """The server is going down. Idempotent."""
+        await self._latest.end()
+
+    async def _find_out(self) -> Heard:
+        asked_ms = self._engine.clock.now_ms()
+        try:
+            nodes = await self._engine.cluster.far_nodes()
+        except CqsError:
+            return self._latest.known
+        self._met.update(datacenter for datacenter, living in nodes.items() if living)
+        return Heard(nodes, asked_ms, [one for one in self._engine.cluster.far if one in self._met and not nodes[one]])
