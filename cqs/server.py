@@ -98,6 +98,7 @@ def _run_workers(loaded: Loaded[Config], sockets: Sequence[socket.socket], certi
         config.clustering.workers,
         config.bounds.stop_timeout_ms / 1_000,
         lambda start: announce(start, config.logging.log_format, workers=config.clustering.workers),
+        has_certificate=certificate is not None,
     )
     try:
         code = workers.run()

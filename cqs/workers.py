@@ -2,7 +2,7 @@
 
     parent    opens the sockets, never accepts ─ fork ─► worker 1 … N    all accept from the same sockets
               SIGTERM, Ctrl-C ─► all of them, and waits                   SIGUSR1 to the parent: "I serve"
-              SIGHUP ─► all of them
+              SIGHUP ─► all of them, to read the certificate again; without one it is as SIGTERM
               one died ─► a new one in its place, at once after an orderly end, else after a growing pause
 
 A worker that stops resets nobody: connections that wait to be accepted wait in the parent's sockets, where another
@@ -37,7 +37,7 @@ SOUND_S = 10.0
 """A worker that lived as long as this did not die of its start."""
 GRACE_S = 10.0
 """Beyond the time that a worker has for its requests, before it is killed."""
-_HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGUSR1)
+_ENDS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _PR_SET_PDEATHSIG = 1
 _log = structlog.get_logger("cqs.workers")
 
@@ -61,8 +61,13 @@ class Workers:
     """`serve` is the work of a worker: it gets its place and returns its exit code. `told` is called once with what the
     first worker says of itself, when all serve."""
 
-    def __init__(self, serve: Callable[[Slot], int], count: int, stop_s_max: float, told: Told) -> None:
+    def __init__(
+        self, serve: Callable[[Slot], int], count: int, stop_s_max: float, told: Told, *, has_certificate: bool = False
+    ) -> None:
         self._serve = serve
+        self._has_certificate = has_certificate
+        is_nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        self._heard = [signal.SIGCHLD, signal.SIGUSR1, *(_ENDS[:2] if is_nohup else _ENDS)]
         self._told = told
         self._stop_s_max = stop_s_max + GRACE_S
         self._places = [_Place(number) for number in range(1, count + 1)]
@@ -73,7 +78,7 @@ class Workers:
 
     def run(self) -> int:
         """Until told to stop: 0, or the first worker's code when it does not start."""
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, self._heard)
         heap.set_aside()
         try:
             return self._run()
@@ -84,12 +89,12 @@ class Workers:
     def _run(self) -> int:
         self._start(self._places[0])
         while True:
-            heard = signal.sigtimedwait(_HEARD, self._until_due_s())
+            heard = signal.sigtimedwait(self._heard, self._until_due_s())
             number = heard.si_signo if heard is not None else 0
-            if number in (signal.SIGTERM, signal.SIGINT):
-                return self._stop()
-            if number == signal.SIGHUP:
+            if number == signal.SIGHUP and self._has_certificate:
                 self._pass_on(signal.SIGHUP)
+            elif number in _ENDS:
+                return self._stop()
             self._hear_ready()
             for place, status in self._ended():
                 if self._start_of_first is None:
@@ -115,9 +120,9 @@ class Workers:
 
     def _live(self, slot: Slot) -> int:
         """In the new process. When the parent was killed, its folder is the workers' to remove."""
-        for number in _HEARD:
+        for number in self._heard:
             signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HEARD)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, self._heard)
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
         code = 1
         try:
@@ -181,9 +186,9 @@ class Workers:
         began_s = time.monotonic()
         self._pass_on(signal.SIGTERM)
         while any(place.pid for place in self._places):
-            heard = signal.sigtimedwait(_HEARD, max(0.0, began_s + self._stop_s_max - time.monotonic()))
+            heard = signal.sigtimedwait(self._heard, max(0.0, began_s + self._stop_s_max - time.monotonic()))
             passed_s = time.monotonic() - began_s
-            is_asked = heard is not None and heard.si_signo in (signal.SIGTERM, signal.SIGINT)
+            is_asked = heard is not None and heard.si_signo in _ENDS
             if heard is None or (is_asked and passed_s > SAME_SIGNAL_S):
                 self._pass_on(signal.SIGKILL)
                 for place in self._places:

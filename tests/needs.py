@@ -27,6 +27,7 @@ _PACKAGES = {
     "prometheus": "prometheus",
     "promtool": "prometheus",
     "strace": "strace",
+    "systemd-analyze": "systemd",
     "prlimit": "util-linux",
 }
 

@@ -13,7 +13,6 @@ back to life by a restart.
 
 from __future__ import annotations
 
-import stat
 from pathlib import Path
 
 import msgspec
@@ -21,6 +20,7 @@ import msgspec
 from cqs.errors import ConfigError, IdentityError
 from cqs.identity import DEFAULT_ACCOUNT, Role
 from cqs.service.accounts import Accounts
+from cqs.service.private_file import is_private
 
 
 class DeclaredKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -50,7 +50,7 @@ class Declared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def read_file(path: Path) -> Declared:
     """Raises ConfigError: the file can't be read, others may read it, or something in it is wrong."""
     try:
-        if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        if not is_private(path.stat()):
             raise ConfigError(f"{path}: others may use this file of secrets: `chmod 600 {path}`")
         text = path.read_bytes()
     except OSError as error:

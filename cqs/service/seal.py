@@ -14,7 +14,6 @@ from __future__ import annotations
 import binascii
 import hashlib
 import os
-import stat
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from cqs.errors import ConfigError, CqsError
+from cqs.service.private_file import is_private
 
 KEY_BYTES = 32
 _FORMAT = b"\x01"
@@ -94,11 +94,11 @@ def read_or_make_master_key(path: Path) -> bytes:
 
 def _read_master_key(path: Path) -> bytes:
     try:
-        mode = path.stat().st_mode
+        status = path.stat()
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"master_key: {path} can't be read: {error}") from error
-    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if not is_private(status):
         raise ConfigError(f"master_key: others may use {path}: make it yours alone with `chmod 600 {path}`")
     return master_key_of(text)
 

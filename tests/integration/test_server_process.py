@@ -63,13 +63,24 @@ def test_lives_and_is_ready() -> None:
     assert answers == [200, 200]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_stops_with_exit_code_0(number: int) -> None:
     with serving("--in-memory") as server:
         code, rest = server.stop(number)
 
     assert code == 0
     assert "Traceback" not in rest
+
+
+def test_nohup_is_heeded() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with serving("--in-memory") as server:
+            server.process.send_signal(signal.SIGHUP)
+            assert server.get("/health")[0] == 200
+            assert server.stop()[0] == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_waiting_poll_is_answered_when_the_server_stops(data: str) -> None:

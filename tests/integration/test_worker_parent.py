@@ -74,7 +74,7 @@ def test_a_worker_that_ends_is_replaced_and_the_port_answers_all_the_time(number
         assert parent.workers() >= before - {min(before)}
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_all_end_with_the_parent(number: int) -> None:
     with running() as parent:
         workers = parent.workers()
@@ -82,6 +82,18 @@ def test_all_end_with_the_parent(number: int) -> None:
         assert parent.process.wait(S_MAX) == 0
 
         assert [pid for pid in workers if runs(pid)] == []
+
+
+def test_nohup_is_heeded_by_all() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with running() as parent:
+            workers = parent.workers()
+            for pid in (parent.process.pid, *workers):
+                os.kill(pid, signal.SIGHUP)
+            assert {parent.who_answers() for _ in range(50)} <= workers == parent.workers()
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_workers_hear_of_a_parent_that_was_killed() -> None:
