@@ -18,7 +18,7 @@ from cqs import limits
 from cqs.cache.interface import Residency, TakeRequest
 from cqs.errors import CacheUnavailable, CqsError
 from cqs.queue import Queue
-from cqs.service import move_news, residency
+from cqs.service import expiry, move_news, residency
 from cqs.service.engine import Engine, shard_of
 from cqs.service.move_batch import NO_QUEUE, move_batch
 from cqs.service.move_board import ACTIVE
@@ -120,10 +120,8 @@ async def _move_some(engine: Engine, source: Queue, task: MoveTask, pause: Pause
     if taken.residency is not Residency.READY:
         residency.ensure(engine, source)
         raise CacheUnavailable(f"{source.name} is being filled")
-    if taken.expired:
-        engine.witness.expired(source, taken.expired)
-        engine.background.start("delete_expired", engine.store.delete(source, taken.expired))
-    elif not taken.received:
+    expiry.start(engine, source, taken.expired)
+    if not taken.received and not taken.expired:
         return MoveStatus.COMPLETED, ""
     failure = await move_batch(engine, source, task, taken.received, pause)
     return (MoveStatus.FAILED, failure) if failure else (MoveStatus.RUNNING, "")

@@ -21,7 +21,7 @@ from cqs import limits
 from cqs.cache.interface import Residency, Shard, Taken, TakeRequest
 from cqs.errors import CacheUnavailable, InvalidParameterValue, OverLimit, QueueDoesNotExist
 from cqs.queue import Queue
-from cqs.service import checking, deliver, draft_rules, fallback, fifo_order, marking, redrive, residency
+from cqs.service import checking, deliver, draft_rules, expiry, fallback, fifo_order, marking, redrive, residency
 from cqs.service.deliver import Delivery
 from cqs.service.engine import Engine, shard_of
 
@@ -213,8 +213,6 @@ def _take_request(engine: Engine, queue: Queue, request: ReceiveRequest) -> Take
 
 async def _dispose(engine: Engine, queue: Queue, taken: Taken) -> None:
     """What a take found besides living messages: expired ones leave the store, over-received ones their queue."""
-    if taken.expired:
-        engine.witness.expired(queue, taken.expired)
-        engine.background.start("delete_expired", engine.store.delete(queue, taken.expired))
+    expiry.start(engine, queue, taken.expired)
     if taken.dead:
         await redrive.bury(engine, queue, taken.dead)

@@ -1,0 +1,55 @@
+"""Deleting what is past its retention. What is deleted is gone for good, so no clock decides that alone:
+
+    a node whose clock jumped ahead       fills a shard: every message looks too old ┐
+    a Redis whose clock jumped ahead      drops every message that it is asked for   ┴─► and the store still has them
+
+The earlier of this node's clock and the store's tells what is over. What a cache dropped too early is dirt there, to be
+made true again (`cqs.service.dirt`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import structlog
+
+from cqs import ids
+from cqs.queue import Queue
+from cqs.service import marking
+from cqs.service.engine import Engine, shard_of
+
+READ_AT_ONCE = 20
+"""Messages looked at in one step: they are read with their bodies."""
+_log = structlog.get_logger("cqs.expiry")
+
+
+async def earlier_ms(engine: Engine) -> int:
+    """The time, by the earlier of this node's clock and the store's. Raises StoreUnavailable."""
+    if engine.cluster.is_alone:
+        return engine.clock.now_ms()
+    return min(engine.clock.now_ms(), await engine.cluster.coordination.now_ms())
+
+
+def start(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
+    """Deletes in the background what the cache dropped as expired."""
+    if addresses:
+        engine.background.start("delete_expired", delete(engine, queue, addresses))
+
+
+async def delete(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
+    """What the cache dropped as expired leaves the store, too, if it is. A message is at most as old as its address
+    says, unless it was moved: then it is read. Idempotent. Raises StoreUnavailable, OutcomeUnknown."""
+    queue = engine.registry.of_storage(queue.storage_id) or queue
+    oldest_ms = await earlier_ms(engine) - queue.settings.retention_ms
+    over = [address for address in addresses if ids.ms_of(address) <= oldest_ms]
+    young = [address for address in addresses if ids.ms_of(address) > oldest_ms]
+    for start in range(0, len(young), READ_AT_ONCE):
+        stored = await engine.store.read(queue, young[start : start + READ_AT_ONCE])
+        over += [message.address for message in stored if message.sent_ms <= oldest_ms]
+        early = [message.address for message in stored if message.sent_ms > oldest_ms]
+        if early:
+            _log.warning("expired_too_early", queue=queue.name, count=len(early), hint="a clock may be wrong")
+            await marking.unconfirmed(engine, shard_of(queue), early)
+    if over:
+        engine.witness.expired(queue, over)
+        await engine.store.delete(queue, over)
