@@ -7,6 +7,7 @@
     cancel: save CANCELLING ════════════════► CANCELLING (progress may overwrite it)
     announce "move task cancelled" ─────────► news ─────────────────────► marks it on its own board: it ends
 
+What a leader that dies saves last may be progress over a CANCELLING: a board that heard of the cancel keeps it.
 The leader's board is the newest of what a task has moved; other nodes read it from the store when they are asked.
 """
 
@@ -41,7 +42,8 @@ async def read_all(engine: Engine) -> None:
     for task in reversed(await engine.store.move_tasks()):
         known = board.get(task.handle)
         if known is None or not is_led_here or task.moved > known.moved or _is_over(task, known):
-            board.put(task)
+            is_cancelled = known is not None and known.status is MoveStatus.CANCELLING and task.status in ACTIVE
+            board.put(msgspec.structs.replace(task, status=MoveStatus.CANCELLING) if is_cancelled else task)
     board.is_loaded = True
 
 

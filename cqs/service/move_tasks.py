@@ -77,11 +77,10 @@ async def cancel(engine: Engine, handle: str) -> int:
     task = engine.moves.get(handle)
     if task is None or task.status not in ACTIVE:
         raise ResourceNotFound("Task does not exist.")
-    if task.status is MoveStatus.RUNNING:
-        task = msgspec.structs.replace(task, status=MoveStatus.CANCELLING)
-        engine.moves.put(task)
-        await engine.store.save_move_task(task)
-        await move_news.tell_cancelled(engine, handle)
+    task = msgspec.structs.replace(task, status=MoveStatus.CANCELLING)
+    engine.moves.put(task)
+    await engine.store.save_move_task(task)
+    await move_news.tell_cancelled(engine, handle)
     return task.moved
 
 

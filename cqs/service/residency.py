@@ -29,7 +29,7 @@ import structlog
 from cqs.cache.interface import Entry, State
 from cqs.errors import CacheUnavailable, CannotStart
 from cqs.queue import Queue
-from cqs.service import news
+from cqs.service import expiry, news
 from cqs.service.engine import Engine, shard_of
 from cqs.service.membership import BEAT_MS, LIFE_MS
 from cqs.service.retry import Pause, pause_ms
@@ -98,6 +98,7 @@ async def _fill_beating(engine: Engine) -> None:
 
 
 async def _fill_all(engine: Engine) -> None:
+    is_told = False
     for queue in engine.registry:
         homes = engine.cluster.homes
         if homes is not None and not await homes.is_here(shard_of(queue)):
@@ -106,8 +107,10 @@ async def _fill_all(engine: Engine) -> None:
             await engine.cache.drop(shard_of(queue))
             await fill(engine, queue)
         except CacheUnavailable as error:
-            _log.warning("cache_unreachable_at_start", reason=str(error), served="from the store until it is reached")
-            return
+            if not is_told:
+                served = "from the store until it is reached"
+                _log.warning("cache_unreachable_at_start", reason=str(error), served=served)
+            is_told = True
 
 
 def ensure(engine: Engine, queue: Queue) -> None:
@@ -127,8 +130,9 @@ async def fill(engine: Engine, queue: Queue) -> None:
     engine.epochs.note(shard, epoch)
     if not await _is_current(engine, queue):
         return
+    queue = engine.registry.of_storage(queue.storage_id) or queue
     started_ns = perf_counter_ns()
-    now_ms = engine.clock.now_ms()
+    now_ms = await expiry.earlier_ms(engine)
     async for page in engine.store.scan(queue):
         expired = [stored.address for stored in page if _is_expired(queue, stored, now_ms)]
         if expired:

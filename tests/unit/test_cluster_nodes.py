@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 
-from cqs.cache.interface import Residency
-from cqs.errors import CannotStart
+from cqs.cache.interface import Residency, Shard
+from cqs.errors import CacheUnavailable, CannotStart
 from cqs.queue import Redrive
 from cqs.service import move_tasks
 from cqs.service.engine import shard_of
@@ -151,6 +152,31 @@ async def test_a_cancel_through_another_node_reaches_the_leader() -> None:
     assert task.status is MoveStatus.CANCELLING
 
 
+async def test_a_cancel_outlives_a_leader_that_saved_its_progress_over_it_and_died() -> None:
+    town = Town()
+    a, b = await town.node("a"), await town.node("b")
+    await town.beat()
+    dead = await a.create("dead")
+    queue = await a.create("orders", redrive=Redrive(dead.arn, 3))
+    await a.send(dead, "one", "two")
+    await town.beat()
+    handle = await move_tasks.start(a.engine, dead.arn, queue.arn, 1)
+    started = a.engine.moves.get(handle)
+    assert started is not None
+    await town.beat()
+
+    await move_tasks.cancel(b.engine, handle)
+    await a.store.save_move_task(msgspec.structs.replace(started, moved=1))
+    await town.kill("a")
+    town.clock.advance_ms(LEASE_MS)
+    await town.beat()
+
+    task = b.engine.moves.get(handle)
+    assert b.engine.cluster.leadership.is_held
+    assert task is not None
+    assert (task.status, task.moved) == (MoveStatus.CANCELLING, 1)
+
+
 async def test_a_node_with_a_cache_of_its_own_does_not_start_among_others(monkeypatch: pytest.MonkeyPatch) -> None:
     town = Town()
     await town.node("a", is_cache_shared=False)
@@ -162,3 +188,25 @@ async def test_a_node_with_a_cache_of_its_own_does_not_start_among_others(monkey
     monkeypatch.setattr("asyncio.sleep", beating)
     with pytest.raises(CannotStart, match="node a serves"):
         await town.node("b", is_cache_shared=False)
+
+
+async def test_a_cache_server_that_is_away_at_the_start_keeps_no_queue_of_another_one_from_being_filled_anew() -> None:
+    town = Town()
+    a = await town.node("a")
+    away, jobs = await a.create("away"), await a.create("jobs")
+    await a.send(jobs, "one")
+    await town.cache.remove(shard_of(jobs), [message.address for message in await a.stored(jobs)])
+    await town.kill("a")
+    town.clock.advance_ms(60_000)
+    drop = town.cache.drop
+
+    async def one_is_away(shard: Shard) -> None:
+        if shard == shard_of(away):
+            raise CacheUnavailable("its server is away")
+        await drop(shard)
+
+    town.cache.drop = one_is_away  # type: ignore[method-assign]
+
+    b = await town.node("b")
+
+    assert await b.bodies(jobs) == ["one"]
