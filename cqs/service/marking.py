@@ -23,6 +23,16 @@ Until B has looked, it believes the cache. So what must not come back is acknowl
 The wait is for the first delete of an outage only, or for none: a node that serves from the store because the cache is
 out of reach makes its mark known first (`is_known`), and answers empty until then, or B would hand out the same.
 
+A node that was frozen may have been taken for dead, and its mark removed. So a mark is believed to stand only by a look
+of less than LATE_S ago, which is before anybody could take its node for dead; one that is gone is made anew:
+
+    node A                                 store                         node B
+    ──────                                 ─────                         ──────
+    mark ════════════════════════════════► marked
+    frozen …                                                             A is dead: drops the shard, removes the mark
+    wakes, deletes m: "covered"                                          m … believes the cache: m is handed out
+                                           without the look
+
 One mark a node, shard and outage: it covers the addresses of the next COVER_MS at once, and all old ones when an old
 one is concerned, so an outage costs a write or two and not one a message. It stands until nothing is dirty and no
 message that this node handed out from the store is hidden any more: other takers find such messages ready in the cache.
@@ -39,12 +49,15 @@ from cqs import ids
 from cqs.cache.interface import Shard
 from cqs.errors import CqsError
 from cqs.service.engine import Engine, shard_of
+from cqs.service.marks import Marks
+from cqs.service.membership import LIFE_MS
 from cqs.service.retry import Pause, pause_ms
 from cqs.store.coordination import DirtyMark
 
 COVER_MS = 600_000
 FRESH_S = 1.0
 """What the cache says is believed by nodes that looked at the marks within this time."""
+LATE_S = LIFE_MS / 1_000 - 1
 LOOK_S = 0.25
 """Between two looks; or as long as the last one took, when marks are many."""
 LINGER_S = 3.0
@@ -77,6 +90,7 @@ async def is_known(engine: Engine, shard: Shard) -> bool:
     it is marked, and some time later they do. Raises StoreUnavailable, OutcomeUnknown."""
     if engine.cluster.is_alone:
         return True
+    await _look_if_late(engine)
     if shard not in engine.marks.own:
         await _cover(engine, shard, (0, 0))
     now_s = engine.marks.used_s[shard] = engine.cluster.leadership.now_s
@@ -118,8 +132,13 @@ async def look(engine: Engine) -> None:
         return
     marks.read_s = began_s
     marks.foreign = {}
+    standing = {(mark.storage_id, mark.shard, mark.since_ms) for mark in found if mark.node == me.life}
+    for shard, own in list(marks.own.items()):
+        is_old = began_s >= marks.known_s[shard] - FRESH_S
+        if is_old and (own.storage_id, own.shard, own.since_ms) not in standing:
+            _forget(marks, shard)
     for mark in found:
-        if mark.node != me.name or mark.since_ms < me.started_ms:
+        if mark.node != me.life:
             marks.foreign.setdefault((mark.storage_id, mark.shard), []).append(mark)
 
 
@@ -140,13 +159,13 @@ async def remove_done(engine: Engine, *, is_end: bool = False) -> None:
     for shard, mark in list(marks.own.items()):
         is_used = engine.dirt.is_on(shard) or engine.fallback.living(shard, now_ms)
         if not is_used and marks.used_s.get(shard, idle_s) <= idle_s:
-            for known in (marks.own, marks.known_s, marks.used_s):
-                known.pop(shard, None)
+            _forget(marks, shard)
             await engine.cluster.coordination.repaired(mark)
 
 
 async def _cover(engine: Engine, shard: Shard, addresses: Iterable[int]) -> None:
     marks, low, high = engine.marks, min(addresses), max(addresses)
+    await _look_if_late(engine)
     if marks.covers(shard, low, high):
         return
     async with marks.writing:
@@ -156,7 +175,7 @@ async def _cover(engine: Engine, shard: Shard, addresses: Iterable[int]) -> None
         mark = DirtyMark(
             storage_id=shard.storage_id,
             shard=shard.number,
-            node=engine.cluster.name,
+            node=engine.cluster.membership.me.life,
             since_ms=known.since_ms if known is not None else now_ms,
             low_address=low if known is None else 0,
             high_address=max(high, ids.first_at(now_ms + COVER_MS)),
@@ -164,6 +183,20 @@ async def _cover(engine: Engine, shard: Shard, addresses: Iterable[int]) -> None
         await engine.cluster.coordination.mark_dirty(mark)
         marks.own[shard] = mark
         marks.known_s.setdefault(shard, engine.cluster.leadership.now_s + FRESH_S)
+
+
+async def _look_if_late(engine: Engine) -> None:
+    """A node that has not looked for a while may have been taken for dead, and its marks with it."""
+    marks, leadership = engine.marks, engine.cluster.leadership
+    if leadership.now_s - marks.read_s >= LATE_S:
+        async with marks.looking:
+            if leadership.now_s - marks.read_s >= LATE_S:
+                await look(engine)
+
+
+def _forget(marks: Marks, shard: Shard) -> None:
+    for known in (marks.own, marks.known_s, marks.used_s):
+        known.pop(shard, None)
 
 
 async def _write_missing(engine: Engine) -> None:
@@ -178,7 +211,7 @@ async def _take_over(engine: Engine, marks: Iterable[DirtyMark]) -> None:
     for mark in marks:
         if homes is not None and not homes.is_over(mark):
             continue
-        if not membership.is_of_the_dead(mark.node, mark.since_ms):
+        if not membership.is_of_the_dead(mark.node):
             continue
         queue = engine.registry.of_storage(mark.storage_id)
         if queue is not None:
@@ -187,5 +220,5 @@ async def _take_over(engine: Engine, marks: Iterable[DirtyMark]) -> None:
             except CqsError as error:
                 _log.info("take_over_postponed", queue=queue.name, reason=str(error))
                 continue
-            _log.warning("shard_of_a_dead_node_dropped_to_be_filled", queue=queue.name, node=mark.node)
+            _log.warning("shard_of_a_dead_node_dropped_to_be_filled", queue=queue.name, life=mark.node)
         await engine.cluster.coordination.repaired(mark)

@@ -24,6 +24,7 @@ class Marks:
     used_s: dict[Shard, float] = field(default_factory=dict)
     """When this node last served from the store because the cache was out of reach."""
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    looking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def is_on(self, shard: Shard) -> bool:
         """Whether what the cache says of the shard has to be checked with the store."""

@@ -4,7 +4,7 @@
     others      ────── look ── look ────── look        as of the last look
 
 A node that looks away (its store is out of reach) keeps what it knew: then nobody can be served anyway. A node is told
-from its own former life by its start: what was marked before the node's present start, a dead one marked.
+from its own former life by its start (`Node.life`).
 """
 
 from __future__ import annotations
@@ -118,9 +118,9 @@ class Membership:
         """Whether another node serves, and so what lies in the caches is looked after."""
         return any(node.is_open for node in self.others)
 
-    def is_of_the_dead(self, name: str, since_ms: int) -> bool:
-        """Whether what this node noted then was noted by a life that is over."""
-        return all(node.name != name or node.started_ms > since_ms for node in self.nodes)
+    def is_of_the_dead(self, life: str) -> bool:
+        """Whether this life of a node is over."""
+        return all(node.life != life for node in self.nodes)
 
     def is_lost_here_alone(self, place: str) -> bool:
         """Whether this node can't reach the cache server, while some other node does."""

@@ -35,6 +35,11 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     lost: tuple[str, ...] = ()
     """Redis servers that this node can't reach."""
 
+    @property
+    def life(self) -> str:
+        """What tells this node from its former selves, also when its clock was set back between them."""
+        return f"{self.name} {self.started_ms}"
+
 
 class Home(msgspec.Struct, frozen=True):
     """The data centre that serves a queue's shard; `epoch` grows at every change of hands."""
@@ -53,6 +58,7 @@ class DirtyMark(msgspec.Struct, frozen=True, kw_only=True):
     storage_id: int
     shard: int = 0
     node: str
+    """The life of the node that made it."""
     since_ms: int
     """The outage's begin: marking again replaces the mark of this node, shard and outage."""
     low_address: int
@@ -100,7 +106,7 @@ class Coordination(Protocol):
         """All of this data centre."""
 
     async def repaired(self, mark: DirtyMark) -> None:
-        """Removes it."""
+        """Removes it for good: the same one made again may not be seen."""
 
     async def announce(self, news: News) -> None:
         """Every node hears of it at its next `news`."""

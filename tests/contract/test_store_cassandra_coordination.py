@@ -50,7 +50,7 @@ class TestCassandraCoordination(CoordinationContract, OnCassandra):
 
         ((lead_s,),) = await ask(home.options, f"SELECT TTL(holder) FROM leaderships WHERE name = '{name}'")
         ((beat_s,),) = await ask(
-            home.options, f"SELECT TTL(definition) FROM nodes WHERE datacenter = 'dc1' AND node = '{name}'"
+            home.options, f"SELECT TTL(definition) FROM nodes WHERE datacenter = 'dc1' AND node = '{name} 1'"
         )
 
         assert LONG_MS // 1_000 < lead_s <= 2 * LONG_MS // 1_000

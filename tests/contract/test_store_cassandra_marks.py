@@ -106,6 +106,7 @@ class TestMarks(OnCassandra):
         self, store: CassandraStore, queue: Queue, clock: ManualClock
     ) -> None:
         clock.advance_ms(queue.settings.retention_ms * 2)
+        await store.marks.load(queue)
 
         assert store.marks.floor(queue, 5) == at_of_ms(clock.now_ms() - queue.settings.retention_ms - TRAIL_MS)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, cast
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from cqs.queue import Queue
 from cqs.store.cassandra import statements as cql
 from cqs.store.cassandra.addresses import address_of, at_of_ms
+from cqs.store.cassandra.earlier_clock import EarlierClock
 from cqs.store.cassandra.failures import TooMuchToRead
 from cqs.store.cassandra.leases import Leases
 from cqs.store.cassandra.marks import Marks
@@ -34,9 +36,12 @@ class Cassandra:
         self.late = [(row, at_of_ms(ms), 0) for row, ms in late]
         self.asked: Counter[Statement] = Counter()
         self.unreadable: set[int] = set()
+        self.now = datetime(2100, 1, 1)
 
     async def read(self, statement: Statement, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         self.asked[statement] += 1
+        if statement is cql.READ_NOW:
+            return [(self.now,)]
         if statement is cql.OCCUPIED_ROWS:
             _, rows, start_at = values
             if self.unreadable.intersection(rows):
@@ -61,9 +66,10 @@ class Cassandra:
 async def scanned(cassandra: Cassandra, clock: ManualClock, *, is_deep: bool = False) -> list[int]:
     """The addresses that a scan tells of, sorted."""
     session = cast(Session, cassandra)
-    marks = Marks(session, clock)
+    time = EarlierClock(session, clock)
+    marks = Marks(session, clock, time)
     partitions = Partitions(session.write)
-    messages, leases = Messages(session, partitions, marks, clock), Leases(session, partitions, clock)
+    messages, leases = Messages(session, partitions, marks, clock), Leases(session, partitions, clock, time)
     queue = Queue(account="0" * 12, name="q", region="r", uid=1, created_ms=clock.now_ms() - 9_000_000, modified_ms=1)
     found = [one.address async for page in scan(messages, leases, marks, queue, ROWS, is_deep=is_deep) for one in page]
     await marks.rest()
@@ -80,7 +86,12 @@ async def test_an_empty_queue_costs_a_few_queries_and_no_writes(is_deep: bool) -
 
     assert await scanned(cassandra, ManualClock(), is_deep=is_deep) == []
 
-    assert cassandra.asked == {cql.READ_MARKS: 1, cql.LEASE_MINUTES: 1, cql.OCCUPIED_ROWS: ROWS // OCCUPIED_AT_ONCE}
+    assert cassandra.asked == {
+        cql.READ_NOW: 1,
+        cql.READ_MARKS: 1,
+        cql.LEASE_MINUTES: 1,
+        cql.OCCUPIED_ROWS: ROWS // OCCUPIED_AT_ONCE,
+    }
 
 
 @pytest.mark.parametrize("is_deep", [False, True])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from cqs.cache.interface import Residency
 from cqs.errors import CacheUnavailable
 from cqs.service import heartbeat, repair
@@ -10,7 +12,7 @@ from cqs.service.engine import shard_of
 from cqs.service.fallback import _own_first
 from cqs.service.membership import LIFE_MS
 from cqs.service.visibility import change
-from tests.cluster import PLACE, Cut, two_nodes
+from tests.cluster import PLACE, Cut, two_nodes, waits_for_marks
 
 SECOND_MS = 1_000
 
@@ -192,3 +194,48 @@ async def test_nodes_that_serve_from_the_store_begin_with_rows_of_their_own() ->
 
     assert sorted(mine) == sorted(yours) == rows
     assert not set(mine[:30]) & set(yours[:30])
+
+
+async def test_a_node_that_was_taken_for_dead_makes_its_mark_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    town, a, b, queue = await two_nodes()
+    await a.send(queue, "one")
+    (one,) = await a.receive(queue)
+    Cut(town, "a").cut()
+    await delete(a.engine, queue, one.handle)
+    town.clock.advance_ms(2 * LIFE_MS)
+    await town.beat("b")
+    town.clock.advance_ms(SECOND_MS)
+    await town.beat("b")
+    assert not town.shared.marks
+    await b.receive(queue)
+    await b.engine.background.drain()
+    await b.send(queue, "two")
+    (two,) = await b.receive(queue, visibility_ms=SECOND_MS)
+    waits = waits_for_marks(monkeypatch)
+
+    await delete(a.engine, queue, two.handle)
+    town.clock.advance_ms(SECOND_MS)
+    await town.cache.reveal(shard_of(queue), queue.settings.retention_ms, 100)
+    await town.beat("b")
+
+    assert await b.bodies(queue) == []
+    assert sum(waits) == SECOND_MS
+
+
+async def test_a_mark_of_a_former_life_is_taken_over_though_the_clock_was_set_back() -> None:
+    town, a, b, queue = await two_nodes()
+    town.clock.advance_ms(3_600_000)
+    Cut(town, "a").cut()
+    await a.send(queue, "one")
+    await town.kill("a")
+    town.clock.advance_ms(-3_600_000)
+    town.shared.nodes.clear()
+    town.shared.leaders.clear()
+    object.__setattr__(b.engine.marks, "read_s", float("-inf"))
+
+    await town.node("a")
+    await town.beat()
+    await town.beat()
+
+    assert not town.shared.marks
+    assert await b.bodies(queue) == ["one"]

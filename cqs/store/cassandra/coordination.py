@@ -1,5 +1,9 @@
 """`Coordination` through tables: beats and leases end by TTL, leads and homes change by conditional writes.
 
+What is not stamped by the store is stamped by its node's clock. So nothing that one node or life writes is over what
+another one wrote: each life of a node has a row of beats and marks of its own, and a mark is removed with a stamp above
+all others, whoever's clock is behind.
+
 News is read a minute at a time, this one and those since the last look; a row has the server's own time stamp, so nodes
 remember which ones they have heard and not until when.
 """
@@ -7,7 +11,6 @@ remember which ones they have heard and not until when.
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
 from uuid import UUID
 
 import msgspec
@@ -16,7 +19,9 @@ from cqs import ids
 from cqs.clock import Clock
 from cqs.errors import CqsError
 from cqs.store.cassandra import statements as cql
+from cqs.store.cassandra.addresses import FAR_STAMP
 from cqs.store.cassandra.decisions import decide
+from cqs.store.cassandra.earlier_clock import store_ms
 from cqs.store.cassandra.session import Session, Write, whole
 from cqs.store.coordination import DirtyMark, Home, News, Node
 from cqs.store.definitions import Definitions
@@ -47,10 +52,7 @@ class CassandraCoordination:
         return self._session.datacenter
 
     async def now_ms(self) -> int:
-        """One coordinator's, whichever answers."""
-        rows = await self._session.read(cql.READ_NOW, ())
-        moment: datetime = rows[0][0]
-        return round(moment.replace(tzinfo=UTC).timestamp() * 1_000)
+        return await store_ms(self._session)
 
     async def is_reached(self) -> bool:
         asked = [self._session.read(cql.FIND_QUEUE, ("probe", str(number))) for number in range(PROBES)]
@@ -58,11 +60,13 @@ class CassandraCoordination:
         return not all(isinstance(answer, CqsError) for answer in answers)
 
     async def beat(self, node: Node, ttl_ms: int) -> None:
-        values = (self.datacenter, node.name, _encode(node).decode(), _ttl_s(ttl_ms))
+        values = (self.datacenter, node.life, _encode(node).decode(), _ttl_s(ttl_ms))
         await self._session.write([Write(cql.BEAT, values)])
 
     async def nodes(self, datacenter: str = "") -> list[Node]:
-        return self._nodes.all(await self._session.read(cql.READ_NODES, (datacenter or self.datacenter,)))
+        found = self._nodes.all(await self._session.read(cql.READ_NODES, (datacenter or self.datacenter,)))
+        newest = {node.name: node for node in sorted(found, key=lambda node: node.started_ms)}
+        return sorted(newest.values(), key=lambda node: node.name)
 
     async def lead(self, name: str, holder: str, ttl_ms: int) -> bool:
         ttl_s = _ttl_s(ttl_ms)
@@ -123,7 +127,7 @@ class CassandraCoordination:
         ]
 
     async def repaired(self, mark: DirtyMark) -> None:
-        await self._session.write([Write(cql.CLEAN, (self.datacenter, *_key_of(mark)))])
+        await self._session.write([Write(cql.CLEAN, (FAR_STAMP, self.datacenter, *_key_of(mark)))])
 
     async def announce(self, news: News) -> None:
         minute = self._clock.now_ms() // MINUTE_MS
@@ -134,12 +138,14 @@ class CassandraCoordination:
         first = self._minute - LOOK_BACK_MINUTES
         is_too_long = now - first > MINUTES_MAX
         fresh: list[News] = []
+        heard: dict[UUID, int] = {}
         for minute in range(now - LOOK_BACK_MINUTES if is_too_long else first, now + LOOK_BACK_MINUTES + 1):
             for stamp, kind, subject in whole(await self._session.all(cql.READ_NEWS, (minute,))):
                 if stamp not in self._heard:
-                    self._heard[stamp] = minute
+                    heard[stamp] = minute
                     fresh.append(News(kind, subject))
         self._minute = now
+        self._heard |= heard  # When all was read: the minutes are partitions, and one of them may be out of reach.
         self._heard = {stamp: minute for stamp, minute in self._heard.items() if minute >= now - 2 * LOOK_BACK_MINUTES}
         return None if is_too_long else fresh
 

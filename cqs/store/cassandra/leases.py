@@ -23,6 +23,7 @@ from cqs.clock import Clock
 from cqs.queue import Queue
 from cqs.store.cassandra import statements as cql
 from cqs.store.cassandra.addresses import INCARNATION_MASK, address_of, by_row, place_of, ttl_s_of
+from cqs.store.cassandra.earlier_clock import EarlierClock
 from cqs.store.cassandra.partitions import Partitions, together
 from cqs.store.cassandra.session import Row, Session, Write, whole
 from cqs.store.interface import Lease
@@ -58,10 +59,11 @@ def keep_newest(newest: Newest, seen: Iterable[Seen]) -> None:
 class Leases:
     """Leases as rows. Belongs to one event loop."""
 
-    def __init__(self, session: Session, partitions: Partitions, clock: Clock) -> None:
+    def __init__(self, session: Session, partitions: Partitions, clock: Clock, time: EarlierClock) -> None:
         self._session = session
         self._partitions = partitions
         self._clock = clock
+        self._time = time
         self._noted: dict[tuple[int, int], None] = {}
 
     async def write(self, storage_id: int, leases: Sequence[Lease]) -> None:
@@ -162,7 +164,8 @@ class Leases:
         return [newest[address].lease if address in newest else None for address in addresses]
 
     async def _minutes(self, queue: Queue) -> list[int]:
-        oldest = self._clock.now_ms() // MINUTE_MS - LOOK_BACK_MINUTES
+        await self._time.look()
+        oldest = self._time.now_ms() // MINUTE_MS - LOOK_BACK_MINUTES
         return [columns[0] for columns in await self._session.read(cql.LEASE_MINUTES, (queue.storage_id, oldest))]
 
 

@@ -4,10 +4,10 @@
                                      mark         first living                now
 
 A mark says: below it the row holds nothing, whatever is stored later. It follows what reads have seen (nothing lived
-before the first message they met), but keeps TRAIL_MS behind the clock, since a message is stored a little after its
-address was made: LATE_MS at most until its write begins, a few seconds until the write is answered, and clocks may
-differ. Whoever stores a message later than that (a move that had to wait for Cassandra) writes the address into
-`late_arrivals` first, and readers look those up one by one.
+before the first message they met), but keeps TRAIL_MS behind the clocks, since a message is stored a little after its
+address was made: LATE_MS at most until its write is asked for, WAIT_S_MAX until it begins, two time-outs until it is
+answered, and clocks may differ. Whoever stores a message later than that (a move that had to wait for Cassandra) writes
+the address into `late_arrivals` first, and readers look those up one by one.
 
 A mark that nobody has yet starts where the retention of the queue ends: what is older has expired. In normal operation
 nobody reads rows, the cache answers; so each row that lost ADVANCE_AFTER messages is looked at once, in the background.
@@ -28,6 +28,7 @@ from cqs.limits import RETENTION_S_MAX
 from cqs.queue import Queue
 from cqs.store.cassandra import statements as cql
 from cqs.store.cassandra.addresses import address_of, at_of_ms, by_row, place_of
+from cqs.store.cassandra.earlier_clock import EarlierClock
 from cqs.store.cassandra.session import Session, Write, whole
 from cqs.store.cassandra.walk import Walk
 
@@ -60,23 +61,25 @@ class _Known:
 class Marks:
     """Belongs to one event loop."""
 
-    def __init__(self, session: Session, clock: Clock) -> None:
+    def __init__(self, session: Session, clock: Clock, time: EarlierClock) -> None:
         self._session = session
         self._clock = clock
+        self._time = time
         self._known: OrderedDict[int, _Known] = OrderedDict()
         self._deleted: dict[tuple[int, int], int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._advancing: set[tuple[int, int]] = set()
 
     async def load(self, queue: Queue, *, is_fresh: bool = False) -> None:
-        """To be awaited before `floor` and `late`; asks the store at most once a second, unless `is_fresh`."""
+        """To be awaited before `floor`, `late` and `limit`; asks the store at most once a second, unless `is_fresh`."""
         known = self._of(queue.storage_id)
         now_ms = self._clock.now_ms()
         if not is_fresh and known.loaded_ms and known.loaded_ms <= now_ms < known.loaded_ms + RELOAD_MS:
             return
-        marks, late = await asyncio.gather(
+        marks, late, _ = await asyncio.gather(
             self._session.read(cql.READ_MARKS, (self._session.datacenter, queue.storage_id)),
             self._session.all(cql.READ_LATE, (queue.storage_id,)),
+            self._time.look(),
         )
         for row, at in whole(marks):
             known.saved[row] = max(at, known.saved.get(row, 0))
@@ -87,7 +90,7 @@ class Marks:
 
     def floor(self, queue: Queue, row: int) -> int:
         """The `at` from which on the row is to be read."""
-        oldest_ms = max(queue.created_ms, self._clock.now_ms() - queue.settings.retention_ms) - TRAIL_MS
+        oldest_ms = max(queue.created_ms, self._time.now_ms() - queue.settings.retention_ms) - TRAIL_MS
         return max(at_of_ms(oldest_ms), self._of(queue.storage_id).marks.get(row, 0))
 
     def late(self, queue: Queue, row: int) -> list[int]:
@@ -100,12 +103,16 @@ class Marks:
 
     def oldest(self, queue: Queue) -> int:
         """The `at` below which no retention could keep a message."""
-        oldest_ms = max(queue.created_ms, self._clock.now_ms() - RETENTION_S_MAX * 1_000)
+        oldest_ms = max(queue.created_ms, self._time.now_ms() - RETENTION_S_MAX * 1_000)
         return at_of_ms(oldest_ms - TRAIL_MS)
 
-    def learn(self, queue: Queue, row: int, first_at: int | None) -> None:
-        """A read from the floor on found the first message at `first_at`, or none at all."""
-        limit_at = at_of_ms(self._clock.now_ms() - TRAIL_MS)
+    def limit(self) -> int:
+        """The `at` that no mark may be above which a read that begins now leads to."""
+        return at_of_ms(self._time.now_ms() - TRAIL_MS)
+
+    def learn(self, queue: Queue, row: int, first_at: int | None, limit_at: int) -> None:
+        """A read from the floor on found the first message at `first_at`, or none at all. `limit_at`: the `limit` when
+        it began, since of a read that takes long only what it read last is of the present."""
         at = limit_at if first_at is None else min(first_at, limit_at)
         known = self._of(queue.storage_id)
         if at <= known.marks.get(row, 0):
@@ -157,6 +164,7 @@ class Marks:
         """Moves the row's mark up to its first message."""
         try:
             await self.load(queue)
+            limit_at = self.limit()
             walk = Walk(
                 self._session,
                 self._clock,
@@ -168,9 +176,9 @@ class Marks:
             while not walk.is_over:
                 found = await walk.next(1)
                 if found:
-                    self.learn(queue, row, found[0][0])
+                    self.learn(queue, row, found[0][0], limit_at)
                     return
-            self.learn(queue, row, None)
+            self.learn(queue, row, None, limit_at)
         finally:
             self._advancing.discard((queue.storage_id, row))
 

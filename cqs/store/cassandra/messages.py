@@ -127,7 +127,7 @@ class Messages:
         await self._marks.load(queue)
         storage_id = queue.storage_id
         found = {message.address: message for message in await self._late_messages(queue, row)}
-        walk = self._walk(cql.HEAD_MESSAGES, queue, row)
+        walk, limit_at = self._walk(cql.HEAD_MESSAGES, queue, row), self._marks.limit()
         first_at: int | None = None
         living = 0
         while not walk.is_over and living < limit:
@@ -138,7 +138,7 @@ class Messages:
                 if message is not None:
                     found[address] = message
                     living += 1
-        self._marks.learn(queue, row, first_at)
+        self._marks.learn(queue, row, first_at, limit_at)
         return [found[address] for address in sorted(found)[:limit]]
 
     async def _late_messages(self, queue: Queue, row: int) -> list[Message]:
@@ -153,7 +153,7 @@ class Messages:
         """The row's messages without bodies, in order, with their addresses. `is_deep`: from the oldest that any
         retention keeps, whatever the mark says."""
         late = {} if is_deep else await self.stored(queue.storage_id, self._marks.late(queue, row))
-        walk = self._walk(cql.SCAN_MESSAGES, queue, row, is_deep=is_deep)
+        walk, limit_at = self._walk(cql.SCAN_MESSAGES, queue, row, is_deep=is_deep), self._marks.limit()
         first_at: int | None = None
         is_first = True
         while not walk.is_over:
@@ -167,7 +167,7 @@ class Messages:
             if page:
                 yield list(page.items())
         if not is_deep:
-            self._marks.learn(queue, row, first_at)
+            self._marks.learn(queue, row, first_at, limit_at)
 
     def _walk(self, statement: Statement, queue: Queue, row: int, *, is_deep: bool = False) -> Walk:
         start_at = self._marks.oldest(queue) if is_deep else self._marks.floor(queue, row)

@@ -13,6 +13,7 @@ wins, so batches may mix inserts and deletes, and lanes need not keep order beyo
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Sequence
 
 from cqs.errors import OutcomeUnknown, StoreUnavailable
@@ -22,35 +23,43 @@ BATCH_STATEMENTS_MAX = 128
 BATCH_WEIGHT_MAX = 2 << 20
 """Bytes, about; Cassandra refuses a mutation above half a commit log segment (16 MiB)."""
 PENDING_WEIGHT_MAX = 128 << 20
+WAIT_S_MAX = 5.0
+"""What has waited so long for the batches before it is given up: low-water marks count on it, and whoever waits for it
+has most likely gone."""
 STATEMENT_WEIGHT = 128
 
 
 class _Entry:
     """Statements of one caller that go out together."""
 
-    __slots__ = ("future", "weight", "writes")
+    __slots__ = ("entered_s", "future", "weight", "writes")
 
-    def __init__(self, writes: Sequence[Write], weight: int, future: asyncio.Future[None]) -> None:
+    def __init__(self, writes: Sequence[Write], weight: int, future: asyncio.Future[None], entered_s: float) -> None:
         self.writes = writes
         self.weight = weight
         self.future = future
+        self.entered_s = entered_s
 
 
 class Partitions:
     """Lanes to the partitions. Belongs to one event loop."""
 
-    def __init__(self, write: Callable[[Sequence[Write]], Awaitable[None]]) -> None:
+    def __init__(
+        self, write: Callable[[Sequence[Write]], Awaitable[None]], now_s: Callable[[], float] = time.monotonic
+    ) -> None:
         self.batches = 0
         self.statements = 0
         """How much has gone out so far."""
         self._write = write
+        self._now_s = now_s
         self._lanes: dict[Hashable, list[_Entry]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._pending_weight = 0
 
     async def write(self, partition: Hashable, writes: Sequence[Write], weights: Sequence[int] = ()) -> None:
         """Durable when it returns. `weights`: bytes of each write beyond the usual. Raises StoreUnavailable when none
-        was written or too much waits already, OutcomeUnknown when some may have been."""
+        was written, too much waits already, or it was not begun within WAIT_S_MAX; OutcomeUnknown when some may have
+        been written."""
         if self._pending_weight > PENDING_WEIGHT_MAX:
             raise StoreUnavailable("More is to be written than Cassandra takes. Nothing was written.")
         entries = [self._enter(partition, part, weight) for part, weight in _parts(writes, weights)]
@@ -69,7 +78,7 @@ class Partitions:
 
     def _enter(self, partition: Hashable, writes: Sequence[Write], weight: int) -> _Entry:
         loop = asyncio.get_running_loop()
-        entry = _Entry(writes, weight, loop.create_future())
+        entry = _Entry(writes, weight, loop.create_future(), self._now_s())
         self._pending_weight += weight
         lane = self._lanes.get(partition)
         if lane is None:
@@ -87,19 +96,23 @@ class Partitions:
     async def _run(self, partition: Hashable) -> None:
         lane = self._lanes[partition]
         while lane:
+            late = _late(lane, self._now_s())
+            self._settle(late, StoreUnavailable("Cassandra is too slow. Nothing was written."))
             batch = _next_batch(lane)
+            if not batch:
+                continue
             error: Exception | None = None
             try:
                 await self._write([write for entry in batch for write in entry.writes])
             except Exception as failure:  # A bug, too, is for those who wait, and not for those who come after them.
                 error = failure
+            self.batches += 1
+            self.statements += sum(len(entry.writes) for entry in batch)
             self._settle(batch, error)
         del self._lanes[partition]
 
-    def _settle(self, batch: Sequence[_Entry], error: Exception | None) -> None:
-        self.batches += 1
-        for entry in batch:
-            self.statements += len(entry.writes)
+    def _settle(self, entries: Sequence[_Entry], error: Exception | None) -> None:
+        for entry in entries:
             self._pending_weight -= entry.weight
             if entry.future.done():
                 continue
@@ -139,6 +152,14 @@ def _parts(writes: Sequence[Write], weights: Sequence[int]) -> list[tuple[Sequen
         weight += one
     parts.append((writes[start:], weight))
     return parts
+
+
+def _late(lane: list[_Entry], now_s: float) -> list[_Entry]:
+    """Those that have waited too long, taken out: they stand first."""
+    count = sum(now_s - entry.entered_s >= WAIT_S_MAX for entry in lane)
+    late = lane[:count]
+    del lane[:count]
+    return late
 
 
 def _next_batch(lane: list[_Entry]) -> list[_Entry]:

@@ -180,7 +180,8 @@ READ_DIRTY = _read(
     "SELECT queue_id, shard, node, since_ms, low_at, low_tail, high_at, high_tail FROM dirty_marks WHERE datacenter = ?"
 )
 CLEAN = _write(
-    "DELETE FROM dirty_marks WHERE datacenter = ? AND queue_id = ? AND shard = ? AND node = ? AND since_ms = ?"
+    "DELETE FROM dirty_marks USING TIMESTAMP ?"
+    " WHERE datacenter = ? AND queue_id = ? AND shard = ? AND node = ? AND since_ms = ?"
 )
 ANNOUNCE = _write("INSERT INTO news (minute, stamp, kind, subject) VALUES (?, now(), ?, ?)")
 READ_NEWS = _read("SELECT stamp, kind, subject FROM news WHERE minute = ?")

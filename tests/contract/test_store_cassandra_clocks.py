@@ -1,0 +1,109 @@
+"""A node whose clock jumped ahead, on a real Cassandra: it must not make others blind, nor forget what is in flight."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from cqs.queue import Queue
+from cqs.store.cassandra import CassandraStore
+from cqs.store.cassandra import statements as cql
+from cqs.store.cassandra.addresses import at_of_ms
+from cqs.store.cassandra.earlier_clock import EarlierClock, store_ms
+from cqs.store.cassandra.marks import TRAIL_MS, Marks
+from cqs.store.cassandra.messages import Messages
+from cqs.store.cassandra.partitions import Partitions
+from cqs.store.cassandra.session import Session
+from cqs.store.cassandra.statements import Statement
+from cqs.testing.clock import ManualClock
+from tests.contract.cassandra_home import CassandraHome, OnCassandra
+from tests.contract.store_home import Maker, held, lease_of
+from tests.contract.test_store_cassandra_scan import Cassandra
+from tests.needs import needs
+
+MINUTE_MS, HOUR_MS = 60_000, 3_600_000
+
+
+@needs("java", "mvn")
+@pytest.mark.slow
+class TestAhead(OnCassandra):
+    @pytest.fixture
+    async def queue(self, store: CassandraStore, make: Maker, clock: ManualClock) -> Queue:
+        clock.set_ms(await store_ms(store.session))
+        return await store.create(make.queue())
+
+    @pytest.fixture
+    async def ahead(
+        self, store: CassandraStore, queue: Queue, home: CassandraHome, clock: ManualClock
+    ) -> AsyncIterator[CassandraStore]:
+        """Another node's store, an hour ahead of Cassandra and of the others."""
+        ahead = CassandraStore(home.options, ManualClock(clock.now_ms() + HOUR_MS))
+        await ahead.open()
+        yield ahead
+        await ahead.close()
+
+    async def test_it_moves_no_mark_past_what_others_send(
+        self, store: CassandraStore, ahead: CassandraStore, queue: Queue, make: Maker, home: CassandraHome
+    ) -> None:
+        assert await ahead.head(queue, 0, 10) == []
+        await ahead.marks.advance(queue, 0)
+        await ahead.swept()
+
+        message = make.message()
+        await store.append(queue, [message])
+
+        for node in (await home.open(), ahead):
+            assert await node.head(queue, 0, 10) == [message]
+            assert await held(node, queue) == [message.address]
+
+    async def test_it_reads_what_a_short_retention_keeps(
+        self, store: CassandraStore, ahead: CassandraStore, queue: Queue, make: Maker
+    ) -> None:
+        settings = msgspec.structs.replace(queue.settings, retention_ms=MINUTE_MS)
+        short = msgspec.structs.replace(queue, settings=settings)
+        message = make.message()
+        await store.append(short, [message])
+
+        assert await held(ahead, short) == [message.address]
+
+    async def test_it_knows_the_living_leases(
+        self, store: CassandraStore, ahead: CassandraStore, queue: Queue, make: Maker, clock: ManualClock
+    ) -> None:
+        message = make.message()
+        lease = lease_of(message, until_ms=clock.now_ms() + MINUTE_MS)
+        await store.append(queue, [message])
+        await store.lease(queue, [lease])
+
+        assert await ahead.leases(queue, [message.address]) == [lease]
+        assert [one.lease async for page in ahead.scan(queue) for one in page] == [lease]
+
+
+class Slow(Cassandra):
+    """Takes two minutes to read a row."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        super().__init__({})
+        self._clock = clock
+
+    async def read(self, statement: Statement, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        found = await super().read(statement, values)
+        if statement is cql.HEAD_MESSAGES:
+            self._clock.advance_ms(2 * MINUTE_MS)
+        return found
+
+
+async def test_a_read_that_takes_long_moves_no_mark_past_what_was_sent_meanwhile() -> None:
+    clock = ManualClock()
+    began_ms = clock.now_ms()
+    session = cast(Session, Slow(clock))
+    marks = Marks(session, clock, EarlierClock(session, clock))
+    messages = Messages(session, Partitions(session.write), marks, clock)
+    queue = Queue(account="0" * 12, name="q", region="r", uid=1, created_ms=began_ms - HOUR_MS, modified_ms=1)
+
+    assert await messages.head(queue, 0, 10) == []
+    await marks.rest()
+
+    assert marks.floor(queue, 0) == at_of_ms(began_ms - TRAIL_MS)
