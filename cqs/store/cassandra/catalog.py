@@ -6,9 +6,10 @@ A queue's row holds its definition as JSON, for people and for Spark; the column
 from __future__ import annotations
 
 import msgspec
+import structlog
 
 from cqs.clock import Clock
-from cqs.errors import StoreUnavailable
+from cqs.errors import CqsError, StoreUnavailable
 from cqs.queue import GENERATION_BITS, Queue, QueueName
 from cqs.store.cassandra import statements as cql
 from cqs.store.cassandra.decisions import decide
@@ -18,6 +19,7 @@ from cqs.store.interface import DROPPED_KEPT_MS
 
 _encode = msgspec.json.Encoder().encode
 DROPS_MAX = 10
+_log = structlog.get_logger("cqs.store")
 
 
 class Catalog:
@@ -70,9 +72,16 @@ class Catalog:
             write = Write(cql.DROP_QUEUE, (queue.account, queue.name, queue.uid, known.version))
             is_dropped, _ = await decide(self._session, [write], is_gone)
             if is_dropped:
-                await self._session.write([Write(cql.NOTE_DROPPED, (queue.account, queue.name, now_ms))])
+                await self._note_dropped(queue, now_ms)
                 return queue.uid << GENERATION_BITS | known.generation
         raise StoreUnavailable(f"Queue {queue.name} changes too often to be deleted.")
+
+    async def _note_dropped(self, queue: Queue, now_ms: int) -> None:
+        """Raises nothing: the queue is gone, and who deleted it has to know; its name may be had again too early."""
+        try:
+            await self._session.write([Write(cql.NOTE_DROPPED, (queue.account, queue.name, now_ms))])
+        except CqsError as error:
+            _log.warning("dropped_queue_not_noted", queue=queue.name, reason=str(error))
 
     async def dropped_ms(self, key: QueueName) -> int:
         rows = whole(await self._session.read(cql.DROPPED_MS, (key.account, key.name)))

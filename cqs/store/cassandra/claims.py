@@ -38,6 +38,8 @@ from cqs.store.settling import Settling
 
 PENDING_MS = 15_000
 APPEND_MS_MAX = 8_000
+SKEW_MS_MAX = 10_000
+"""By how much the clocks of two nodes that take messages may differ."""
 POLL_S = 0.05
 CONFIRMED_MARGIN_MS = 600_000
 
@@ -79,20 +81,23 @@ class Claims:
                 else:
                     await blocker.settled()
                 continue
+            asked_ms = self._clock.now_ms()
             answer = await self._claimer.claim(Call(queue, wanted, window_ms))
             if answer is Refused.BY_THIS_PROCESS:
                 continue
             if isinstance(answer, Refused):
                 await asyncio.sleep(POLL_S)
                 continue
-            return self._keep(queue, wanted, answer, window_ms)
+            return self._keep(queue, wanted, answer, window_ms, asked_ms)
 
-    def _keep(self, queue: Queue, wanted: Sequence[Wanted], claims: list[Claim], window_ms: int) -> list[Claim]:
-        now_ms = self._clock.now_ms()
+    def _keep(
+        self, queue: Queue, wanted: Sequence[Wanted], claims: list[Claim], window_ms: int, asked_ms: int
+    ) -> list[Claim]:
+        """They are as old as the call: other nodes count from when the row says that it was written."""
         for wish, claim in zip(wanted, claims, strict=True):
             if claim.is_new and wish.dedup_id and wish.address not in self._by_address:
                 key = (wish.scope, wish.dedup_id)
-                pending = _Pending(queue, key, wish.address, now_ms, window_ms)
+                pending = _Pending(queue, key, wish.address, asked_ms, window_ms)
                 self._pending[queue.storage_id, key] = self._by_address[wish.address] = pending
         return claims
 
@@ -121,7 +126,7 @@ class Claims:
         """The messages are stored. Raises OutcomeUnknown when that took so long that they may have been fenced off."""
         held = [pending for address in addresses if (pending := self._by_address.get(address)) is not None]
         oldest_ms = min((pending.claimed_ms for pending in held), default=self._clock.now_ms())
-        if self._clock.now_ms() - oldest_ms > PENDING_MS - POLL_S * 1_000:
+        if self._clock.now_ms() - oldest_ms > PENDING_MS - SKEW_MS_MAX:
             confirmed = await self._messages.confirmed(held[0].queue.storage_id, addresses)
             if not confirmed.issuperset(pending.address for pending in held):
                 raise OutcomeUnknown("The message took so long to be stored that its deduplication id was taken over.")

@@ -9,6 +9,9 @@ Whatever is not known to be harmless counts as sent: OutcomeUnknown costs a retr
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 from cassandra import (
     AuthenticationFailed,
     InvalidRequest,
@@ -50,8 +53,9 @@ class TooMuchToRead(StoreUnavailable):
         self.is_timeout = is_timeout
 
 
-def told(error: Exception, kind: Kind, place: str) -> CqsError:
-    """The error to raise `from error`. `place`: where Cassandra was to be found, for the text."""
+def told(error: Exception, kind: Kind, place: str, *, was_sent: bool = False) -> CqsError:
+    """The error to raise `from error`. `place`: where Cassandra was to be found, for the text. `was_sent`: it was
+    sent before, too, or to another node as well, and nobody knows what became of that."""
     if isinstance(error, CqsError):
         return error
     text = f"Cassandra at {place}: {reason_of(error)}"
@@ -59,9 +63,18 @@ def told(error: Exception, kind: Kind, place: str) -> CqsError:
         if isinstance(error, ReadFailure | ReadTimeout | OperationTimedOut):
             return TooMuchToRead(text, is_timeout=not isinstance(error, ReadFailure))
         return StoreUnavailable(text)
-    if was_never_sent(error):
+    if was_never_sent(error) and not was_sent:
         return StoreUnavailable(f"{text} Nothing was written.")
     return OutcomeUnknown(f"{text} Whether the write took effect is not known.")
+
+
+@asynccontextmanager
+async def after_a_write() -> AsyncIterator[None]:
+    """What fails in here fails when something is written already, so it is never told as "nothing was"."""
+    try:
+        yield
+    except StoreUnavailable as error:
+        raise OutcomeUnknown(f"Only a part was done. {error}") from error
 
 
 def was_never_sent(error: Exception) -> bool:

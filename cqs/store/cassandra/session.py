@@ -16,7 +16,7 @@ from cassandra.cluster import Cluster, NoHostAvailable
 from cassandra.cluster import Session as DriverSession
 from cassandra.query import BatchStatement, BatchType
 
-from cqs.errors import CqsError, StoreUnavailable
+from cqs.errors import CqsError, OutcomeUnknown, StoreUnavailable
 from cqs.store.cassandra import statements
 from cqs.store.cassandra.cluster import DECIDE, MESSAGES, PLAIN, make_cluster, quiet_driver
 from cqs.store.cassandra.failures import reason_of_node, told
@@ -165,8 +165,7 @@ class Session:
             bound.fetch_size = PAGE_ROWS
             answer = await self._once(bound, Kind.READ, PLAIN, paging_state)
             yield answer.rows
-            paging_state = answer.paging_state
-            if paging_state is None:
+            if (paging_state := answer.paging_state) is None:
                 return
 
     async def all(self, statement: Statement, values: Sequence[object] = ()) -> list[Row]:
@@ -204,20 +203,24 @@ class Session:
         except Exception as error:
             if not isinstance(error.__cause__, _WORTH_REPEATING):
                 raise
-        return await self._once(make(), kind, profile)
+            was_sent = isinstance(error, OutcomeUnknown)
+        return await self._once(make(), kind, profile, was_sent=was_sent)
 
-    async def _once(self, query: Any, kind: Kind, profile: str, paging_state: bytes | None = None) -> _Answer:
+    async def _once(
+        self, query: Any, kind: Kind, profile: str, paging_state: bytes | None = None, *, was_sent: bool = False
+    ) -> _Answer:
         waiter: asyncio.Future[list[Any]] = self._loop.create_future()
         self._waiting.add(waiter)
         response: Any = None
         try:
             response = self._opened().execute_async(query, execution_profile=profile, paging_state=paging_state)
-            response.add_callbacks(self._done, self._failed, (waiter,), None, (waiter,))
+            response.add_callbacks(self._done, self._tell, (waiter,), None, (waiter,))
             return _Answer(await waiter, response._paging_state)
         except CqsError:
             raise
         except Exception as error:
-            raise told(error, kind, self._place) from error
+            was_sent = was_sent or (response is not None and len(response.attempted_hosts) > 1)
+            raise told(error, kind, self._place, was_sent=was_sent) from error
         finally:
             self._waiting.discard(waiter)
             del waiter, response  # They hold the error, and it holds this frame: a circle.
@@ -228,12 +231,9 @@ class Session:
         return self._session
 
     def _done(self, rows: Any, waiter: asyncio.Future[list[Any]]) -> None:
-        self._tell(waiter, [] if rows is None else list(rows))
+        self._tell([] if rows is None else list(rows), waiter)
 
-    def _failed(self, error: Exception, waiter: asyncio.Future[list[Any]]) -> None:
-        self._tell(waiter, error)
-
-    def _tell(self, waiter: asyncio.Future[list[Any]], outcome: list[Any] | Exception) -> None:
+    def _tell(self, outcome: list[Any] | Exception, waiter: asyncio.Future[list[Any]]) -> None:
         """From the loop, where answers come in, or from a thread of the driver's, which gives requests up."""
         if self._reactor.is_in_loop():
             _settle(waiter, outcome)

@@ -19,6 +19,8 @@ from cqs.store.cassandra import schema
 from cqs.store.cassandra.addresses import at_of_ms
 from cqs.store.cassandra.catalog import Catalog
 from cqs.store.cassandra.claims import Claims
+from cqs.store.cassandra.earlier_clock import EarlierClock
+from cqs.store.cassandra.failures import after_a_write
 from cqs.store.cassandra.lease_keeper import LeaseKeeper
 from cqs.store.cassandra.lease_queues import LeaseQueues
 from cqs.store.cassandra.leases import Leases
@@ -44,9 +46,10 @@ class CassandraStore:
         self._secret = b""
         self.session = Session(options)
         self.partitions = Partitions(self.session.write)
-        self.marks = Marks(self.session, clock)
+        time = EarlierClock(self.session, clock)
+        self.marks = Marks(self.session, clock, time)
         self.messages = Messages(self.session, self.partitions, self.marks, clock)
-        self._leases = Leases(self.session, self.partitions, clock)
+        self._leases = Leases(self.session, self.partitions, clock, time)
         self.keeper = LeaseKeeper(clock, self.messages.existing, self._leases.write_ended)
         self._soon = LeaseQueues(self._write_leases)
         self._claims = Claims(self.session, self.messages, clock)
@@ -109,7 +112,8 @@ class CassandraStore:
         try:
             confirmed_s = self._claims.begin_append(addresses)
             await self.messages.append(queue.storage_id, messages, confirmed_s=confirmed_s)
-            await self._claims.end_append(addresses)
+            async with after_a_write():
+                await self._claims.end_append(addresses)
         except BaseException:
             self._claims.doubt(addresses)
             raise
@@ -134,9 +138,10 @@ class CassandraStore:
         leaving = [move for move in moves if move.old_address in there]
         if leaving:
             await self.messages.append(target.storage_id, [move.message for move in leaving])
-        arrived = await self.messages.existing(target.storage_id, [move.message.address for move in moves])
-        if leaving:
-            await self.delete(source, [move.old_address for move in leaving])
+        async with after_a_write():
+            arrived = await self.messages.existing(target.storage_id, [move.message.address for move in moves])
+            if leaving:
+                await self.delete(source, [move.old_address for move in leaving])
         return [move.message for move in moves if move.message.address in arrived]
 
     async def read(self, queue: Queue, addresses: Sequence[int]) -> list[Message]:
