@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from cqs.cache.interface import Received
-from cqs.errors import CacheUnavailable, StoreUnavailable
+from cqs.errors import CacheUnavailable, OutcomeUnknown, StoreUnavailable
 from cqs.message import Message
 from cqs.queue import Queue
 from cqs.receipt import Receipt
@@ -30,8 +30,8 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
 
 
 async def deliver(engine: Engine, queue: Queue, received: list[Received], receiver_id: str) -> list[Delivery]:
-    """Those of the messages just taken that exist, with their handles. Raises StoreUnavailable; then all are ready
-    again, uncounted."""
+    """Those of the messages just taken that exist, with their handles. Raises StoreUnavailable,
+    OutcomeUnknown; then all are ready again, uncounted."""
     try:
         messages = await _messages(engine, queue, received)
         written = [leases.of_received(one) for one in received]
@@ -39,7 +39,7 @@ async def deliver(engine: Engine, queue: Queue, received: list[Received], receiv
             await engine.store.lease(queue, written)
         elif engine.tuning.is_leases_on:
             engine.store.lease_soon(queue, written)
-    except StoreUnavailable:
+    except (StoreUnavailable, OutcomeUnknown):
         await give_back(engine, queue, received)
         raise
     present = [_with_content(one, messages[one.address]) for one in received if one.address in messages]

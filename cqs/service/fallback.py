@@ -83,6 +83,8 @@ async def take(engine: Engine, queue: Queue, count_max: int, visibility_ms: int)
             kept = await _entered(engine, queue, unbeaten, epoch)
         except BaseException:
             engine.fallback.forget(shard, [message.address for message, _ in taken])
+            if visibility_ms:
+                engine.store.lease_soon(queue, [leases.undone(received) for _, received in taken])
             raise
         if len(kept) < len(taken):
             engine.hints.collided(shard, others, engine.clock.now_ms())

@@ -30,23 +30,23 @@ async def change_batch(engine: Engine, queue: Queue, changes: Sequence[tuple[str
     """As `change`, with one durable write for all; for each its error, or None."""
     now_ms = engine.clock.now_ms()
     answers: list[SqsError | None] = []
-    done: list[tuple[int, int]] = []
+    done: list[tuple[Ticket, int]] = []
     for handle, timeout_ms in changes:
         try:
-            address = await _hide(engine, queue, handle, now_ms, timeout_ms)
+            ticket = await _hide(engine, queue, handle, now_ms, timeout_ms)
         except SqsError as error:
             answers.append(error)
         else:
             answers.append(None)
-            done.append((address, now_ms + timeout_ms))
+            done.append((ticket, now_ms + timeout_ms))
     if done:
         await _write_down(engine, queue, done)
         engine.waiters.wake(queue.uid, sum(until_ms <= now_ms for _, until_ms in done))
     return answers
 
 
-async def _hide(engine: Engine, queue: Queue, handle: str, now_ms: int, timeout_ms: int) -> int:
-    """Changes it in the cache and returns the address."""
+async def _hide(engine: Engine, queue: Queue, handle: str, now_ms: int, timeout_ms: int) -> Ticket:
+    """Changes it in the cache and returns the lease's ticket."""
     receipt = engine.receipts.read(handle, queue.uid)
     if receipt is None:
         raise ReceiptHandleIsInvalid(handle)
@@ -65,19 +65,22 @@ async def _hide(engine: Engine, queue: Queue, handle: str, now_ms: int, timeout_
     if outcome is not Outcome.DONE:
         is_expired = outcome is Outcome.STALE and queue.settings.is_fifo
         raise InvalidParameterValue.of(handle, "ReceiptHandle", _EXPIRED if is_expired else _GONE)
-    return receipt.address
+    return ticket
 
 
-async def _write_down(engine: Engine, queue: Queue, done: Sequence[tuple[int, int]]) -> None:
-    """In fallback the leases are written already."""
+async def _write_down(engine: Engine, queue: Queue, done: Sequence[tuple[Ticket, int]]) -> None:
+    """In fallback the leases are written already. A message that somebody has taken since has his lease, which is his
+    to write down."""
     try:
-        known = await engine.cache.lookup(shard_of(queue), [address for address, _ in done])
+        known = await engine.cache.lookup(shard_of(queue), [ticket.address for ticket, _ in done])
     except CacheUnavailable:
         known = []
     changed = [
-        leases.of_entry(entry, until_ms) for entry, (_, until_ms) in zip(known, done, strict=False) if entry is not None
+        leases.of_entry(entry, until_ms)
+        for entry, (ticket, until_ms) in zip(known, done, strict=False)
+        if entry is not None and entry.receive_number == ticket.receive_number
     ]
     if changed:
         await engine.store.lease(queue, changed)
-    for address, until_ms in done:
-        engine.witness.hidden(queue, address, until_ms)
+    for ticket, until_ms in done:
+        engine.witness.hidden(queue, ticket.address, until_ms)

@@ -1,0 +1,63 @@
+"""A lease that may or may not be written: the receive fails, and must not hide its messages from everybody else."""
+
+from __future__ import annotations
+
+import pytest
+
+from cqs.errors import OutcomeUnknown
+from cqs.service.engine import shard_of
+from cqs.service.visibility import change
+from cqs.store.interface import LEASE_SOON_MS
+from tests.cluster import two_nodes
+from tests.engine import make_bench
+
+HOUR_MS = 3_600_000
+UNKNOWN = OutcomeUnknown("no answer in time")
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+async def test_a_fifo_group_is_not_blocked_by_a_receive_that_failed(is_done: bool) -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders.fifo", visibility_ms=HOUR_MS)
+    await bench.send(queue, "one", "two")
+    bench.store.fail("lease", UNKNOWN, is_done=is_done)
+
+    with pytest.raises(OutcomeUnknown):
+        await bench.receive(queue)
+    received = await bench.receive(queue)
+
+    assert [one.message.body for one in received] == ["one", "two"]
+    assert [one.received.receive_count for one in received] == [1, 1]
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+async def test_what_a_failed_receive_took_from_the_store_others_receive(is_done: bool) -> None:
+    town, a, b, queue = await two_nodes()
+    await a.send(queue, "one")
+    await town.lose_cache(queue)
+    town.store.fail("lease", UNKNOWN, is_done=is_done)
+
+    with pytest.raises(OutcomeUnknown):
+        await a.receive(queue, visibility_ms=HOUR_MS)
+    town.clock.advance_ms(LEASE_SOON_MS)
+
+    assert await b.bodies(queue) == ["one"]
+
+
+async def test_a_released_message_keeps_the_lease_of_whoever_takes_it_next() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders", visibility_ms=HOUR_MS)
+    await bench.send(queue, "one")
+    (first,) = await bench.receive(queue)
+    lookup = bench.cache.lookup
+
+    async def somebody_is_faster(*arguments: object) -> object:
+        bench.cache.lookup = lookup  # type: ignore[method-assign]
+        assert await bench.bodies(queue) == ["one"]
+        return await lookup(*arguments)  # type: ignore[arg-type]
+
+    bench.cache.lookup = somebody_is_faster  # type: ignore[method-assign, assignment]
+    await change(bench.engine, queue, first.handle, 0)
+    await bench.cache.drop(shard_of(queue))
+
+    assert await bench.bodies(queue) == []
