@@ -2,6 +2,14 @@
 
 The CQS paper walks the whole hidden hash, O(h). Here the cache's `vesting` index names the shards that have work now,
 and `reveal` costs what is due; idle queues cost nothing.
+
+A shard of a queue that this node does not know is left alone where there are other nodes. It may be a new one:
+
+    node A                                 cache                       node B
+    ──────                                 ─────                       ──────
+    creates the queue, sends, receives     m in flight
+                                           m is due ─────────────────► does not know the queue: dropped, m would come
+    hears the news, a beat later                                       without its lease, from the store
 """
 
 from __future__ import annotations
@@ -9,7 +17,8 @@ from __future__ import annotations
 import structlog
 
 from cqs.cache.interface import Shard
-from cqs.errors import CqsError
+from cqs.errors import CacheUnavailable, CqsError
+from cqs.service import expiry
 from cqs.service.engine import Engine
 from cqs.service.retry import Pause, pause_ms
 
@@ -42,18 +51,25 @@ async def run(engine: Engine, pause: Pause = pause_ms) -> None:
 
 
 async def step(engine: Engine) -> bool:
-    """Reveals what is due in up to SHARDS_MAX shards, MESSAGES_MAX each; True when there may be more."""
+    """Reveals what is due in up to SHARDS_MAX shards, MESSAGES_MAX each; True when there may be more. Raises
+    CacheUnavailable when that failed for a shard, once all others had their turn: they are leased to this node."""
     shards = await engine.cache.vesting(SHARDS_MAX)
-    is_more = len(shards) == SHARDS_MAX
+    is_more, failure = len(shards) == SHARDS_MAX, None
     for shard in shards:
-        is_more |= await _reveal(engine, shard)
+        try:
+            is_more |= await _reveal(engine, shard)
+        except CacheUnavailable as error:
+            failure = error
+    if failure is not None:
+        raise failure
     return is_more
 
 
 async def _reveal(engine: Engine, shard: Shard) -> bool:
     queue = engine.registry.of_storage(shard.storage_id)
     if queue is None:
-        await engine.cache.drop(shard)
+        if engine.cluster.is_alone:
+            await engine.cache.drop(shard)
         return False
     revealed = await engine.cache.reveal(shard, queue.settings.retention_ms, MESSAGES_MAX)
     freed = revealed.visible + (len(revealed.expired) if queue.settings.is_fifo else 0)
@@ -61,7 +77,5 @@ async def _reveal(engine: Engine, shard: Shard) -> bool:
         engine.waiters.wake(queue.uid, freed)
     if revealed.visible:
         engine.witness.revealed(queue, revealed.visible)
-    if revealed.expired:
-        engine.witness.expired(queue, revealed.expired)
-        engine.background.start("delete_expired", engine.store.delete(queue, revealed.expired))
+    expiry.start(engine, queue, revealed.expired)
     return revealed.visible + len(revealed.expired) >= MESSAGES_MAX
