@@ -210,7 +210,7 @@ class Link:
                 pause_s = RECONNECT_MIN_S
                 first.set()
                 await self._lost.wait()
-            except (OSError, TimeoutError, CacheUnavailable) as error:
+            except Exception as error:  # A bug, too, in a greeting say, is no reason to never try again.
                 is_refused = isinstance(error, CacheUnavailable) and not isinstance(error, ConnectionLost)
                 self.give_up(in_words(error, self.address) or "time-out while connecting", is_refused=is_refused)
             first.set()

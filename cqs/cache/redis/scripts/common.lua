@@ -91,11 +91,12 @@ local function write_core(s)
     .. s.heard)
 end
 
--- All that a shard may have, but for kept answers with a request id.
+-- All that a shard may have, but for kept answers with a request id. The state first: each expiry is counted from its
+-- own moment, and no key may end before the state that says it is there.
 local function all_keys()
   local keys = {}
   for name in string.gmatch(
-    'meta body hidden due tomb list late replays fifo locks busy groups ages tenants parked noisy ears state', '%l+') do
+    'state meta body hidden due tomb list late replays fifo locks busy groups ages tenants parked noisy ears', '%l+') do
     keys[#keys + 1] = BASE .. name
   end
   return keys
