@@ -12,6 +12,7 @@ from cqs.errors import CqsError
 
 _log = structlog.get_logger("cqs.background")
 TASKS_MAX = 1_000
+TURNS_AT_ONCE, TURNS_WAITING_MAX = 8, 10_000
 
 
 class Background:
@@ -19,6 +20,8 @@ class Background:
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
+        self._waiting: dict[str, Callable[[], Coroutine[object, object, None]]] = {}
+        self._turns: set[str] = set()
 
     @property
     def is_busy(self) -> bool:
@@ -30,17 +33,37 @@ class Background:
             work.close()
             _log.warning("background_work_dropped", work=name)
             return
+        self._run(name, work)
+
+    def _run(self, name: str, work: Coroutine[object, object, None]) -> None:
         task = asyncio.create_task(_guarded(name, work), name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def start_once(self, name: str, make: Callable[[], Coroutine[object, object, None]]) -> None:
-        """As `start`, unless work of this name is running."""
-        if all(task.get_name() != name for task in self._tasks):
-            self.start(name, make())
+    def start_in_turn(self, name: str, make: Callable[[], Coroutine[object, object, None]]) -> None:
+        """Heavy work that is wished for again and again: once at a time by this name, and TURNS_AT_ONCE in all, first
+        come, first served. Nothing happens when more than TURNS_WAITING_MAX wait."""
+        if name in self._turns or name in self._waiting or len(self._waiting) >= TURNS_WAITING_MAX:
+            return
+        self._waiting[name] = make
+        self._next_turns()
+
+    def _next_turns(self) -> None:
+        while self._waiting and len(self._turns) < TURNS_AT_ONCE:
+            name = next(iter(self._waiting))
+            self._turns.add(name)
+            self._run(name, self._turn(name, self._waiting.pop(name)()))
+
+    async def _turn(self, name: str, work: Coroutine[object, object, None]) -> None:
+        try:
+            await work
+        finally:
+            self._turns.discard(name)
+            self._next_turns()
 
     async def drain(self) -> None:
-        """Waits until everything started so far is done."""
+        """Waits until everything started so far is done; what waits for its turn is forgotten."""
+        self._waiting.clear()
         await asyncio.gather(*self._tasks)
 
 

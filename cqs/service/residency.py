@@ -114,9 +114,10 @@ async def _fill_all(engine: Engine) -> None:
 
 
 def ensure(engine: Engine, queue: Queue) -> None:
-    """Starts to fill the queue's shard in the background, unless that is under way. Receives are answered from the
-    store meanwhile."""
-    engine.background.start_once(f"fill {queue.storage_id}", lambda: fill(engine, queue))
+    """Fills the queue's shard in the background, unless that is under way. A few at a time: when a Redis has lost
+    hundreds of them, none would get its next page in before its lease ends, and all would begin again and again.
+    Receives are answered from the store meanwhile."""
+    engine.background.start_in_turn(f"fill {queue.storage_id}", lambda: fill(engine, queue))
 
 
 async def fill(engine: Engine, queue: Queue) -> None:

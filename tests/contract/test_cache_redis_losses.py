@@ -11,7 +11,7 @@ import redis
 
 from cqs.cache.interface import Residency, Shard
 from cqs.cache.redis.cache import RedisCache
-from cqs.cache.redis.connection import Link
+from cqs.cache.redis.connection import Address, Link
 from cqs.cache.redis.server import RedisServer
 from cqs.cluster.breaker import FAILURES_MAX, Breaker
 from cqs.errors import CacheUnavailable
@@ -177,3 +177,20 @@ class TestDeadServers:
             await asyncio.gather(probe, return_exceptions=True)
 
             assert (await cache.state(SHARD)).residency is Residency.ABSENT
+
+
+async def test_a_greeting_that_meets_a_bug_is_tried_again(redis_process: RedisProcess) -> None:
+    tries = 0
+
+    async def greet(_: object) -> None:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            raise IndexError("an answer that nobody foresaw")
+
+    link = Link(Address(path=redis_process.path), random.Random(1), greet)
+    async with asyncio.timeout(10):
+        await link.start()
+        assert "nobody foresaw" in link.reason
+        assert await link.connected(5)
+    await link.close()

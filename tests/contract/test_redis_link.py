@@ -248,20 +248,3 @@ class TestDoors:
             with pytest.raises(CacheUnavailable, match="certificate verify failed"):
                 distrusting.call(b"PING")
             await asyncio.gather(trusting.close(), distrusting.close())
-
-
-async def test_a_greeting_that_meets_a_bug_is_tried_again(redis_process: RedisProcess) -> None:
-    tries = 0
-
-    async def greet(_: object) -> None:
-        nonlocal tries
-        tries += 1
-        if tries == 1:
-            raise IndexError("an answer that nobody foresaw")
-
-    link = Link(Address(path=redis_process.path), random.Random(1), greet)
-    async with asyncio.timeout(10):
-        await link.start()
-        assert "nobody foresaw" in link.reason
-        assert await link.connected(5)
-    await link.close()

@@ -1,13 +1,16 @@
-"""A node whose clock jumped ahead, on a real Cassandra: it must not make others blind, nor forget what is in flight."""
+"""Times that are not what they should be: a clock that jumped ahead must not make others blind, nor forget what is in
+flight, and what takes too long must not be written below a mark."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, cast
 
 import msgspec
 import pytest
 
+from cqs.errors import StoreUnavailable
 from cqs.queue import Queue
 from cqs.store.cassandra import CassandraStore
 from cqs.store.cassandra import statements as cql
@@ -15,12 +18,13 @@ from cqs.store.cassandra.addresses import at_of_ms
 from cqs.store.cassandra.earlier_clock import EarlierClock, store_ms
 from cqs.store.cassandra.marks import TRAIL_MS, Marks
 from cqs.store.cassandra.messages import Messages
-from cqs.store.cassandra.partitions import Partitions
+from cqs.store.cassandra.partitions import WAIT_S_MAX, Partitions
 from cqs.store.cassandra.session import Session
 from cqs.store.cassandra.statements import Statement
 from cqs.testing.clock import ManualClock
 from tests.contract.cassandra_home import CassandraHome, OnCassandra
 from tests.contract.store_home import Maker, held, lease_of
+from tests.contract.test_store_cassandra_parts import Writer, turns, write
 from tests.contract.test_store_cassandra_scan import Cassandra
 from tests.needs import needs
 
@@ -107,3 +111,24 @@ async def test_a_read_that_takes_long_moves_no_mark_past_what_was_sent_meanwhile
     await marks.rest()
 
     assert marks.floor(queue, 0) == at_of_ms(began_ms - TRAIL_MS)
+
+
+async def test_what_has_waited_too_long_to_be_written_is_given_up() -> None:
+    now_s, writer = 0.0, Writer()
+    partitions = Partitions(writer.write, lambda: now_s)
+    writer.gate.clear()
+    first = asyncio.ensure_future(partitions.write("a", [write(1)]))
+    await turns()
+    late = asyncio.ensure_future(partitions.write("a", [write(2)]))
+    await turns()
+    now_s = WAIT_S_MAX
+    young = asyncio.ensure_future(partitions.write("a", [write(3)]))
+    await turns()
+
+    writer.gate.set()
+    await asyncio.gather(first, young)
+    with pytest.raises(StoreUnavailable, match="Nothing was written"):
+        await late
+    await partitions.rest()
+
+    assert writer.batches == [[write(1)], [write(3)]]

@@ -16,7 +16,7 @@ from cqs.errors import CqsError, OutcomeUnknown, StoreUnavailable
 from cqs.store.cassandra import schema, statements
 from cqs.store.cassandra.addresses import address_of, place_of, stamp_of, ttl_s_of
 from cqs.store.cassandra.failures import TooMuchToRead, told
-from cqs.store.cassandra.partitions import BATCH_STATEMENTS_MAX, BATCH_WEIGHT_MAX, WAIT_S_MAX, Partitions
+from cqs.store.cassandra.partitions import BATCH_STATEMENTS_MAX, BATCH_WEIGHT_MAX, Partitions
 from cqs.store.cassandra.session import Session, Write
 from cqs.store.cassandra.statements import Kind
 from cqs.store.cassandra.walk import NARROWINGS_MAX, Walk
@@ -172,26 +172,6 @@ class TestPartitions:
 
         with pytest.raises(expected):
             await partitions.write("a", [write(number) for number in range(BATCH_STATEMENTS_MAX + 1)])
-
-    async def test_what_has_waited_too_long_is_not_written_any_more(self, writer: Writer) -> None:
-        now_s = 0.0
-        partitions = Partitions(writer.write, lambda: now_s)
-        writer.gate.clear()
-        first = asyncio.ensure_future(partitions.write("a", [write(1)]))
-        await turns()
-        late = asyncio.ensure_future(partitions.write("a", [write(2)]))
-        await turns()
-        now_s = WAIT_S_MAX
-        young = asyncio.ensure_future(partitions.write("a", [write(3)]))
-        await turns()
-
-        writer.gate.set()
-        await asyncio.gather(first, young)
-        with pytest.raises(StoreUnavailable, match="Nothing was written"):
-            await late
-        await partitions.rest()
-
-        assert writer.batches == [[write(1)], [write(3)]]
 
     async def test_a_caller_that_goes_away_takes_nobody_with_it(self, writer: Writer, partitions: Partitions) -> None:
         gone = asyncio.ensure_future(partitions.write("a", [write(1)]))
