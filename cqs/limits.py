@@ -20,6 +20,8 @@ REDRIVE_SOURCES_MAX = 10
 POLICY_SIZE_MAX = 8_192
 POLICY_STATEMENTS_MAX = 20
 IN_FLIGHT_MAX = 120_000
+TRACE_HEADER_MAX = 4_096
+"""Not SQS's: it only asks for a header of X-Ray's, of a few hundred characters, which no other limit counts."""
 TAGS_MAX, TAG_KEY_MAX, TAG_VALUE_MAX = 50, 128, 256
 ATTRIBUTES_MAX = 10
 ATTRIBUTE_NAME_MAX = ATTRIBUTE_TYPE_MAX = 256

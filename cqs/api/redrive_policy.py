@@ -6,10 +6,11 @@ import msgspec
 
 from cqs import limits
 from cqs.errors import InvalidParameterValue
-from cqs.queue import Redrive, RedriveAllow, RedrivePermission
+from cqs.queue import Redrive, RedriveAllow, RedrivePermission, name_of_arn
 
 _TARGET, _COUNT = "deadLetterTargetArn", "maxReceiveCount"
 _PERMISSION, _SOURCES = "redrivePermission", "sourceQueueArns"
+_ARN_LENGTH_MAX = 256
 _BAD_ALLOW = "Amazon SQS can't create the redrive allow policy, as it's in an unsupported format."
 
 
@@ -56,6 +57,8 @@ def parse_redrive_allow(name: str, text: str) -> RedriveAllow | None:
     if len(sources) > limits.REDRIVE_SOURCES_MAX:
         reason = f"{_SOURCES} can name at most {limits.REDRIVE_SOURCES_MAX} queues."
         raise InvalidParameterValue.of(text, name, reason)
+    if not all(map(_is_queue, sources)):
+        raise InvalidParameterValue.of(text, name, f"{_SOURCES} must be ARNs of queues.")
     return RedriveAllow(permission, sources)
 
 
@@ -83,6 +86,11 @@ def _receive_count(name: str, text: str, count: object) -> int:
         )
         raise InvalidParameterValue.of(text, name, reason)
     return number
+
+
+def _is_queue(arn: str) -> bool:
+    queue = name_of_arn(arn) if len(arn) <= _ARN_LENGTH_MAX else None
+    return queue is not None and limits.QUEUE_NAME.fullmatch(queue.name) is not None
 
 
 def _json_object(text: str) -> dict[str, object] | None:

@@ -50,7 +50,7 @@ def check(draft: Draft, settings: Settings) -> None:
         raise MissingParameter.named("MessageBody")
     _check_text(body)
     if draft.trace_header is not None:
-        _check_text(draft.trace_header)
+        _check_trace_header(draft.trace_header)
     if len(draft.attributes) > limits.ATTRIBUTES_MAX:
         raise InvalidParameterValue(
             f"Number of message attributes [{len(draft.attributes)}] exceeds the allowed maximum "
@@ -100,6 +100,14 @@ def _check_fifo(draft: Draft, settings: Settings) -> None:
             draft.delay_ms // 1000,
             "DelaySeconds",
             "The request include parameter that is not valid for this queue type.",
+        )
+
+
+def _check_trace_header(text: str) -> None:
+    _check_text(text)
+    if len(text) > limits.TRACE_HEADER_MAX:
+        raise InvalidParameterValue(
+            f"Message (system) attribute 'AWSTraceHeader' must have at most {limits.TRACE_HEADER_MAX} characters."
         )
 
 

@@ -28,6 +28,10 @@ def attribute(name: str, value: dict[str, str], code: str = "", text: str = "", 
     return send(case, code, text, MessageAttributes={name: value})
 
 
+def traced(name: str, header: str, code: str = "", text: str = "", *, kind: str = "String") -> Meaning:
+    return send(name, code, text, MessageSystemAttributes={"AWSTraceHeader": {"DataType": kind, "StringValue": header}})
+
+
 def batch(name: str, ids: list[str], code: str, text: str = "") -> Meaning:
     entries = [{"Id": entry_id, "MessageBody": "x"} for entry_id in ids]
     return Meaning(name, "SendMessageBatch", {"QueueUrl": STANDARD, "Entries": entries}, code, text)
@@ -97,21 +101,14 @@ MESSAGES = [
         for kind in ("String", "String.x", "Number")
         for character in "\0\x1b\ufffe"
     ),
-    send("trace header", MessageSystemAttributes={"AWSTraceHeader": TEXT}),
-    *(
-        send(
-            f"trace header with {ord(character):#x}",
-            CONTENTS,
-            MessageSystemAttributes={"AWSTraceHeader": {"DataType": "String", "StringValue": f"a{character}b"}},
-        )
-        for character in "\0\x1b\ufffe"
+    traced("trace header", "Root=1"),
+    traced("longest trace header", "t" * 4_096),
+    traced(
+        "trace header that is too long", "t" * 4_097, INVALID, "'AWSTraceHeader' must have at most 4096 characters."
     ),
+    traced("trace header that is no string", "1", INVALID, kind="Number"),
+    *(traced(f"trace header with {ord(character):#x}", f"a{character}b", CONTENTS) for character in "\0\x1b\ufffe"),
     send("other system attribute", INVALID, MessageSystemAttributes={"SenderId": TEXT}),
-    send(
-        "trace header that is no string",
-        INVALID,
-        MessageSystemAttributes={"AWSTraceHeader": {"DataType": "Number", "StringValue": "1"}},
-    ),
     send("no group", MISSING, "MessageGroupId", url=FIFO),
     send("no deduplication", INVALID, "ContentBasedDeduplication", url=FIFO, MessageGroupId="g"),
     send(

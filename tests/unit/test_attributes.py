@@ -151,7 +151,10 @@ def test_redrive_policy_is_checked_for_its_form(text: str, reason: str) -> None:
         '{"redrivePermission":"allowAll","sourceQueueArns":["a"]}',
         '{"redrivePermission":"byQueue","sourceQueueArns":"a"}',
         '{"redrivePermission":"byQueue","sourceQueueArns":[1]}',
-        json.dumps({"redrivePermission": "byQueue", "sourceQueueArns": ["a"] * 11}),
+        json.dumps({"redrivePermission": "byQueue", "sourceQueueArns": [TARGET] * 11}),
+        json.dumps({"redrivePermission": "byQueue", "sourceQueueArns": [TARGET, "a"]}),
+        json.dumps({"redrivePermission": "byQueue", "sourceQueueArns": [TARGET + "!"]}),
+        json.dumps({"redrivePermission": "byQueue", "sourceQueueArns": [TARGET.replace("us-east-1", "r" * 300)]}),
         '{"redrivePermission":"allowAll","extra":1}',
     ],
 )
