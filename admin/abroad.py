@@ -21,8 +21,6 @@ class Heard(msgspec.Struct, frozen=True):
 
     nodes: Mapping[str, Sequence[Node]] = {}
     asked_ms: int = 0
-    lost: Sequence[str] = ()
-    """Data centres whose nodes were heard of since this node started, and are no more."""
 
 
 class Resident(NamedTuple):
@@ -45,7 +43,6 @@ class Abroad:
 
     def __init__(self, engine: Engine, wait_s: float = WAIT_S, first_wait_s: float = FIRST_WAIT_S) -> None:
         self._engine = engine
-        self._met: set[str] = set()
         self._latest = Latest(self._find_out, engine.clock, Heard(), wait_s, first_wait_s)
 
     async def heard(self) -> Heard:
@@ -59,8 +56,6 @@ class Abroad:
     async def _find_out(self) -> Heard:
         asked_ms = self._engine.clock.now_ms()
         try:
-            nodes = await self._engine.cluster.far_nodes()
+            return Heard(await self._engine.cluster.far_nodes(), asked_ms)
         except CqsError:
             return self._latest.known
-        self._met.update(datacenter for datacenter, living in nodes.items() if living)
-        return Heard(nodes, asked_ms, [one for one in self._engine.cluster.far if one in self._met and not nodes[one]])

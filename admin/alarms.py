@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from admin.abroad import Heard, Resident
+from admin.abroad import Resident
 from admin.formats import counted, duration, number, percent
 from admin.queue_list import ring_of
 from admin.visit import Visit
@@ -83,7 +83,7 @@ def _of_server(visit: Visit, problem: str) -> Iterator[Alarm]:
         yield Alarm(WARNING, -1.0, text, visit.links.queue(queue, "settings"), "Choose another")
 
 
-def of_parts(visit: Visit, residents: Sequence[Resident], heard: Heard) -> Iterator[Alarm]:
+def of_parts(visit: Visit, residents: Sequence[Resident]) -> Iterator[Alarm]:
     """Of cache servers, hosts of the store and other nodes, as far as is known without asking."""
     metrics, path = visit.console.engine.metrics, visit.links.to("/nodes")
     troubled = int(metrics.watched().get(CACHE_TROUBLE, 0))
@@ -91,10 +91,10 @@ def of_parts(visit: Visit, residents: Sequence[Resident], heard: Heard) -> Itera
         whose = counted(troubled, "cache server is", "cache servers are")
         yield Alarm(DANGER, -1e17, f"{whose} in trouble: the store answers for their queues, slower.", path, "See")
     yield from _of_hosts(metrics.store_report().hosts, path)
-    for datacenter in heard.lost:
-        yield Alarm(WARNING, -1e18, f"Data centre {datacenter}: none of its nodes is heard of any more.", path, "See")
     for datacenter, node in residents:
-        if node is not None and node.lost:
+        if node is None:
+            yield Alarm(WARNING, -1e18, f"Data centre {datacenter}: none of its nodes is heard of.", path, "See")
+        elif node.lost:
             name = f"{node.name} ({datacenter})" if datacenter else node.name
             yield Alarm(WARNING, -1e17, f"Node {name} can't reach {', '.join(node.lost)}.", path, "See")
 

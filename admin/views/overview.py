@@ -39,7 +39,7 @@ async def show(visit: Visit) -> web.StreamResponse:
     problem = await visit.console.health.problem()
     nodes = await nodes_of(visit)
     heard = await visit.console.abroad.heard()
-    parts = list(of_parts(visit, residents_of(visit.console.engine.cluster.datacenter, nodes or (), heard), heard))
+    parts = list(of_parts(visit, residents_of(visit.console.engine.cluster.datacenter, nodes or (), heard)))
     alarms = sorted([*alarms_of(visit, problem), *parts])
     top = fullest(visit.console.engine, visit.account, TOP_MAX)
     return visit.page(

@@ -54,6 +54,10 @@ def _text(told: Mapping[str, Any], queue: str | None) -> str:
     ]
     if actions:
         parts.append(table(["action", "calls", "failed", "median ms", "p99 ms"], actions))
+    if hosts := told.get("Store", {}).get("Hosts"):
+        states = {True: "up", False: "down", None: "not told"}
+        rows = [[one["Address"], one["DataCenter"], states[one["Up"]]] for one in hosts]
+        parts.append(table(["Cassandra host", "data centre", "state"], rows))
     return "\n\n".join(parts)
 
 

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from cqs.cli import cli
 from cqs.commands import redrive
+from cqs.store.report import StoreHost, StoreReport
 from tests.datacenters import unserved
 from tests.protocol.measured import Measured, measured
 from tests.protocol.world import make_world
@@ -176,6 +177,16 @@ async def test_statistics_name_the_data_centre_that_serves_a_queue() -> None:
     assert ["home", "data", "centre", "dc1"] in [line.split() for line in served.splitlines()]
     assert ["this", "node's", "data", "centre", "dc1"] in [line.split() for line in node.splitlines()]
     assert "home data centre" not in node
+
+
+async def test_statistics_of_a_node_tell_the_hosts_of_cassandra(shell: Shell) -> None:
+    known = [("10.0.0.1", "dc1", True), ("10.0.1.1", "dc2", False), ("10.0.1.2", "dc2", None)]
+    hosts = tuple(StoreHost(address=address, datacenter=where, is_up=is_up) for address, where, is_up in known)
+    shell.node.bench.engine.metrics.store_report = lambda: StoreReport(hosts=hosts)
+
+    lines = [line.split() for line in (await shell.text("stats")).splitlines()]
+
+    assert lines[-3:] == [["10.0.0.1", "dc1", "up"], ["10.0.1.1", "dc2", "down"], ["10.0.1.2", "dc2", "not", "told"]]
 
 
 async def test_watching_ends_with_ctrl_c_and_130(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
