@@ -66,7 +66,7 @@ def test_one_copy_and_the_name_of_a_data_centre(options: Options, tmp_path: Path
     elsewhere = told(options, tmp_path, "--cassandra-datacenter", "dc9")
 
     assert in_order.code == 0
-    assert in_order.about("cassandra") == [("warning", "1 copies: a lost node loses messages")]
+    assert in_order.about("cassandra") == [("warning", "1 copy: a lost node loses messages")]
     assert elsewhere.code == 1
     assert ("error", "there is no data centre dc9, only dc1") in elsewhere.about("cassandra")
 
@@ -75,7 +75,7 @@ def test_one_copy_and_the_name_of_a_data_centre(options: Options, tmp_path: Path
     ("replication", "words"),
     [
         ("{'class': 'SimpleStrategy', 'replication_factor': 1}", "is not replicated by data centre"),
-        ("{'class': 'NetworkTopologyStrategy', 'dc1': 3}", "3 copies are wanted and there are 1 nodes"),
+        ("{'class': 'NetworkTopologyStrategy', 'dc1': 3}", "3 copies are wanted and there is 1 node"),
     ],
 )
 def test_copies_that_do_not_fit(options: Options, tmp_path: Path, replication: str, words: str) -> None:
