@@ -11,6 +11,8 @@ to another consumer while the delete is on its way to the store.
                                                              receives the message
     store.delete … acknowledged                              … still works on it
 
+Of what the cache does not know, which may have lost it together with who holds it now, the store's leases tell.
+
 Where the cache did not confirm that the message is gone, the other nodes learn it before the client does, since it may
 lie there ready for them (`cqs.service.marking`).
 """
@@ -90,7 +92,11 @@ async def _fence(
     try:
         outcomes = await engine.cache.fence(shard_of(queue), tickets, FENCE_MS)
     except CacheUnavailable:
-        outcomes = await fallback.fence(engine, queue, tickets)
+        outcomes = [Outcome.GONE] * len(tickets)
+    unknown = [at for at, outcome in enumerate(outcomes) if outcome is Outcome.GONE]
+    if unknown:
+        told = await fallback.fence(engine, queue, [tickets[at] for at in unknown])
+        outcomes = [told[unknown.index(at)] if at in unknown else outcome for at, outcome in enumerate(outcomes)]
     for place, outcome in zip(places, outcomes, strict=True):
         if outcome is Outcome.STALE:
             reason = f"{ReceiptHandleExpired.REASON}."

@@ -16,7 +16,6 @@ A serves from Redis again
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 import structlog
@@ -28,36 +27,48 @@ from cqs.queue import Queue
 from cqs.service import residency
 from cqs.service.engine import Engine, shard_of
 from cqs.service.entries import entry_of
+from cqs.service.retry import Pause, pause_ms
 
-PAUSE_MS = 100
+PAUSE_MS, PAUSE_MS_MAX = 100, 3_000
+"""Between two steps; the longer, the more steps in a row were refused by a cache that answers (a full one)."""
 BATCH = 500
 _log = structlog.get_logger("cqs.repair")
 
 
-async def run(engine: Engine) -> None:
+async def run(engine: Engine, pause: Pause = pause_ms) -> None:
     """For ever."""
+    wait_ms = PAUSE_MS
     while True:
-        await asyncio.sleep(PAUSE_MS / 1000)
-        if len(engine.dirt):
-            await step(engine)
+        await pause(wait_ms)
+        is_refused = len(engine.dirt) > 0 and await step(engine)
+        wait_ms = min(2 * wait_ms, PAUSE_MS_MAX) if is_refused else PAUSE_MS
 
 
-async def step(engine: Engine) -> None:
-    """Repairs what can be repaired now."""
+async def step(engine: Engine) -> bool:
+    """Repairs what can be repaired now. Whether messages were read from the store for a cache that did not take them:
+    to read them again at once would keep store and node busy for as long as it is full."""
+    is_refused = False
     for shard in engine.dirt.shards():
         queue = engine.registry.of_storage(shard.storage_id)
         if queue is None:
             engine.dirt.forget(shard, engine.dirt.stand)
             continue
+        stand = engine.dirt.stand
         try:
-            await _repair(engine, queue, shard)
+            state = (await engine.cache.state(shard)).residency
         except CqsError as error:
             _log.debug("repair_postponed", queue=queue.name, reason=str(error))
+            continue
+        try:
+            await _repair(engine, queue, shard, stand, state)
+        except CqsError as error:
+            _log.debug("repair_postponed", queue=queue.name, reason=str(error))
+            is_refused = True
+    return is_refused
 
 
-async def _repair(engine: Engine, queue: Queue, shard: Shard) -> None:
-    stand = engine.dirt.stand
-    state = (await engine.cache.state(shard)).residency
+async def _repair(engine: Engine, queue: Queue, shard: Shard, stand: int, state: Residency) -> None:
+    """`state`: as it was after this `stand`."""
     if state is Residency.ABSENT:
         engine.dirt.forget(shard, stand)
         return

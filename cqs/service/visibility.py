@@ -1,6 +1,7 @@
 """ChangeMessageVisibility: an acknowledged change is durable, so that a consumer's heartbeat survives a crash.
 
-The cache decides, fenced by the receive number of the handle; the new end of the lease then goes to the store.
+The cache decides, fenced by the receive number of the handle; the new end of the lease then goes to the store. Of a
+message that the cache does not know, which may have lost it, the store's leases decide.
 """
 
 from __future__ import annotations
@@ -59,9 +60,12 @@ async def _hide(engine: Engine, queue: Queue, handle: str, now_ms: int, timeout_
     ticket = Ticket(receipt.address, receipt.receive_number)
     try:
         outcome = await engine.cache.hide(shard_of(queue), ticket, now_ms + timeout_ms)
-        engine.fallback.forget(shard_of(queue), [ticket.address])
     except CacheUnavailable:
+        outcome = Outcome.GONE
+    if outcome is Outcome.GONE:
         outcome = await fallback.hide(engine, queue, ticket, now_ms + timeout_ms)
+    else:
+        engine.fallback.forget(shard_of(queue), [ticket.address])
     if outcome is not Outcome.DONE:
         is_expired = outcome is Outcome.STALE and queue.settings.is_fifo
         raise InvalidParameterValue.of(handle, "ReceiptHandle", _EXPIRED if is_expired else _GONE)
