@@ -96,9 +96,10 @@ async def _put_late(engine: Engine, homes: Homes, shard: Shard) -> None:
         del homes.late[shard]
         return
     try:
-        epoch = (await engine.cache.state(shard)).epoch
+        engine.epochs.note(shard, (await engine.cache.state(shard)).epoch)
     except CacheUnavailable:
         return
+    known = engine.epochs.of(shard)
     wanted = list(late)[:BATCH]
     stored = await engine.store.read(queue, wanted)
     addresses = [message.address for message in stored]
@@ -106,9 +107,11 @@ async def _put_late(engine: Engine, homes: Homes, shard: Shard) -> None:
     entries = [entry_of(message) for message in stored]
     held = {lease.address: lease for lease in leases if lease is not None and lease.hidden_until_ms > now_ms}
     residency.hide_handed(held, entries)
+    if engine.epochs.in_time(known) != known.epoch:
+        return
     if entries:
         try:
-            await engine.cache.put(shard, entries, epoch)
+            await engine.cache.put(shard, entries, known.epoch)
         except CacheUnavailable:
             return
         engine.waiters.wake(queue.uid, len(entries))

@@ -30,11 +30,11 @@ async def carry(engine: Engine, source: Queue, target: Queue, moves: Sequence[Mo
     target's messages get their sequence here. Raises StoreUnavailable when none was moved."""
     if target.settings.is_fifo and moves:
         moves = await _in_order(engine, target, moves)
-    epoch = engine.epochs.of(shard_of(target))
+    known = engine.epochs.of(shard_of(target))
     arrived = await _move_surely(engine, source, target, moves, pause)
     entries = [entry_of(message) for message in arrived]
     await confirm.remove(engine, source, [move.old_address for move in moves])
-    await confirm.put(engine, target, entries, epoch)
+    await confirm.put(engine, target, entries, known)
     engine.waiters.wake(target.uid, len(arrived))
     new = {message.address for message in arrived}
     engine.witness.moved(source, target, [(m.old_address, m.message) for m in moves if m.message.address in new])

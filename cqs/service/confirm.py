@@ -11,14 +11,15 @@ from cqs.errors import CacheUnavailable, OutcomeUnknown, StoreUnavailable
 from cqs.queue import Queue
 from cqs.service import fenced, marking, residency
 from cqs.service.engine import Engine, shard_of
+from cqs.service.epochs import Known
 
 
-async def put(engine: Engine, queue: Queue, entries: Sequence[Entry], epoch: int) -> bool:
+async def put(engine: Engine, queue: Queue, entries: Sequence[Entry], known: Known) -> bool:
     """Messages that are in the store join their shard; an absent one starts to be filled. False: it was absent.
-    `epoch`: as far as this node knew before it wrote or read them (`cqs.service.fenced`)."""
+    `known`: the epoch as far as this node knew before it wrote or read them (`cqs.service.fenced`)."""
     shard = shard_of(queue)
     try:
-        found = await fenced.put(engine, queue, entries, epoch)
+        found = await fenced.put(engine, queue, entries, known)
     except (CacheUnavailable, StoreUnavailable, OutcomeUnknown):
         await marking.unconfirmed(engine, shard, [entry.address for entry in entries])
         return True

@@ -54,6 +54,7 @@ from cqs.message import Message
 from cqs.queue import Queue
 from cqs.service import fenced, leases, marking
 from cqs.service.engine import Engine, shard_of
+from cqs.service.epochs import Known
 from cqs.service.hints import wish_of
 from cqs.service.oldest import HEAD_MAX, READ_AHEAD, Free, look, oldest
 from cqs.store.interface import Lease
@@ -67,7 +68,7 @@ async def take(engine: Engine, queue: Queue, count_max: int, visibility_ms: int)
     if queue.settings.is_fifo:
         return []
     shard = shard_of(queue)
-    epoch = engine.epochs.of(shard)
+    known = engine.epochs.of(shard)
     wish = wish_of(queue.tags) if engine.tuning.is_hint_on else None
     with engine.hints.taking(shard, count_max):
         others = sum(node.is_open for node in engine.cluster.membership.others)
@@ -80,7 +81,7 @@ async def take(engine: Engine, queue: Queue, count_max: int, visibility_ms: int)
             if not taken or not visibility_ms:
                 return taken
             unbeaten = taken if k is None else await _unbeaten(engine, queue, taken)
-            kept = await _entered(engine, queue, unbeaten, epoch)
+            kept = await _entered(engine, queue, unbeaten, known)
         except BaseException:
             engine.fallback.forget(shard, [message.address for message, _ in taken])
             if visibility_ms:
@@ -191,14 +192,14 @@ def _ours(engine: Engine, queue: Queue, taken: Taken, numbers: Sequence[int | No
     return [one for one, number in pairs if number == one[1].receive_number]
 
 
-async def _entered(engine: Engine, queue: Queue, taken: Taken, epoch: int) -> Taken:
+async def _entered(engine: Engine, queue: Queue, taken: Taken, seen: Known) -> Taken:
     """Enters the leases into the shard, unless it is absent or out of reach. The messages whose lease is ours there.
     What the shard does not know was deleted, or the shard was dropped meanwhile, and then the store's lease is ours."""
     shard = shard_of(queue)
     if not taken:
         return taken
     try:
-        if await fenced.put(engine, queue, [_entry(*one) for one in taken], epoch) is Residency.ABSENT:
+        if await fenced.put(engine, queue, [_entry(*one) for one in taken], seen) is Residency.ABSENT:
             return taken
         known = await engine.cache.lookup(shard, [message.address for message, _ in taken])
     except CacheUnavailable:

@@ -14,7 +14,8 @@ anew is no longer believed there.
 
 A shard remembers what was removed from it, and nothing else does. So a put is right when the shard was there, in the
 same epoch, before the store was asked about the message or given it. A node that knows no epoch, or an old one, is
-refused, learns it, and asks the store once more: that is one put a fill, node and shard. A page of a fill needs no
+refused, learns it, and asks the store once more: that is one put a fill, node and shard. So is a node that was stopped
+between the two for so long that the shard may have forgotten what was removed. A page of a fill needs no
 fence: it brings no content, and a receive reads that from the store.
 """
 
@@ -26,23 +27,24 @@ from cqs.cache.interface import Entry, Residency
 from cqs.errors import CacheUnavailable
 from cqs.queue import Queue
 from cqs.service.engine import Engine, shard_of
+from cqs.service.epochs import Known
 
 _TRIES = 10
 
 
-async def put(engine: Engine, queue: Queue, entries: Sequence[Entry], epoch: int) -> Residency:
+async def put(engine: Engine, queue: Queue, entries: Sequence[Entry], known: Known) -> Residency:
     """Puts what the store had, or was given, after the shard had this epoch; if it has another, those that the store
     still has. Raises CacheUnavailable, StoreUnavailable; idempotent."""
     shard = shard_of(queue)
     for _ in range(_TRIES):
-        found = await engine.cache.put(shard, entries, epoch)
+        found = await engine.cache.put(shard, entries, engine.epochs.in_time(known))
         if found is not Residency.ABSENT:
             return found
         present = await engine.cache.state(shard)
         if present.residency is Residency.ABSENT:
             return Residency.ABSENT
-        epoch = present.epoch
-        engine.epochs.note(shard, epoch)
+        engine.epochs.note(shard, present.epoch)
+        known = engine.epochs.of(shard)
         stored = {message.address for message in await engine.store.read(queue, [one.address for one in entries])}
         entries = [one for one in entries if one.address in stored]
         if not entries:

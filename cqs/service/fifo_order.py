@@ -46,9 +46,9 @@ async def make_sure(engine: Engine, queue: Queue, addresses: Sequence[int]) -> N
     """Messages that another node may have stored in part, or not put, are stored and put. Idempotent; a delete wins.
     Raises StoreUnavailable, OutcomeUnknown."""
     if not engine.cluster.is_alone:
-        epoch = engine.epochs.of(shard_of(queue))
+        known = engine.epochs.of(shard_of(queue))
         stored = await engine.store.read(queue, addresses)
         if stored and not engine.store.reads_confirm:
             await engine.store.append(queue, stored)
         if stored:
-            await confirm.put(engine, queue, [entry_of(message) for message in stored], epoch)
+            await confirm.put(engine, queue, [entry_of(message) for message in stored], known)

@@ -21,12 +21,13 @@ from collections.abc import Sequence
 import structlog
 
 from cqs.cache.interface import Residency, Shard
-from cqs.errors import CqsError
+from cqs.errors import CacheUnavailable, CqsError
 from cqs.message import Message
 from cqs.queue import Queue
 from cqs.service import residency
 from cqs.service.engine import Engine, shard_of
 from cqs.service.entries import entry_of
+from cqs.service.epochs import Known
 from cqs.service.retry import Pause, pause_ms
 
 PAUSE_MS, PAUSE_MS_MAX = 100, 3_000
@@ -93,10 +94,11 @@ async def make_true(engine: Engine, queue: Queue, addresses: Sequence[int]) -> N
     """The cache knows of these what the store knows. A shard that is filled anew meanwhile reads the store itself.
     Raises CacheUnavailable, StoreUnavailable; idempotent."""
     shard = shard_of(queue)
-    epoch = (await engine.cache.state(shard)).epoch
+    engine.epochs.note(shard, (await engine.cache.state(shard)).epoch)
+    seen = engine.epochs.of(shard)
     stored = {message.address: message for message in await engine.store.read(queue, addresses)}
     gone = [address for address in addresses if address not in stored]
-    if stored and not await _put(engine, queue, shard, list(stored.values()), epoch):
+    if stored and not await _put(engine, queue, shard, list(stored.values()), seen):
         await engine.cache.drop(shard)
         _log.warning("shard_dropped_to_be_filled", queue=queue.name, reason="messages were served past it")
         return
@@ -104,7 +106,7 @@ async def make_true(engine: Engine, queue: Queue, addresses: Sequence[int]) -> N
         await engine.cache.remove(shard, gone)
 
 
-async def _put(engine: Engine, queue: Queue, shard: Shard, messages: Sequence[Message], epoch: int) -> bool:
+async def _put(engine: Engine, queue: Queue, shard: Shard, messages: Sequence[Message], seen: Known) -> bool:
     """Puts them as the store knows them, with their living leases. False: one was handed out from the store while the
     cache kept it as ready, or under an older lease; only a fill tells it."""
     now_ms = engine.clock.now_ms()
@@ -113,6 +115,8 @@ async def _put(engine: Engine, queue: Queue, shard: Shard, messages: Sequence[Me
     held = {lease.address: lease for lease in known if lease is not None and lease.hidden_until_ms > now_ms}
     entries = [entry_of(message) for message in messages]
     residency.hide_handed(held, entries)
-    await engine.cache.put(shard, entries, epoch)
+    if engine.epochs.in_time(seen) != seen.epoch:
+        raise CacheUnavailable("What the store said is of too long ago.")
+    await engine.cache.put(shard, entries, seen.epoch)
     cached = await engine.cache.lookup(shard, list(held)) if held else []
     return all(entry is None or entry.receive_number >= held[entry.address].receive_number for entry in cached)

@@ -47,6 +47,7 @@ from cqs.service import abroad, confirm, draft_rules, fifo_order, marking, news
 from cqs.service.draft_rules import Draft
 from cqs.service.engine import Engine, shard_of
 from cqs.service.entries import entry_of
+from cqs.service.epochs import Known
 from cqs.store.interface import Wanted
 
 
@@ -104,13 +105,13 @@ async def _send_checked(engine: Engine, queue: Queue, drafts: Sequence[Draft], s
     if queue.settings.is_fifo:
         sent = await _send_fifo(engine, queue, messages)
     else:
-        epoch = engine.epochs.of(shard_of(queue))
+        known = engine.epochs.of(shard_of(queue))
         try:
             await engine.store.append(queue, messages)
         except OutcomeUnknown:
             engine.dirt.note(shard_of(queue), [message.address for message in messages])
             raise
-        await _publish(engine, queue, messages, epoch)
+        await _publish(engine, queue, messages, known)
         sent = [_answer(message, message.address, 0) for message in messages]
     engine.metrics.queues.meet(queue).send_times.observe(perf_counter_ns() - started_ns)
     return sent
@@ -128,9 +129,9 @@ async def _send_fifo(engine: Engine, queue: Queue, messages: Sequence[Message]) 
         if claim.is_new
     ]
     if fresh:
-        epoch = engine.epochs.of(shard_of(queue))
+        known = engine.epochs.of(shard_of(queue))
         await _append_claimed(engine, queue, fresh)
-        await _publish(engine, queue, fresh, epoch)
+        await _publish(engine, queue, fresh, known)
         await marking.settle(engine, shard_of(queue))
     repeats = [claim.address for claim in claims if not claim.is_new]
     if repeats:
@@ -158,10 +159,10 @@ async def _append_claimed(engine: Engine, queue: Queue, messages: Sequence[Messa
             raise
 
 
-async def _publish(engine: Engine, queue: Queue, messages: Sequence[Message], epoch: int) -> None:
+async def _publish(engine: Engine, queue: Queue, messages: Sequence[Message], known: Known) -> None:
     engine.witness.sent(queue, messages)
     entries = [entry_of(message) for message in messages]
-    if not await confirm.put(engine, queue, entries, epoch) and not engine.cluster.is_alone:
+    if not await confirm.put(engine, queue, entries, known) and not engine.cluster.is_alone:
         await _check_current(engine, queue)
     engine.waiters.wake(queue.uid, len(entries))
 

@@ -121,7 +121,7 @@ async def test_a_sample_learns_the_epoch_that_a_send_would_ask_for() -> None:
 
     await bench.send(queue, "two")
 
-    assert bench.engine.epochs.of(shard_of(queue)) == epoch
+    assert bench.engine.epochs.of(shard_of(queue)).epoch == epoch
     assert (await bench.counts(queue)).ready == 2
 
 
