@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -21,6 +22,7 @@ from cqs.journal.files import prune as prune_folder
 from cqs.plural import counted
 
 _POLL_S = 0.2
+_ALL = 1 << 62
 
 
 @click.group()
@@ -131,17 +133,26 @@ def _text_of(line: Line) -> str:
 
 def _followed(folder: Path, latest: JournalFile | None, offset: int) -> Iterator[str]:
     """Events as they are written, also over the change to a next file; those of the latest from `offset` on."""
-    path = latest.path if latest is not None else None
+    path = latest.path if latest is not None and not latest.is_finished else None
     while True:
         opened = [file.path for file in files_of(folder) if not file.is_finished]
-        if opened and opened[-1] != path:
-            path, offset = opened[-1], 0
-        if path is not None and path.exists() and path.suffix == ".open":
-            with path.open("rb") as source:
-                source.seek(offset)
-                new = source.read()
-            whole = new[: new.rfind(b"\n") + 1]
-            offset += len(whole)
-            lines = [line for text in whole.splitlines() for line in _events_of(text)]
-            yield from map(_text_of, sorted(lines, key=_number_of))
+        newest = opened[-1] if opened else None
+        if path is not None and path != newest:
+            yield from _shown(_text_behind(path, offset), _ALL)[0]
+            path = None
+        if newest is not None:
+            path, offset = newest, offset if path else 0
+            shown, read = _shown(_text_behind(path, offset), _ALL)
+            yield from shown
+            offset += read
         time.sleep(_POLL_S)
+
+
+def _text_behind(path: Path, offset: int) -> bytes:
+    """Of a file that is being written, or has been compressed meanwhile; nothing when it is gone."""
+    with suppress(FileNotFoundError), path.open("rb") as source:
+        source.seek(offset)
+        return source.read()
+    with suppress(FileNotFoundError):
+        return gzip.decompress(path.with_suffix(".gz").read_bytes())[offset:]
+    return b""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import msgspec
@@ -79,6 +80,24 @@ def test_what_is_followed_begins_where_the_latest_events_ended(folder: Path) -> 
     assert read == last
     assert len(shown) == raw.count(b"\n") - 1
     assert '"event":"sent"' in next(followed)
+
+
+@pytest.mark.parametrize("is_finished", [False, True])
+def test_nothing_is_left_out_where_one_file_ends_and_the_next_begins(tmp_path: Path, is_finished: bool) -> None:
+    bench = JournalBench(tmp_path, file_bytes_max=500)
+    bench.send("first")
+    bench.flush()
+    [file] = files_of(tmp_path)
+    followed = command._followed(tmp_path, None, 0)
+    told = [next(followed), next(followed)]
+
+    bench.send(*[f"message {number}" for number in range(6)])
+    bench.flush()
+    if not is_finished:
+        file.path.write_bytes(gzip.decompress(file.path.with_suffix(".gz").read_bytes()))
+    told += [next(followed) for _ in range(8)]
+
+    assert [msgspec.json.decode(text, type=Line).number for text in told] == list(range(1, 11))
 
 
 def test_tail_of_nothing_is_nothing(tmp_path: Path) -> None:
