@@ -23,6 +23,7 @@ from typing import IO
 from deploy.cluster.ports import STOP_SIGNALS, ends_with_parent, signals_held
 from deploy.cluster.ring import CassandraFailed, fetch_jars
 from tests.needs import missing_programs
+from tests.sdk.toolchains import NotFetched, java_class_path
 
 ROOT = Path(__file__).parents[1]
 FAULTS = [
@@ -71,10 +72,11 @@ def main(runs: Sequence[Sequence[str]] = RUNS) -> int:
 def _fetch() -> None:
     """What several need and none has yet: two that fetch at once would share Maven's folder."""
     if not missing_programs(("mvn",)):
-        try:
-            fetch_jars()
-        except CassandraFailed as error:
-            print(error, file=sys.stderr)
+        for fetch in (fetch_jars, java_class_path):
+            try:
+                fetch()
+            except (CassandraFailed, NotFetched) as error:
+                print(error, file=sys.stderr)
 
 
 def _pytest(arguments: Sequence[str], output: IO[bytes] | None) -> subprocess.Popen[bytes]:

@@ -20,6 +20,7 @@ _PACKAGES = {
     "node": "nodejs",
     "npm": "npm",
     "java": "default-jre-headless",
+    "javac": "default-jdk-headless",
     "mvn": "maven",
     "go": "golang-go",
     "chromium": "chromium",

@@ -49,26 +49,11 @@ def test_recorded_journal_is_played_on_a_server_of_its_own_and_proven(tmp_path: 
     assert {row["queue"].rpartition("-")[2] for row in figures["tables"]["queues"]} == {"0", "0.fifo"}
 
 
-FAULTY = """\
-name = "faulty"
-queues = 2
-senders = 2
-receivers = 2
-messages = 60
-send_rate = 60.0
-visibility_s = 2
-receive_max = 1
-quit_probability = 0.08
-drop_probability = 0.08
-"""
-
-
 def test_faults_of_a_workload_file_are_accounted_for_one_by_one(tmp_path: Path) -> None:
     pq = pytest.importorskip("pyarrow.parquet")
-    load, output = tmp_path / "faulty.toml", tmp_path / "audit"
-    load.write_text(FAULTY)
+    output = tmp_path / "audit"
 
-    acknowledged, report = run("spark_jobs.proof", "--workload", str(load), "--output", str(output))
+    acknowledged, report = run("spark_jobs.proof", "--workload", "examples/workload.toml", "--output", str(output))
 
     figures = json.loads((output / "report.json").read_text())
     rows = pq.read_table(output / "observations", columns=["event", "outcome"]).to_pylist()

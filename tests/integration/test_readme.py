@@ -39,6 +39,7 @@ def test_commands_of_the_readme_are_targets_of_make() -> None:
 
 
 def test_links_of_the_pages_lead_somewhere() -> None:
-    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))):
+    pages = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "examples/README.md")]
+    for page in (*pages, *sorted((ROOT / "docs").glob("*.md"))):
         for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
             assert "://" in link or Path(page.parent, link).exists(), f"{page.name}: {link}"

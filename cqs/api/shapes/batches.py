@@ -1,5 +1,5 @@
-"""The three batch actions. Their answers always carry both lists: strict clients want both, though AWS leaves out an
-empty Failed."""
+"""The three batch actions. A list of their answers that is empty is left out, as on AWS, though its model calls both
+required: Java's `hasFailed()` asks whether there is a list, not whether something is in it."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class SendMessageBatchResult(Output, frozen=True, kw_only=True, gc=False):
         "Failed": "BatchResultErrorEntry",
     }
 
-    successful: list[SendMessageBatchResultEntry]
-    failed: list[BatchResultErrorEntry]
+    successful: list[SendMessageBatchResultEntry] = []
+    failed: list[BatchResultErrorEntry] = []
 
 
 class DeleteMessageBatchRequestEntry(Shape, frozen=True, kw_only=True, gc=False):
@@ -82,8 +82,8 @@ class DeleteMessageBatchResult(Output, frozen=True, kw_only=True, gc=False):
         "Failed": "BatchResultErrorEntry",
     }
 
-    successful: list[DeleteMessageBatchResultEntry]
-    failed: list[BatchResultErrorEntry]
+    successful: list[DeleteMessageBatchResultEntry] = []
+    failed: list[BatchResultErrorEntry] = []
 
 
 class ChangeMessageVisibilityBatchRequestEntry(Shape, frozen=True, kw_only=True, gc=False):
@@ -109,5 +109,5 @@ class ChangeMessageVisibilityBatchResult(Output, frozen=True, kw_only=True, gc=F
         "Failed": "BatchResultErrorEntry",
     }
 
-    successful: list[ChangeMessageVisibilityBatchResultEntry]
-    failed: list[BatchResultErrorEntry]
+    successful: list[ChangeMessageVisibilityBatchResultEntry] = []
+    failed: list[BatchResultErrorEntry] = []

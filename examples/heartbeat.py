@@ -1,0 +1,54 @@
+"""Long work: the message stays hidden as long as its worker is alive, and comes back soon after one died.
+
+    pip install boto3
+    python examples/heartbeat.py
+
+The visibility timeout is that of a death, not of the longest work: here two seconds, and the work takes five. The
+message is also sent with a delay, so that nobody gets it before its time.
+"""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import boto3
+
+DELAY_S, VISIBILITY_S, WORK_S = 1, 2, 5
+
+
+@contextmanager
+def kept_hidden(sqs: Any, receipt: dict[str, str]) -> Iterator[None]:
+    """Hides the message anew three times in each timeout, until the block is left."""
+    is_done = threading.Event()
+
+    def beat() -> None:
+        while not is_done.wait(VISIBILITY_S / 3):
+            sqs.change_message_visibility(**receipt, VisibilityTimeout=VISIBILITY_S)
+
+    heart = threading.Thread(target=beat)
+    heart.start()
+    try:
+        yield
+    finally:
+        is_done.set()
+        heart.join()
+
+
+def main() -> None:
+    sqs = boto3.client("sqs")
+    queue = sqs.create_queue(QueueName="films", Attributes={"VisibilityTimeout": str(VISIBILITY_S)})["QueueUrl"]
+    sqs.send_message(QueueUrl=queue, MessageBody="holiday.mov", DelaySeconds=DELAY_S)
+    sent = time.monotonic()
+    (message,) = sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=20)["Messages"]
+    print(f"{message['Body']} came after {time.monotonic() - sent:.1f} seconds")
+    receipt = {"QueueUrl": queue, "ReceiptHandle": message["ReceiptHandle"]}
+    with kept_hidden(sqs, receipt):
+        others = sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=WORK_S).get("Messages", [])
+    print(f"during {WORK_S} seconds of work others received {len(others)}")
+    sqs.delete_message(**receipt)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""AWS SDKs of other languages, fetched once by their own package managers, and how programs are pointed at a server.
+
+npm   tests/sdk/clients/node/package-lock.json    build/node-clients
+mvn   examples/java/pom.xml                       build/java-sdk
+go    examples/go/go.mod, go.sum                  Go's own caches
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.needs import missing_programs
+
+ROOT = Path(__file__).parents[2]
+BUILD = ROOT / "build"
+NODE = ROOT / "tests" / "sdk" / "clients" / "node"
+GO = ROOT / "examples" / "go"
+JAVA = ROOT / "examples" / "java"
+JAVA_PROGRAM = ("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp")
+"""Quick to start."""
+FETCH_S_MAX = 200
+_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+
+
+class NotFetched(Exception):
+    """A package manager or a compiler failed; the text says how."""
+
+
+def pointed_at(endpoint: str, access_key: str = "test", secret: str = "test") -> dict[str, str]:
+    """The environment of a program that says nothing of the server itself, as after `eval $(cqs env)`."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("AWS_")} | {
+        "AWS_ENDPOINT_URL_SQS": endpoint,
+        "AWS_ACCESS_KEY_ID": access_key,
+        "AWS_SECRET_ACCESS_KEY": secret,
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+
+
+@cache
+def node_folder() -> Path:
+    """The folder of the programs for Node, beside their installed modules."""
+    folder = BUILD / "node-clients"
+    with _fetching(folder, NODE / "package-lock.json") as is_missing:
+        shutil.copytree(NODE, folder, dirs_exist_ok=True)
+        if is_missing:
+            run(["npm", "ci", "--no-audit", "--no-fund"], folder)
+    return folder
+
+
+@cache
+def java_class_path() -> str:
+    """The SDK's jars and all that they need."""
+    folder = BUILD / "java-sdk"
+    with _fetching(folder, JAVA / "pom.xml") as is_missing:
+        if is_missing:
+            shutil.rmtree(folder / "jars", ignore_errors=True)
+            run(["mvn", "-q", "-B", _GOAL, f"-DoutputDirectory={folder / 'jars'}"], JAVA)
+    return f"{folder / 'jars'}/*"
+
+
+@cache
+def java_classes(sources: Path) -> str:
+    """The class path of the `.java` files of a folder, compiled."""
+    folder = BUILD / "java-classes" / "-".join(sources.relative_to(ROOT).parts)
+    class_path = java_class_path()
+    run(["javac", "-d", str(folder), "-cp", class_path, *map(str, sources.glob("*.java"))], folder)
+    return f"{class_path}:{folder}"
+
+
+@cache
+def go_program(sources: Path) -> Path:
+    """What the `.go` files of a folder make, with the SDK of examples/go. Skips without a Go that is new enough, in CI
+    too: apt has only older ones, so that `make test` can't bring it."""
+    wanted = next(line.split()[1] for line in (GO / "go.mod").read_text().splitlines() if line.startswith("go "))
+    if missing_programs(("go",)) or _version(run(["go", "env", "GOVERSION"], BUILD)) < _version(wanted):
+        pytest.skip(f"needs go {wanted} or newer; to run it: install it from its makers")
+    folder = BUILD / "go-clients" / "-".join(sources.relative_to(ROOT).parts)
+    with _fetching(folder, GO / "go.sum"):
+        for source in (*sources.glob("*.go"), GO / "go.mod", GO / "go.sum"):
+            shutil.copy(source, folder)
+        run(["go", "build", "-o", "program", "."], folder)
+    return folder / "program"
+
+
+def run(command: Sequence[str], folder: Path) -> str:
+    """What it prints. Raises NotFetched when it fails, or takes longer than FETCH_S_MAX."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=FETCH_S_MAX, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise NotFetched(str(error)) from error
+    if done.returncode:
+        raise NotFetched(f"{' '.join(command)}: {(done.stdout + done.stderr).strip()[-2_000:]}")
+    return done.stdout
+
+
+@contextmanager
+def _fetching(folder: Path, pins: Path) -> Iterator[bool]:
+    """Others that want the folder wait meanwhile. Whether it was not yet filled with just these versions."""
+    folder.mkdir(parents=True, exist_ok=True)
+    stamp = folder / ".fetched"
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield not stamp.exists() or stamp.read_bytes() != pins.read_bytes()
+        shutil.copyfile(pins, stamp)
+
+
+def _version(text: str) -> tuple[int, ...]:
+    """Of "go1.26.8" or "1.24"."""
+    return tuple(int(part) for part in text.strip().removeprefix("go").split(".")[:2])
