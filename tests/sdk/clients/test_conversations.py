@@ -79,7 +79,9 @@ ERRORS = {
     "batch too long": _batch(
         "BatchRequestTooLong", "Batch requests cannot be longer than 1048576 bytes. You have sent 1048577 bytes."
     ),
-    "empty batch": _batch("EmptyBatchRequest", "There should be at least one entry in the request."),
+    "empty batch": _batch(
+        "EmptyBatchRequest", "There should be at least one SendMessageBatchRequestEntry in the request."
+    ),
     "eleven in a batch": _batch(
         "TooManyEntriesInBatchRequest", "Maximum number of entries per request are 10. You have sent 11."
     ),
@@ -135,7 +137,7 @@ def sdk(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def told(sdk: str, server: Served) -> dict[str, Any]:
     line = [*command(sdk), sdk]
-    environment = pointed_at(server.endpoint, *KEYS["alice"])
+    environment = pointed_at(server.endpoint, *KEYS["alice"]) | {"AWS_MAX_ATTEMPTS": "8"}
     run = subprocess.run(line, capture_output=True, text=True, env=environment, timeout=SPOKEN_S_MAX, check=False)
     assert run.returncode == 0, run.stderr
     return dict(json.loads(run.stdout.splitlines()[-1]))

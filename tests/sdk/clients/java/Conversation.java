@@ -117,7 +117,7 @@ class Conversation extends Talk {
     }
 
     Object large() {
-        var url = created("large", Map.of());
+        var url = created("large", Map.of(VISIBILITY_TIMEOUT, "1"));
         send(url, "x".repeat(ONE_MIB));
         return Map.of("length", receive(url, 1).get(0).body().length());
     }

@@ -75,7 +75,7 @@ async function poll() {
 }
 
 async function large() {
-  const url = await created("large");
+  const url = await created("large", { VisibilityTimeout: "1" });
   await send(url, "x".repeat(ONE_MIB));
   return { length: (await receive(url, 1))[0].Body.length };
 }
