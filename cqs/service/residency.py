@@ -21,12 +21,12 @@ comes back with the other data centre, and then the sweep finds it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from time import perf_counter_ns
 
 import structlog
 
-from cqs.cache.interface import Entry, State
+from cqs.cache.interface import Entry, Shard, State
 from cqs.errors import CacheUnavailable, CannotStart
 from cqs.queue import Queue
 from cqs.service import expiry, news
@@ -36,6 +36,8 @@ from cqs.service.retry import Pause, pause_ms
 from cqs.store.interface import Lease, Stored
 
 OPENING_LOOK_MS = 200
+KEEP_S = 3.0
+"""A fill tells its shard at least so often that it goes on."""
 _log = structlog.get_logger("cqs.residency")
 
 
@@ -134,7 +136,7 @@ async def fill(engine: Engine, queue: Queue) -> None:
     queue = engine.registry.of_storage(queue.storage_id) or queue
     started_ns = perf_counter_ns()
     now_ms = await expiry.earlier_ms(engine)
-    async for page in engine.store.scan(queue):
+    async for page in _kept(engine, shard, epoch, engine.store.scan(queue)):
         expired = [stored.address for stored in page if _is_expired(queue, stored, now_ms)]
         if expired:
             engine.witness.expired(queue, expired)
@@ -143,9 +145,33 @@ async def fill(engine: Engine, queue: Queue) -> None:
         hide_handed(engine.fallback.living(shard, now_ms), entries)
         if not await engine.cache.fill(shard, epoch, entries, is_last=False):
             return
-    await engine.cache.fill(shard, epoch, [], is_last=True)
+    if not await engine.cache.fill(shard, epoch, [], is_last=True):
+        return
     engine.metrics.fill_duration.observe(perf_counter_ns() - started_ns)
     engine.waiters.wake(queue.uid, engine.waiters.count(queue.uid))
+
+
+async def _kept(
+    engine: Engine, shard: Shard, epoch: int, pages: AsyncIterator[list[Stored]]
+) -> AsyncIterator[list[Stored]]:
+    """The pages, as long as the fill has its shard: it says that it goes on while one takes long, as those behind many
+    tombstones do. Else the shard would be absent again by then, and the next fill would fare alike."""
+    while True:
+        coming = asyncio.ensure_future(_next(pages))
+        try:
+            while not (await asyncio.wait((coming,), timeout=KEEP_S))[0]:
+                if not await engine.cache.fill(shard, epoch, [], is_last=False):
+                    return
+        finally:
+            coming.cancel()
+        page = coming.result()
+        if page is None:
+            return
+        yield page
+
+
+async def _next(pages: AsyncIterator[list[Stored]]) -> list[Stored] | None:
+    return await anext(pages, None)
 
 
 async def _is_current(engine: Engine, queue: Queue) -> bool:
