@@ -1,21 +1,24 @@
-"""Errors that nobody foresaw, in tasks that work for many callers: those who wait are told, and the next are served."""
+"""Errors that nobody foresaw, in tasks that work for many callers: those who wait are told, and the next are served.
+And ends that come in the midst of work."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import cast
 
 import pytest
 
-from cqs.store.cassandra import statements
+from cqs.store.cassandra import lease_keeper, statements
 from cqs.store.cassandra.claim_plan import Call
 from cqs.store.cassandra.claimer import Claimer
+from cqs.store.cassandra.lease_keeper import LeaseKeeper
 from cqs.store.cassandra.messages import Messages
 from cqs.store.cassandra.partitions import Partitions
 from cqs.store.cassandra.session import Decision, Session, Write
-from cqs.store.interface import Wanted
+from cqs.store.interface import Lease, Wanted
 from cqs.testing.clock import ManualClock
-from tests.contract.store_home import Maker
+from tests.contract.store_home import Maker, lease_of
 
 
 class Breaking:
@@ -56,3 +59,33 @@ async def test_a_claim_that_meets_a_bug_leaves_nobody_waiting() -> None:
 
     assert isinstance(claims, list)
     assert claims[0].is_new
+
+
+async def test_leases_that_are_being_written_down_when_the_store_closes_are_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lease_keeper, "LOOK_S", 0)
+    clock, make, written = ManualClock(), Maker(ManualClock(), 1), list[Lease]()
+    asked, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def existing(_: int, addresses: Sequence[int]) -> set[int]:
+        asked.set()
+        await goes_on.wait()
+        return set(addresses)
+
+    async def write(_: int, leases: Sequence[Lease]) -> None:
+        written.extend(leases)
+
+    keeper = LeaseKeeper(clock, existing, write)
+    lease = lease_of(make.message(), until_ms=clock.now_ms() + 1)
+    keeper.hold(1, [lease])
+    clock.advance_ms(120_000)
+    running = asyncio.create_task(keeper.run())
+    await asked.wait()
+
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    goes_on.set()
+    await keeper.settle(is_end=True)
+
+    assert written == [lease]

@@ -37,6 +37,7 @@ class LeaseKeeper:
         self._write_ended = write_ended
         self._minutes: dict[int, dict[int, tuple[int, Lease]]] = {}
         self._minute_of: dict[int, int] = {}
+        self._settling = asyncio.Lock()
 
     def __len__(self) -> int:
         return len(self._minute_of)
@@ -69,13 +70,17 @@ class LeaseKeeper:
                     del self._minutes[minute][address]
 
     async def run(self) -> None:
-        """Settles minutes as they end, until cancelled."""
+        """Settles minutes as they end, until cancelled; what is being settled then is settled to its end."""
         while True:
             await asyncio.sleep(LOOK_S)
-            await self.settle()
+            await asyncio.shield(asyncio.ensure_future(self.settle()))
 
     async def settle(self, *, is_end: bool = False) -> None:
         """Writes down what has run out and is still there; `is_end`: all. Never raises."""
+        async with self._settling:
+            await self._settle_minutes(is_end)
+
+    async def _settle_minutes(self, is_end: bool) -> None:
         over = (self._clock.now_ms() - GRACE_MS) // MINUTE_MS
         for minute in sorted(self._minutes):
             if minute >= over and not is_end:
