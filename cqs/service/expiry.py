@@ -3,8 +3,9 @@
     a node whose clock jumped ahead       fills a shard: every message looks too old ┐
     a Redis whose clock jumped ahead      drops every message that it is asked for   ┴─► and the store still has them
 
-The earlier of this node's clock and the store's tells what is over. What a cache dropped too early is dirt there, to be
-made true again (`cqs.service.dirt`).
+The earlier of this node's clock and the store's tells what is over, give or take SKEW_MS_MAX of what a cache dropped.
+What is over by neither is dirt there, to be made true again (`cqs.service.dirt`); what is over by one of them alone is
+left to the next fill or sweep.
 """
 
 from __future__ import annotations
@@ -17,17 +18,23 @@ from cqs import ids
 from cqs.queue import Queue
 from cqs.service import marking
 from cqs.service.engine import Engine, shard_of
+from cqs.service.membership import AHEAD_MS_MAX
 
 READ_AT_ONCE = 20
 """Messages looked at in one step: they are read with their bodies."""
+SKEW_MS_MAX = 2 * AHEAD_MS_MAX
+"""What clocks that are right may differ by."""
 _log = structlog.get_logger("cqs.expiry")
 
 
 async def earlier_ms(engine: Engine) -> int:
     """The time, by the earlier of this node's clock and the store's. Raises StoreUnavailable."""
-    if engine.cluster.is_alone:
-        return engine.clock.now_ms()
-    return min(engine.clock.now_ms(), await engine.cluster.coordination.now_ms())
+    return min(await _times_ms(engine))
+
+
+async def _times_ms(engine: Engine) -> tuple[int, int]:
+    here_ms = engine.clock.now_ms()
+    return here_ms, here_ms if engine.cluster.is_alone else await engine.cluster.coordination.now_ms()
 
 
 def start(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
@@ -40,13 +47,14 @@ async def delete(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None
     """What the cache dropped as expired leaves the store, too, if it is. A message is at most as old as its address
     says, unless it was moved: then it is read. Idempotent. Raises StoreUnavailable, OutcomeUnknown."""
     queue = engine.registry.of_storage(queue.storage_id) or queue
-    oldest_ms = await earlier_ms(engine) - queue.settings.retention_ms
+    times_ms, kept_ms = await _times_ms(engine), queue.settings.retention_ms - SKEW_MS_MAX
+    oldest_ms, young_ms = min(times_ms) - kept_ms, max(times_ms) - kept_ms
     over = [address for address in addresses if ids.ms_of(address) <= oldest_ms]
     young = [address for address in addresses if ids.ms_of(address) > oldest_ms]
     for start in range(0, len(young), READ_AT_ONCE):
         stored = await engine.store.read(queue, young[start : start + READ_AT_ONCE])
         over += [message.address for message in stored if message.sent_ms <= oldest_ms]
-        early = [message.address for message in stored if message.sent_ms > oldest_ms]
+        early = [message.address for message in stored if message.sent_ms > young_ms]
         if early:
             _log.warning("expired_too_early", queue=queue.name, count=len(early), hint="a clock may be wrong")
             await marking.unconfirmed(engine, shard_of(queue), early)

@@ -2,87 +2,119 @@
 
 from __future__ import annotations
 
-import msgspec
+import random
 
+import msgspec
+import pytest
+
+from cqs.queue import Queue
 from cqs.service import repair, residency, revisibility
 from cqs.service.engine import shard_of
+from cqs.service.expiry import SKEW_MS_MAX
+from cqs.testing.clock import ManualClock
 from tests.cluster import Town
-from tests.engine import Bench, make_bench
-from tests.unit.test_cluster_clock import put_clock
+from tests.engine import BODY_BUDGET_BYTES, Bench, FailingCache, make_bench
 
 MINUTE_MS, HOUR_MS = 60_000, 3_600_000
 
 
-async def jumped(*, is_received: bool = False) -> tuple[Town, Bench]:
-    """A node whose clock, and that of its cache, is an hour ahead since a message of a queue was sent that keeps its
-    messages for a minute."""
-    town = Town()
-    a = await town.node("a")
-    queue = await a.create("orders", retention_ms=MINUTE_MS)
-    await a.send(queue, "one")
-    if is_received:
-        assert len(await a.receive(queue, visibility_ms=1_000)) == 1
-    town.clock.advance_ms(HOUR_MS)
-    put_clock(town, a, HOUR_MS)
-    return town, a
+class World:
+    """A node with the clock `here` and one message, just sent, of a queue that keeps messages for a minute. Its cache
+    has another clock."""
+
+    def __init__(self, town: Town, node: Bench, queue: Queue, cache_clock: ManualClock) -> None:
+        self.node = node
+        self.queue = queue
+        self.cache_clock = cache_clock
+        self.here = town.clock
+
+    def put_store(self, ahead_ms: int) -> None:
+        """The node is ahead of the store by that."""
+
+        async def store_ms() -> int:
+            return self.here.now_ms() - ahead_ms
+
+        self.node.engine.cluster.coordination.now_ms = store_ms  # type: ignore[method-assign]
+
+    async def stored(self) -> list[str]:
+        await self.node.engine.background.drain()
+        return [message.body for message in await self.node.stored(self.queue)]
 
 
-async def bodies_in_store(node: Bench) -> list[str]:
-    await node.engine.background.drain()
-    (queue,) = node.engine.registry
-    return [message.body for message in await node.stored(queue)]
+async def world() -> World:
+    town, cache_clock = Town(), ManualClock()
+    town.cache = FailingCache(cache_clock, random.Random(0), BODY_BUDGET_BYTES)
+    node = await town.node("a")
+    queue = await node.create("orders", retention_ms=MINUTE_MS)
+    await node.send(queue, "one")
+    return World(town, node, queue, cache_clock)
 
 
 async def test_a_fill_by_a_node_whose_clock_jumped_deletes_nothing() -> None:
-    _, a = await jumped()
-    (queue,) = a.engine.registry
-    await a.cache.drop(shard_of(queue))
+    one = await world()
+    one.here.advance_ms(HOUR_MS)
+    one.put_store(HOUR_MS)
+    await one.node.cache.drop(shard_of(one.queue))
 
-    await residency.fill(a.engine, queue)
+    await residency.fill(one.node.engine, one.queue)
 
-    assert await bodies_in_store(a) == ["one"]
-    assert (await a.counts(queue)).ready == 1
-
-
-async def test_what_a_cache_whose_clock_jumped_drops_at_a_receive_stays_and_comes_back() -> None:
-    town, a = await jumped()
-    (queue,) = a.engine.registry
-
-    assert await a.bodies(queue) == []
-
-    assert await bodies_in_store(a) == ["one"]
-    assert a.witness.of("expired") == []
-    town.clock.advance_ms(-HOUR_MS)
-    put_clock(town, a, 0)
-    await repair.step(a.engine)
-    assert await a.bodies(queue) == ["one"]
+    assert await one.stored() == ["one"]
+    assert (await one.node.counts(one.queue)).ready == 1
 
 
-async def test_what_a_cache_whose_clock_jumped_drops_by_itself_stays_and_comes_back() -> None:
-    town, a = await jumped(is_received=True)
-    (queue,) = a.engine.registry
+@pytest.mark.parametrize("is_received", [False, True], ids=["at a receive", "by itself"])
+async def test_what_a_cache_whose_clock_jumped_drops_stays_and_comes_back(is_received: bool) -> None:
+    one = await world()
+    if is_received:
+        assert await one.node.receive(one.queue, visibility_ms=1_000)
+    one.cache_clock.advance_ms(HOUR_MS)
 
-    await revisibility.step(a.engine)
+    await revisibility.step(one.node.engine)
+    assert await one.node.bodies(one.queue) == []
 
-    assert (await a.counts(queue)).in_flight == 0
-    assert await bodies_in_store(a) == ["one"]
-    town.clock.advance_ms(-HOUR_MS)
-    put_clock(town, a, 0)
-    await repair.step(a.engine)
-    town.clock.advance_ms(1_000)
-    await revisibility.step(a.engine)
-    assert await a.bodies(queue) == ["one"]
+    assert await one.stored() == ["one"]
+    assert one.node.witness.of("expired") == []
+    one.cache_clock.advance_ms(-HOUR_MS)
+    await repair.step(one.node.engine)
+    for clock in (one.here, one.cache_clock):
+        clock.advance_ms(1_000)
+    await revisibility.step(one.node.engine)
+    assert await one.node.bodies(one.queue) == ["one"]
 
 
-async def test_what_is_old_by_both_clocks_is_deleted() -> None:
-    town = Town()
-    a = await town.node("a")
-    queue = await a.create("orders", retention_ms=MINUTE_MS)
-    await a.send(queue, "one")
-    town.clock.advance_ms(HOUR_MS)
+@pytest.mark.parametrize(("cache_ms", "here_ms"), [(HOUR_MS, HOUR_MS), (0, HOUR_MS)])
+async def test_what_is_over_by_the_node_and_not_by_the_store_is_left_where_it_is(cache_ms: int, here_ms: int) -> None:
+    one = await world()
+    one.here.advance_ms(here_ms)
+    one.put_store(here_ms)
+    one.cache_clock.advance_ms(cache_ms)
 
-    assert await a.bodies(queue) == []
-    assert await bodies_in_store(a) == []
+    await one.node.bodies(one.queue)
+
+    assert await one.stored() == ["one"]
+    assert not len(one.node.engine.dirt)
+
+
+async def test_clocks_that_differ_a_little_make_nothing_dirty() -> None:
+    one = await world()
+    one.here.advance_ms(MINUTE_MS - SKEW_MS_MAX)
+    one.cache_clock.advance_ms(MINUTE_MS)
+
+    assert await one.node.bodies(one.queue) == []
+
+    assert await one.stored() == []
+    assert not len(one.node.engine.dirt)
+
+
+async def test_what_is_old_by_all_clocks_is_deleted() -> None:
+    one = await world()
+    one.here.advance_ms(HOUR_MS)
+    one.cache_clock.advance_ms(HOUR_MS)
+
+    assert await one.node.bodies(one.queue) == []
+
+    assert await one.stored() == []
+    assert one.node.witness.of("expired")
 
 
 async def test_a_moved_message_is_as_old_as_when_it_was_sent() -> None:
@@ -97,4 +129,5 @@ async def test_a_moved_message_is_as_old_as_when_it_was_sent() -> None:
     bench = await bench.restart()
 
     assert await bench.bodies(queue) == []
-    assert await bodies_in_store(bench) == []
+    await bench.engine.background.drain()
+    assert await bench.stored(queue) == []
