@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -109,3 +110,17 @@ def test_cluster_of_two_nodes_is_proven_from_both_journals_and_the_keyspace(tmp_
     nodes = {path.parent.parent.name for path in output.glob("data/*/journal/*.jsonl.gz")}
     assert nodes == {"node-1", "node-2"}
     assert len(figures["integrity"]["kept"]) >= 2
+
+
+@needs("java", "redis-server")
+def test_example_that_kills_redis_with_messages_in_flight_ends_with_a_proof() -> None:
+    done = subprocess.run(
+        [sys.executable, "examples/kill_redis.py", "240"], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+
+    lines = done.stdout.strip().splitlines()
+    told = LAST_LINE.fullmatch(lines[-1])
+    assert done.returncode == 0, done.stderr[-2_000:]
+    assert lines[0] == "240 sent, 200 in flight, Redis killed"
+    assert told and told[1] == "240" and "duplicates 0 " in lines[-1]
+    shutil.rmtree(Path(told[2]).parents[1])
