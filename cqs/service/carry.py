@@ -6,6 +6,15 @@
 `store.move` is the deciding step: there first, then gone here, and a message that is gone already (deleted, or moved
 before a crash) is not moved. When its outcome is unknown, the same move with the same new addresses is made again until
 it is known; after it, what the cache does not confirm is repaired.
+
+The target is looked up in the store first, since what lands in an old generation is gone here and nowhere found:
+
+    this node                        another node
+    ─────────                        ────────────
+    knows the target, generation 3
+                                     purges or deletes it … acknowledged
+    (hears of it at its next beat)
+    moves to generation 3            without the look: gone from the source, and garbage in the target
 """
 
 from __future__ import annotations
@@ -15,10 +24,10 @@ from collections.abc import Sequence
 import msgspec
 
 from cqs.cache.interface import Received
-from cqs.errors import OutcomeUnknown
+from cqs.errors import OutcomeUnknown, QueueDoesNotExist
 from cqs.message import Message
 from cqs.queue import Queue
-from cqs.service import confirm
+from cqs.service import confirm, lookup
 from cqs.service.engine import Engine, shard_of
 from cqs.service.entries import entry_of
 from cqs.service.retry import Pause, insist
@@ -27,7 +36,8 @@ from cqs.store.interface import Move, Wanted
 
 async def carry(engine: Engine, source: Queue, target: Queue, moves: Sequence[Move], pause: Pause) -> list[Message]:
     """Moves the messages in store and cache, wakes the target's pollers, and returns those that arrived. A FIFO
-    target's messages get their sequence here. Raises StoreUnavailable when none was moved."""
+    target's messages get their sequence here. Raises StoreUnavailable, QueueDoesNotExist when none was moved."""
+    target = await _present(engine, target)
     if target.settings.is_fifo and moves:
         moves = await _in_order(engine, target, moves)
     known = engine.epochs.of(shard_of(target))
@@ -39,6 +49,13 @@ async def carry(engine: Engine, source: Queue, target: Queue, moves: Sequence[Mo
     new = {message.address for message in arrived}
     engine.witness.moved(source, target, [(m.old_address, m.message) for m in moves if m.message.address in new])
     return arrived
+
+
+async def _present(engine: Engine, queue: Queue) -> Queue:
+    found = await lookup.present(engine, queue.key)
+    if found is None or found.uid != queue.uid:
+        raise QueueDoesNotExist
+    return found
 
 
 async def _in_order(engine: Engine, target: Queue, moves: Sequence[Move]) -> list[Move]:

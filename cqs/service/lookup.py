@@ -25,6 +25,12 @@ async def find(engine: Engine, key: QueueName) -> Queue:
     return queue
 
 
+async def present(engine: Engine, key: QueueName) -> Queue | None:
+    """The queue of that name as it is now, also when another node has changed, deleted or purged it a moment ago, which
+    this one has not heard of. Raises StoreUnavailable."""
+    return engine.registry.get(key) if engine.cluster.is_alone else await news.refresh(engine, key)
+
+
 async def meet(engine: Engine, arn: str) -> None:
     """Lets the registry know the queue with this ARN, if there is one. Raises StoreUnavailable."""
     key = name_of_arn(arn)

@@ -7,6 +7,10 @@
     cancel: save CANCELLING ════════════════► CANCELLING (progress may overwrite it)
     announce "move task cancelled" ─────────► news ─────────────────────► marks it on its own board: it ends
 
+    the task ends: save COMPLETED ═════════► COMPLETED
+    cancel: save CANCELLING ════════════════► CANCELLING, for ever without the answer to the news:
+    announce "move task cancelled" ─────────► news ─────────────────────► it has ended here: save COMPLETED again
+
 What a leader that dies saves last may be progress over a CANCELLING: a board that heard of the cancel keeps it.
 The leader's board is the newest of what a task has moved; other nodes read it from the store when they are asked.
 """
@@ -52,11 +56,15 @@ def _is_over(task: MoveTask, known: MoveTask) -> bool:
 
 
 async def hear(engine: Engine, news: Iterable[News]) -> None:
-    """Raises StoreUnavailable."""
+    """Raises StoreUnavailable, OutcomeUnknown."""
     told = {kind: [one.subject for one in news if one.kind == kind] for kind in (STARTED, CANCELLED)}
     if any(engine.moves.get(handle) is None for handle in told[STARTED] + told[CANCELLED]):
         await read_all(engine)
     for handle in told[CANCELLED]:
         task = engine.moves.get(handle)
-        if task is not None and task.status is MoveStatus.RUNNING:
+        if task is None:
+            continue
+        if task.status is MoveStatus.RUNNING:
             engine.moves.put(msgspec.structs.replace(task, status=MoveStatus.CANCELLING))
+        elif task.status not in ACTIVE and engine.cluster.leadership.is_held:
+            await engine.store.save_move_task(task)

@@ -137,7 +137,7 @@ def missing(parameter: str) -> ResourceNotFound:
 
 
 async def _load(engine: Engine) -> None:
-    if not engine.moves.is_loaded or not engine.cluster.leadership.is_held:
+    if not engine.moves.is_loaded or not engine.cluster.is_alone:
         await move_news.read_all(engine)
 
 

@@ -29,6 +29,7 @@ from cqs.service.engine import Engine, shard_of
 from cqs.store.coordination import News
 
 CHANGED, GONE = "queue", "queue gone"
+_ANY_VERSION = 1 << 62
 READS = 16
 """Queues read from the store at a time."""
 _log = structlog.get_logger("cqs.news")
@@ -42,6 +43,12 @@ async def tell_changed(engine: Engine, queue: Queue) -> None:
 async def tell_gone(engine: Engine, queue: Queue) -> None:
     """The queue was deleted. Never raises."""
     await tell(engine, News(GONE, _subject(queue)))
+
+
+async def tell_doubt(engine: Engine, queue: Queue) -> None:
+    """What became of a change, a purge or a deletion is not known: all nodes, this one as well, read the queue anew at
+    their next beat. Never raises."""
+    await tell(engine, News(CHANGED, f"{queue.account}/{queue.name}/{queue.uid}/{_ANY_VERSION}"))
 
 
 async def tell(engine: Engine, *news: News) -> None:

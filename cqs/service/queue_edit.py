@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from cqs.errors import OutcomeUnknown, QueueDoesNotExist, ServiceUnavailable
+from cqs.errors import OutcomeUnknown, QueueDoesNotExist, ServiceUnavailable, StoreUnavailable
 from cqs.queue import Queue
 from cqs.service import news
 from cqs.service.engine import Engine
@@ -55,15 +55,36 @@ async def edit(engine: Engine, queue: Queue, change: Callable[[Queue], Queue]) -
     raise ServiceUnavailable
 
 
+async def drop(engine: Engine, queue: Queue) -> bool:
+    """As the store's `drop`, and asks as `_save` does: a registry that has a queue which is gone would take messages
+    that are gone after the next start. Raises StoreUnavailable, OutcomeUnknown."""
+    try:
+        return await engine.store.drop(queue, engine.clock.now_ms())
+    except OutcomeUnknown:
+        present = await _newest(engine, queue)
+        if present is not None and present.uid == queue.uid:
+            raise
+        return True
+
+
 async def _save(engine: Engine, queue: Queue) -> bool:
     """As the store's `save`. When it can't say what it did, it is asked what it has now: a registry that does not know
     of a purge would send new messages where they are garbage."""
     try:
         return await engine.store.save(queue)
     except OutcomeUnknown:
-        newest = await engine.store.find(queue.key)
+        newest = await _newest(engine, queue)
         if newest is not None:
             engine.registry.put(newest)
         if newest != queue:
             raise
         return True
+
+
+async def _newest(engine: Engine, queue: Queue) -> Queue | None:
+    """Asked when a change has an unknown outcome; what can't be had now, all nodes read later."""
+    try:
+        return await engine.store.find(queue.key)
+    except StoreUnavailable as error:
+        await news.tell_doubt(engine, queue)
+        raise OutcomeUnknown(f"Whether {queue.name} was changed is not known: {error}") from error

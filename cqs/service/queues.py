@@ -41,7 +41,7 @@ from cqs.errors import (
 from cqs.queue import GENERATION_BITS, UID_BITS, Queue, QueueName, Settings
 from cqs.service import lookup, news, page_token, queue_rules
 from cqs.service.engine import Engine, shard_of
-from cqs.service.queue_edit import check_version, edit
+from cqs.service.queue_edit import check_version, drop, edit
 from cqs.service.tags import check_new_tags
 
 GENERATION_MAX = (1 << GENERATION_BITS) - 1
@@ -56,7 +56,7 @@ async def create(engine: Engine, key: QueueName, changes: dict[str, object], tag
     queue_rules.check_type(changes, is_fifo=is_fifo)
     check_new_tags(engine, tags)
     implied = queue_rules.with_encryption(changes)
-    existing = engine.registry.get(key)
+    existing = await lookup.present(engine, key) if engine.registry.has(key) else None
     if existing is not None:
         return _same(existing, changes)
     settings = msgspec.structs.replace(Settings(), **implied)
@@ -105,7 +105,7 @@ async def settle(engine: Engine, queue: Queue, *, is_delay_new: bool) -> None:
 async def delete(engine: Engine, queue: Queue) -> None:
     """The queue and all it holds, for good; receives that wait on it end. Raises QueueDoesNotExist when it is gone
     already, StoreUnavailable, OutcomeUnknown."""
-    was_there = await engine.store.drop(queue, engine.clock.now_ms())
+    was_there = await drop(engine, queue)
     present = engine.registry.get(queue.key)
     engine.registry.discard(queue)
     engine.waiters.end_queue(queue.uid)

@@ -29,7 +29,7 @@ import structlog
 from cqs.cache.interface import Entry, Shard, State
 from cqs.errors import CacheUnavailable, CannotStart
 from cqs.queue import Queue
-from cqs.service import expiry, news
+from cqs.service import expiry, lookup
 from cqs.service.engine import Engine, shard_of
 from cqs.service.membership import BEAT_MS, LIFE_MS
 from cqs.service.retry import Pause, pause_ms
@@ -177,9 +177,7 @@ async def _next(pages: AsyncIterator[list[Stored]]) -> list[Stored] | None:
 async def _is_current(engine: Engine, queue: Queue) -> bool:
     """Whether this is still where the queue's messages are. Asked once the shard is Initializing: whoever purges or
     deletes the queue later drops the shard, and whoever did so before is seen here."""
-    if engine.cluster.is_alone:
-        return True
-    present = await news.refresh(engine, queue.key)
+    present = await lookup.present(engine, queue.key)
     if present is not None and present.storage_id == queue.storage_id:
         return True
     await engine.cache.drop(shard_of(queue))

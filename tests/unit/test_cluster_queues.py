@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 import pytest
 
 from cqs.cache.interface import Residency
-from cqs.errors import QueueDoesNotExist, ServiceUnavailable, StoreUnavailable
-from cqs.queue import QueueName, Redrive
+from cqs.errors import (
+    OutcomeUnknown,
+    QueueDoesNotExist,
+    ServiceUnavailable,
+    StoreUnavailable,
+)
+from cqs.queue import Queue, QueueName, Redrive
 from cqs.service import lookup, news, queues, tags
 from cqs.service.cluster import LOOKUPS_BURST
-from cqs.service.engine import shard_of
+from cqs.service.engine import Engine, shard_of
 from cqs.service.receive import ReceiveRequest, receive
 from tests.cluster import Town
 from tests.engine import ACCOUNT, make_bench, until
@@ -174,3 +180,33 @@ async def test_a_node_that_was_away_too_long_reads_everything(monkeypatch: pytes
     await news.reload(b.engine)
 
     assert [queue.name for queue in b.engine.registry] == ["orders"]
+
+
+async def test_create_does_not_answer_with_a_queue_that_another_node_has_just_deleted() -> None:
+    town = Town()
+    a, b = await town.node("a"), await town.node("b")
+    await queues.delete(a.engine, await b.create("orders"))
+
+    made = await b.create("orders")
+    await town.beat()
+
+    await a.send(made, "one")
+    assert await b.bodies(b.engine.registry.find(ORDERS)) == ["one"]
+
+
+@pytest.mark.parametrize(("call", "change"), [("save", queues.purge), ("drop", queues.delete)])
+async def test_a_change_of_which_nothing_can_be_learnt_is_looked_at_by_all_nodes(
+    call: str, change: Callable[[Engine, Queue], Awaitable[None]]
+) -> None:
+    town = Town()
+    a, b = await town.node("a"), await town.node("b")
+    queue = await a.create("orders")
+    await town.beat()
+    town.store.fail(call, OutcomeUnknown("lost answer"), is_done=True)
+    town.store.fail("find", StoreUnavailable("away"))
+
+    with pytest.raises(OutcomeUnknown):
+        await change(a.engine, queue)
+    await town.beat()
+
+    assert a.engine.registry.get(ORDERS) == b.engine.registry.get(ORDERS) == await town.store.find(ORDERS)

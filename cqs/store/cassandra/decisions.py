@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from cqs.errors import OutcomeUnknown
+from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.store.cassandra.session import Decision, Session, Write
 
 ATTEMPTS_MAX = 3
@@ -22,9 +22,12 @@ async def decide(
     for attempt in range(ATTEMPTS_MAX):
         try:
             decision = await session.decide(writes)
+            return decision.is_applied or (attempt > 0 and await is_ours()), decision
         except OutcomeUnknown:
             if attempt == ATTEMPTS_MAX - 1:
                 raise
-            continue
-        return decision.is_applied or (attempt > 0 and await is_ours()), decision
+        except StoreUnavailable as error:
+            if attempt == 0:
+                raise
+            raise OutcomeUnknown(f"An earlier attempt may have taken effect. {error}") from error
     raise AssertionError

@@ -1,0 +1,127 @@
+"""Dead letters and move tasks while other nodes delete, purge, start and cancel."""
+
+from __future__ import annotations
+
+import pytest
+
+from cqs import limits
+from cqs.errors import InvalidParameterValue, QueueDoesNotExist
+from cqs.queue import Queue, QueueName, Redrive
+from cqs.service import move_tasks, queues
+from cqs.service.move_batch import NO_QUEUE
+from cqs.service.move_runner import step
+from cqs.store.interface import MoveStatus, MoveTask
+from tests.cluster import Town
+from tests.engine import ACCOUNT, Bench
+from tests.unit.dead_letters import bury
+
+DEAD = QueueName(ACCOUNT, "dead")
+
+
+async def no_pause(_: int) -> None:
+    pass
+
+
+async def with_dead_letters(*bodies: str) -> tuple[Town, Bench, Bench, Queue, Queue]:
+    """Two nodes, of which a leads, and a queue whose dead-letter queue holds the bodies."""
+    town = Town()
+    a, b = await town.node("a"), await town.node("b")
+    dead = await a.create("dead")
+    orders = await a.create("orders", redrive=Redrive(dead.arn, 1))
+    await town.beat()
+    if bodies:
+        await bury(a, orders, *bodies)
+    return town, a, b, orders, dead
+
+
+async def received_once(bench: Bench, queue: Queue, body: str) -> None:
+    await bench.send(queue, body)
+    assert [one.message.body for one in await bench.receive(queue, visibility_ms=0)] == [body]
+
+
+@pytest.mark.parametrize("is_made_anew", [False, True])
+async def test_a_dead_letter_stays_when_another_node_has_just_deleted_its_queue(is_made_anew: bool) -> None:
+    _, a, b, orders, dead = await with_dead_letters()
+    await received_once(b, orders, "one")
+    await queues.delete(a.engine, dead)
+    if is_made_anew:
+        a.clock.advance_ms(limits.RECREATE_WAIT_MS)
+        await a.create("dead")
+
+    await b.receive(orders)
+
+    assert [message.body for message in await b.stored(orders)] == ["one"]
+
+
+async def test_a_dead_letter_goes_to_what_another_node_has_just_purged() -> None:
+    _, a, b, orders, dead = await with_dead_letters()
+    await received_once(b, orders, "one")
+    await queues.purge(a.engine, dead)
+
+    await b.receive(orders)
+
+    assert await a.bodies(a.engine.registry.find(DEAD)) == ["one"]
+
+
+@pytest.mark.parametrize("is_target_named", [False, True])
+async def test_a_move_task_fails_when_another_node_has_just_deleted_the_target(is_target_named: bool) -> None:
+    _, a, b, orders, dead = await with_dead_letters("one")
+    handle = await move_tasks.start(a.engine, dead.arn, orders.arn if is_target_named else "", 0)
+    await queues.delete(b.engine, orders)
+
+    with pytest.raises(QueueDoesNotExist):
+        await step(a.engine, handle, no_pause)
+    assert await step(a.engine, handle, no_pause) is None
+
+    task = a.engine.moves.get(handle)
+    assert task is not None
+    assert (task.status, task.failure, task.moved) == (MoveStatus.FAILED, NO_QUEUE, 0)
+    assert await a.bodies(dead) == ["one"]
+
+
+async def test_a_move_task_moves_to_what_another_node_has_just_purged() -> None:
+    _, a, b, orders, dead = await with_dead_letters("one")
+    handle = await move_tasks.start(a.engine, dead.arn, orders.arn, 0)
+    await queues.purge(b.engine, orders)
+
+    await step(a.engine, handle, no_pause)
+
+    assert await b.bodies(b.engine.registry.find(orders.key)) == ["one"]
+
+
+async def test_a_cancel_that_comes_when_the_task_has_ended_leaves_no_active_task() -> None:
+    town, a, b, orders, dead = await with_dead_letters("one")
+    handle = await move_tasks.start(a.engine, dead.arn, orders.arn, 0)
+    save = town.store.save_move_task
+
+    async def save_late(task: MoveTask) -> None:
+        if task.status is MoveStatus.CANCELLING:
+            while await step(a.engine, handle, no_pause) is not None:
+                pass
+        await save(task)
+
+    town.store.save_move_task = save_late  # type: ignore[method-assign]
+    await move_tasks.cancel(b.engine, handle)
+    await town.beat()
+
+    (task,) = await move_tasks.listed(b.engine, dead.arn, 10)
+    assert (task.status, task.moved) == (MoveStatus.COMPLETED, 1)
+    assert await move_tasks.start(b.engine, dead.arn, orders.arn, 0)
+
+
+async def test_the_leader_knows_at_once_of_a_task_that_another_node_started() -> None:
+    _, a, b, orders, dead = await with_dead_letters("one")
+    await move_tasks.listed(a.engine, dead.arn, 10)
+    handle = await move_tasks.start(b.engine, dead.arn, orders.arn, 0)
+
+    assert [task.handle for task in await move_tasks.listed(a.engine, dead.arn, 10)] == [handle]
+    assert await move_tasks.cancel(a.engine, handle) == 0
+
+
+async def test_one_task_a_source_also_when_another_node_has_just_started_it() -> None:
+    _, a, b, orders, dead = await with_dead_letters("one")
+    await move_tasks.listed(a.engine, dead.arn, 10)
+    await move_tasks.start(b.engine, dead.arn, orders.arn, 0)
+
+    with pytest.raises(InvalidParameterValue, match="already a task running"):
+        await move_tasks.start(a.engine, dead.arn, orders.arn, 0)

@@ -1,0 +1,52 @@
+"""A queue is gone, or may be: what is known of it, and what calls do that still hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from cqs.cache.interface import Residency
+from cqs.errors import OutcomeUnknown
+from cqs.queue import Queue
+from cqs.service import queues
+from cqs.service.engine import Engine, shard_of
+from tests.engine import make_bench
+
+
+async def test_delete_with_a_lost_answer_takes_no_more_messages() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders")
+    bench.store.fail("drop", OutcomeUnknown("lost answer"), is_done=True)
+
+    await queues.delete(bench.engine, queue)
+
+    assert bench.engine.registry.get(queue.key) is None
+
+
+async def test_delete_that_did_not_happen_is_told_as_unknown_and_the_queue_stays() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders")
+    await bench.send(queue, "one")
+    bench.store.fail("drop", OutcomeUnknown("lost call"))
+
+    with pytest.raises(OutcomeUnknown):
+        await queues.delete(bench.engine, queue)
+
+    assert await bench.bodies(queue) == ["one"]
+
+
+@pytest.mark.parametrize("end", [queues.delete, queues.purge])
+async def test_calls_that_hold_a_queue_of_before_leave_no_shard_behind(
+    end: Callable[[Engine, Queue], Awaitable[None]],
+) -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders")
+    await bench.send(queue, "one")
+    await end(bench.engine, queue)
+
+    await bench.receive(queue)
+    await bench.send(queue, "late")
+    await bench.engine.background.drain()
+
+    assert (await bench.cache.state(shard_of(queue))).residency is Residency.ABSENT
