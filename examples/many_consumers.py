@@ -12,7 +12,7 @@ from typing import Any
 from aiobotocore.config import AioConfig
 from aiobotocore.session import get_session
 
-CONSUMERS, MESSAGES, BATCH = 50, 500, 10
+CONSUMERS, MESSAGES, BATCH = 50, 300, 10
 
 
 async def send(sqs: Any, queue: str) -> None:
@@ -22,9 +22,9 @@ async def send(sqs: Any, queue: str) -> None:
 
 
 async def consume(sqs: Any, queue: str) -> int:
-    """Until nothing comes for three seconds; how many messages it was."""
+    """Until nothing comes for five seconds; how many messages it was."""
     count = 0
-    while messages := (await sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=3)).get("Messages"):
+    while messages := (await sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=5)).get("Messages"):
         for message in messages:
             await sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
             count += 1

@@ -21,7 +21,8 @@ from tests.sdk.server_process import ServerProcess
 from tests.sdk.toolchains import JAVA_PROGRAM, ROOT, go_program, java_class_path, node_folder, pointed_at
 
 EXAMPLES = ROOT / "examples"
-RUN_S_MAX = 60
+RUN_S_MAX = 120
+LINES_MAX = 80
 TEAS = ["Assam: 1", "Ceylon: 2", "Darjeeling: 3", "coffees: The specified queue does not exist."]
 
 
@@ -98,7 +99,7 @@ def test_heartbeat_keeps_a_message_hidden_for_longer_than_its_timeout(server: Se
 def test_many_consumers_share_the_messages(server: ServerProcess) -> None:
     (line,) = python(server, "many_consumers.py")
 
-    match = re.fullmatch(r"(\d+) consumers handled 500 messages", line)
+    match = re.fullmatch(r"(\d+) consumers handled 300 messages", line)
     assert match is not None and 1 < int(match[1]) <= 50
 
 
@@ -155,5 +156,5 @@ def programs() -> list[Path]:
 
 @pytest.mark.parametrize("path", programs(), ids=lambda path: path.name)
 def test_example_is_short_and_stands_in_the_table(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= 60
+    assert len(path.read_text().splitlines()) <= LINES_MAX
     assert f"]({os.path.relpath(path, EXAMPLES)})" in (EXAMPLES / "README.md").read_text()
