@@ -11,34 +11,15 @@ The audit then reads journal and store; its last line is the verdict.
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
 
 import boto3
+from botocore.config import Config
 
-REDIS, PORT = 6399, 9399
+REDIS = ["redis-server", "--port", "6399", "--save", "", "--maxmemory-policy", "noeviction"]
+SERVER = [sys.executable, "-m", "cqs", "serve", "--redis", "redis://127.0.0.1:6399", "--journal", "full"]
 ACCESS = {"region_name": "us-east-1", "aws_access_key_id": "000000000000", "aws_secret_access_key": "any"}
-
-
-def start_redis() -> subprocess.Popen[bytes]:
-    """With nothing in it, and nothing on disk."""
-    command = ["redis-server", "--port", str(REDIS), "--save", "", "--maxmemory-policy", "noeviction"]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL)
-
-
-def start_server(data: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "cqs", "serve", "--port", str(PORT), "--redis", f"redis://127.0.0.1:{REDIS}"]
-    server = subprocess.Popen([*command, "--data-dir", str(data), "--journal", "full", "--log-level", "error"])
-    for _ in range(300):
-        try:
-            urlopen(f"http://127.0.0.1:{PORT}/ready")
-        except OSError:
-            time.sleep(0.1)
-        else:
-            break
-    return server
 
 
 def receive(sqs: Any, queue: str) -> list[dict[str, str]]:
@@ -48,9 +29,11 @@ def receive(sqs: Any, queue: str) -> list[dict[str, str]]:
 
 
 def main(messages: int) -> int:
-    folder = Path(tempfile.mkdtemp(prefix="kill-redis-"))
-    redis, server = start_redis(), start_server(folder / "data")
-    sqs = boto3.client("sqs", endpoint_url=f"http://127.0.0.1:{PORT}", **ACCESS)
+    data = Path(tempfile.mkdtemp(prefix="kill-redis-"), "data")
+    redis = subprocess.Popen(REDIS, stdout=subprocess.DEVNULL)
+    server = subprocess.Popen([*SERVER, "--port", "9399", "--data-dir", str(data), "--log-level", "error"])
+    until_it_answers = Config(retries={"mode": "standard", "total_max_attempts": 12})
+    sqs = boto3.client("sqs", endpoint_url="http://127.0.0.1:9399", config=until_it_answers, **ACCESS)
     queue = sqs.create_queue(QueueName="orders", Attributes={"VisibilityTimeout": "120"})["QueueUrl"]
     for first in range(0, messages, 10):
         entries = [{"Id": str(at), "MessageBody": f"order {at}"} for at in range(first, first + 10)]
@@ -60,7 +43,7 @@ def main(messages: int) -> int:
     redis.kill()
     redis.wait()
     print(f"{messages:,} sent, {sum(map(len, held)):,} in flight, Redis killed", flush=True)
-    redis = start_redis()
+    redis = subprocess.Popen(REDIS, stdout=subprocess.DEVNULL)
 
     for receipts in held:
         sqs.delete_message_batch(QueueUrl=queue, Entries=receipts)
@@ -69,8 +52,8 @@ def main(messages: int) -> int:
     for process in (server, redis):
         process.terminate()
         process.wait()
-    audit = [sys.executable, "-m", "spark_jobs", str(folder / "data" / "journal"), "--data-dir", str(folder / "data")]
-    return subprocess.call([*audit, "--drained", "--output", str(folder / "audit")])
+    audit = [sys.executable, "-m", "spark_jobs", str(data / "journal"), "--data-dir", str(data), "--drained"]
+    return subprocess.call([*audit, "--output", str(data.with_name("audit"))])
 
 
 if __name__ == "__main__":
