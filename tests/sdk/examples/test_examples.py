@@ -22,7 +22,7 @@ from tests.sdk.toolchains import JAVA_PROGRAM, ROOT, go_program, java_class_path
 
 EXAMPLES = ROOT / "examples"
 RUN_S_MAX = 120
-LINES_MAX = 80
+LINES_MAX = 60
 TEAS = ["Assam: 1", "Ceylon: 2", "Darjeeling: 3", "coffees: The specified queue does not exist."]
 
 
