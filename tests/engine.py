@@ -42,8 +42,8 @@ TURNS_MAX = 10_000
 BODY_BUDGET_BYTES = 1_000_000
 
 
-class _Failing:
-    """Lets the next calls of a method fail, and calls that are one step let others run between."""
+class Failing:
+    """Lets the next calls of a backend's method fail, and calls that are one step let others run between."""
 
     def slow(self, *names: str) -> None:
         """Calls of these methods let everybody else run before and after their work."""
@@ -81,22 +81,22 @@ async def _out_of_reach(*_: object, **__: object) -> object:
     raise CacheUnavailable("cut off by the test")
 
 
-class FailingStore(_Failing, MemoryStore):
+class FailingStore(Failing, MemoryStore):
     pass
 
 
-class FailingCache(_Failing, MemoryCache):
+class FailingCache(Failing, MemoryCache):
     """`cut` puts it out of reach with all it holds, until `mend`."""
 
-    _CALLS = ("state", "begin_fill", "fill", "put", "take", "hide", "fence", "give_back", "remove", "reveal", "redelay",
+    CALLS = ("state", "begin_fill", "fill", "put", "take", "hide", "fence", "give_back", "remove", "reveal", "redelay",
               "peek", "browse", "lookup", "counts", "survey", "drop", "vesting", "next_vesting_ms")  # fmt: skip
 
     def cut(self) -> None:
-        for name in self._CALLS:
+        for name in self.CALLS:
             setattr(self, name, _out_of_reach)
 
     def mend(self) -> None:
-        for name in self._CALLS:
+        for name in self.CALLS:
             delattr(self, name)
 
 

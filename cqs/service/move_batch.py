@@ -3,7 +3,8 @@
 take (a lease) ──► new addresses and ids ──► carry (`cqs.service.carry`) ──► progress
 
 before the store has moved them    it fails: given back, ready again; a crash: ready when the lease is lost
-after the store has moved them     a crash: the next fill finds them there
+after the store has moved them     a crash: the next fill or sweep finds them there; the source's cache may hand out
+                                   once more, when the lease is over, what is gone: as after a delete that was cut off
 """
 
 from __future__ import annotations
