@@ -38,6 +38,7 @@ class EventName(StrEnum):
 
     SENT = "sent"
     DEDUPLICATED = "deduplicated"
+    DOUBTFUL = "doubtful"
     RECEIVED = "received"
     FROM_STORE = "from_store"
     RECEIVED_NOTHING = "received_nothing"
@@ -139,6 +140,9 @@ class Witness(Protocol):
     def deduplicated(self, queue: Queue, addresses: Sequence[int]) -> None:
         """A send was answered with the first message of its deduplication id."""
 
+    def doubtful(self, queue: Queue, addresses: Sequence[int]) -> None:
+        """A send or a delete of these failed with OutcomeUnknown: nobody knows whether they are in the store."""
+
     def received(
         self, queue: Queue, received: Sequence[Received], *, is_from_store: bool, receiver_id: str = ""
     ) -> None:
@@ -175,6 +179,9 @@ class NullWitness:
         pass
 
     def deduplicated(self, queue: Queue, addresses: Sequence[int]) -> None:
+        pass
+
+    def doubtful(self, queue: Queue, addresses: Sequence[int]) -> None:
         pass
 
     def received(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import platform
+import random
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import structlog
 
 from cqs import __version__
 from cqs.backends import folder_of, store_name
 from cqs.clock import Clock
 from cqs.config import Config
 from cqs.errors import CannotStart
+from cqs.journal import recorder
 from cqs.journal.journal import Journal
 from cqs.journal.rules import JournalRules
 from cqs.metrics.declarations import STORE_SIZE
@@ -24,29 +28,43 @@ if TYPE_CHECKING:
     from cqs.tracing import Tracing
 
 
+_log = structlog.get_logger("cqs.journal")
+
+
 def journal_folder(config: Config) -> Path | None:
     """Where the journal lies; None when it is off."""
-    wanted = config.journaling
-    if wanted.journal == "off":
-        return None
-    folder = Path(wanted.journal_dir) if wanted.journal_dir else Path(config.storage.data_dir) / "journal"
-    return folder.expanduser().absolute()
+    return None if config.journaling.journal == "off" else _rules_of(config).folder
 
 
 def journal_of(config: Config, clock: Clock) -> Journal | None:
     """The journal, not opened yet; None when it is off."""
-    wanted, folder = config.journaling, journal_folder(config)
-    if folder is None:
-        return None
-    rules = JournalRules(
-        folder=folder,
+    return None if config.journaling.journal == "off" else Journal(_rules_of(config), clock)
+
+
+async def begin(journal: Journal | None, config: Config, clock: Clock, rng: random.Random) -> None:
+    """Opens the journal. A server whose journal is off says so to whoever reads what was kept there before. Raises
+    CannotStart."""
+    if journal is not None:
+        await journal.open()
+        return
+    rules = _rules_of(config)
+    try:
+        recorder.leave_unended(rules, clock, rng)
+    except OSError as error:
+        _log.warning("journal_not_marked", folder=str(rules.folder), reason=error.strerror or str(error))
+
+
+def _rules_of(config: Config) -> JournalRules:
+    wanted = config.journaling
+    folder = Path(wanted.journal_dir) if wanted.journal_dir else Path(config.storage.data_dir) / "journal"
+    return JournalRules(
+        folder=folder.expanduser().absolute(),
         node=wanted.journal_node or socket.gethostname(),
         sample_every=wanted.journal_sample if wanted.journal == "sampled" else 1,
         file_bytes_max=wanted.journal_file_max,
         file_age_ms=wanted.journal_file_age_ms,
         disk_bytes_max=wanted.journal_max,
     )
-    return Journal(rules, clock)
 
 
 def metrics_of(config: Config, clock: Clock, store: Store) -> NodeMetrics:

@@ -142,8 +142,7 @@ async def _serve(
     try:
         await store.open()
         await cache.start()
-        if journal is not None:
-            await journal.open()
+        await observers.begin(journal, config, clock, rng)
         people = await open_people(config, store, clock)
         lately = doors.lately_of(config, clock)
         engine = await parts.engine_of(config, store, cache, clock, rng, journal, lately, tracing, siblings)

@@ -24,6 +24,10 @@ class Witnesses:
         for witness in self._all:
             witness.deduplicated(queue, addresses)
 
+    def doubtful(self, queue: Queue, addresses: Sequence[int]) -> None:
+        for witness in self._all:
+            witness.doubtful(queue, addresses)
+
     def received(
         self, queue: Queue, received: Sequence[Received], *, is_from_store: bool, receiver_id: str = ""
     ) -> None:

@@ -114,6 +114,7 @@ def _texts(values: Sequence[str | None]) -> list[str]:
 _BY_EVENT: dict[EventName, Callable[[Sequence[Any]], Columns]] = {
     EventName.SENT: _of_sent,
     EventName.DEDUPLICATED: _of_addresses,
+    EventName.DOUBTFUL: _of_addresses,
     EventName.RECEIVED: _of_received,
     EventName.FROM_STORE: _of_received,
     EventName.RECEIVED_NOTHING: _of_counts,

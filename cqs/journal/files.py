@@ -62,8 +62,8 @@ def name_of(node: str, incarnation: str, started_ms: int, file: int) -> str:
 
 
 def node_name(text: str) -> str:
-    """A node id that can stand in a file name."""
-    return re.sub(r"[^A-Za-z0-9._-]", "-", text)[:64] or "node"
+    """A node id that can stand in a file name, which nobody takes for a hidden one."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", text).lstrip("._")[:64] or "node"
 
 
 def files_of(folder: Path) -> list[JournalFile]:

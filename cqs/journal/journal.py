@@ -64,6 +64,9 @@ class Journal:
     def deduplicated(self, queue: Queue, addresses: Sequence[int]) -> None:
         self._tell(EventName.DEDUPLICATED.value, queue, self._chosen(addresses))
 
+    def doubtful(self, queue: Queue, addresses: Sequence[int]) -> None:
+        self._tell(EventName.DOUBTFUL.value, queue, self._chosen(addresses))
+
     def received(
         self, queue: Queue, received: Sequence[Received], *, is_from_store: bool, receiver_id: str = ""
     ) -> None:

@@ -20,6 +20,15 @@ from cqs.journal.writer import Writer
 RETRY_MS = 1_000
 
 
+def leave_unended(rules: JournalRules, clock: Clock, rng: random.Random) -> None:
+    """Where a journal was kept before, a file without an end, of an incarnation that keeps none: its reader sees that
+    something may have happened meanwhile. Nothing in a folder without a journal. Raises OSError."""
+    if files.files_of(rules.folder):
+        recorder = Recorder(rules, clock, rng)
+        recorder.open()
+        recorder.abandon()
+
+
 class Recorder:
     """One incarnation. Frames in, files out."""
 

@@ -30,6 +30,9 @@ class MetricsWitness:
     def deduplicated(self, queue: Queue, addresses: Sequence[int]) -> None:
         self._of(queue).deduplicated += len(addresses)
 
+    def doubtful(self, queue: Queue, addresses: Sequence[int]) -> None:
+        """Its client was told, and that is counted as an answer."""
+
     def received(
         self, queue: Queue, received: Sequence[Received], *, is_from_store: bool, receiver_id: str = ""
     ) -> None:

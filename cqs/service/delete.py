@@ -70,7 +70,11 @@ async def delete_batch(engine: Engine, queue: Queue, handles: Sequence[str]) -> 
 async def erase(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
     """The messages are gone, and no node hands them out any more, when it returns. Raises StoreUnavailable,
     OutcomeUnknown; idempotent."""
-    await engine.store.delete(queue, addresses)
+    try:
+        await engine.store.delete(queue, addresses)
+    except OutcomeUnknown:
+        engine.witness.doubtful(queue, addresses)
+        raise
     is_confirmed = await confirm.remove(engine, queue, addresses)
     engine.witness.deleted(queue, addresses)
     if not is_confirmed:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import structlog
 
 from cqs import ids
+from cqs.errors import OutcomeUnknown
 from cqs.queue import Queue
 from cqs.service import marking
 from cqs.service.engine import Engine, shard_of
@@ -59,5 +60,14 @@ async def delete(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None
             _log.warning("expired_too_early", queue=queue.name, count=len(early), hint="a clock may be wrong")
             await marking.unconfirmed(engine, shard_of(queue), early)
     if over:
-        engine.witness.expired(queue, over)
-        await engine.store.delete(queue, over)
+        await erase(engine, queue, over)
+
+
+async def erase(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
+    """Deletes them, and tells it when it is done. Idempotent. Raises StoreUnavailable, OutcomeUnknown."""
+    try:
+        await engine.store.delete(queue, addresses)
+    except OutcomeUnknown:
+        engine.witness.doubtful(queue, addresses)
+        raise
+    engine.witness.expired(queue, addresses)

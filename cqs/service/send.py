@@ -109,7 +109,9 @@ async def _send_checked(engine: Engine, queue: Queue, drafts: Sequence[Draft], s
         try:
             await engine.store.append(queue, messages)
         except OutcomeUnknown:
-            engine.dirt.note(shard_of(queue), [message.address for message in messages])
+            addresses = [message.address for message in messages]
+            engine.dirt.note(shard_of(queue), addresses)
+            engine.witness.doubtful(queue, addresses)
             raise
         await _publish(engine, queue, messages, known)
         sent = [_answer(message, message.address, 0) for message in messages]
@@ -151,6 +153,7 @@ async def _append_claimed(engine: Engine, queue: Queue, messages: Sequence[Messa
         raise
     except OutcomeUnknown:
         engine.dirt.note(shard_of(queue), addresses)
+        engine.witness.doubtful(queue, addresses)
         stored = await engine.store.read(queue, addresses)
         if len(stored) < len(addresses):
             await engine.store.release(queue, addresses)

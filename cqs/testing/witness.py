@@ -32,6 +32,9 @@ class RecordingWitness:
     def deduplicated(self, queue: Queue, addresses: Sequence[int]) -> None:
         self._hear("deduplicated", queue, addresses)
 
+    def doubtful(self, queue: Queue, addresses: Sequence[int]) -> None:
+        self._hear("doubtful", queue, addresses)
+
     def received(
         self, queue: Queue, received: Sequence[Received], *, is_from_store: bool, receiver_id: str = ""
     ) -> None:

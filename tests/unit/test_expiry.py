@@ -7,8 +7,9 @@ import random
 import msgspec
 import pytest
 
+from cqs.errors import StoreUnavailable
 from cqs.queue import Queue
-from cqs.service import repair, residency, revisibility
+from cqs.service import expiry, repair, residency, revisibility
 from cqs.service.engine import shard_of
 from cqs.service.expiry import SKEW_MS_MAX
 from cqs.testing.clock import ManualClock
@@ -48,6 +49,19 @@ async def world() -> World:
     queue = await node.create("orders", retention_ms=MINUTE_MS)
     await node.send(queue, "one")
     return World(town, node, queue, cache_clock)
+
+
+async def test_what_could_not_be_deleted_is_not_told_to_have_expired() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders", retention_ms=MINUTE_MS)
+    await bench.send(queue, "one")
+    (message,) = await bench.stored(queue)
+    bench.store.fail("delete", StoreUnavailable("the disk is full"))
+
+    with pytest.raises(StoreUnavailable):
+        await expiry.erase(bench.engine, queue, [message.address])
+
+    assert bench.witness.of("expired") == []
 
 
 async def test_a_fill_by_a_node_whose_clock_jumped_deletes_nothing() -> None:

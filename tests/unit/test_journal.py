@@ -104,6 +104,7 @@ def test_every_event_has_its_line(bench: JournalBench) -> None:
     target = msgspec.structs.replace(QUEUE, name="dead", uid=8)
 
     journal.deduplicated(QUEUE, [message.address])
+    journal.doubtful(QUEUE, [message.address])
     journal.given_back(QUEUE, [receive_of(message)])
     journal.hidden(QUEUE, message.address, 99)
     journal.deleted(QUEUE, [message.address])
@@ -117,6 +118,7 @@ def test_every_event_has_its_line(bench: JournalBench) -> None:
     names = [
         "opened",
         "deduplicated",
+        "doubtful",
         "given_back",
         "hidden",
         "deleted",

@@ -17,6 +17,7 @@ from cqs.file_lock import lock
 from cqs.journal import files
 from cqs.journal.files import files_of, finish_leftovers, node_name, prune
 from cqs.journal.journal import Journal
+from cqs.journal.recorder import leave_unended
 from cqs.journal.rules import JournalRules
 from cqs.testing.clock import ManualClock
 from cqs.testing.journal import JournalHere
@@ -133,6 +134,24 @@ def test_incarnation_names_the_one_before_of_its_node_and_once(tmp_path: Path) -
     named = [(line.incarnation, line.predecessor) for line in opened if line.file == 1]
     assert named == [(first, ""), (other, ""), (second, first), (third, second)]
     assert {line.predecessor for line in opened if line.file > 1} == {""}
+
+
+def test_start_without_a_journal_where_one_was_kept_leaves_a_file_without_an_end(tmp_path: Path) -> None:
+    clock, rng, rules = ManualClock(), random.Random(1), JournalRules(tmp_path / "journal", "api-1")
+    leave_unended(rules, clock, rng)
+    assert not rules.folder.exists()
+    JournalHere(rules, clock, rng).finish()
+    clock.advance_ms(1)
+
+    leave_unended(rules, clock, rng)
+
+    kept, silent = files_of(rules.folder)
+    assert [line.event for line in lines_of(silent.path)] == [EventName.OPENED]
+    clock.advance_ms(1)
+    later = JournalHere(rules, clock, rng)
+    later.finish()
+    assert lines_of(files_of(rules.folder)[-1].path)[0].predecessor == silent.incarnation
+    assert lines_of(kept.path)[-1].is_last
 
 
 def test_full_disk_leaves_no_empty_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cqs.errors import OutcomeUnknown
+from cqs.service.delete import erase
 from cqs.service.engine import shard_of
 from cqs.service.visibility import change
 from cqs.store.interface import LEASE_SOON_MS
@@ -42,6 +43,28 @@ async def test_what_a_failed_receive_took_from_the_store_others_receive(is_done:
     town.clock.advance_ms(LEASE_SOON_MS)
 
     assert await b.bodies(queue) == ["one"]
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+async def test_sends_and_deletes_of_an_unknown_outcome_are_told(is_done: bool) -> None:
+    """Without it, an audit calls one that was made nobody's, or lost."""
+    bench = await make_bench()
+    queue = await bench.create("orders")
+    await bench.send(queue, "one")
+    (one,) = await bench.receive(queue)
+    bench.store.fail("append", UNKNOWN, is_done=is_done)
+    bench.store.fail("delete", UNKNOWN, is_done=is_done)
+
+    with pytest.raises(OutcomeUnknown):
+        await bench.send(queue, "two")
+    with pytest.raises(OutcomeUnknown):
+        await erase(bench.engine, queue, [one.message.address])
+
+    (sent, deleted) = bench.witness.of("doubtful")
+    assert len(sent[1]) == 1
+    assert deleted[1] == (one.message.address,)
+    assert len(bench.witness.of("sent")) == 1
+    assert bench.witness.of("deleted") == []
 
 
 async def test_a_released_message_keeps_the_lease_of_whoever_takes_it_next() -> None:
