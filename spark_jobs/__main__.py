@@ -16,7 +16,7 @@ from spark_jobs.comparison import read_figures
 from spark_jobs.errors import JobError
 from spark_jobs.failures import SPARK_FAILURES, refused, why
 from spark_jobs.latency import HOUR_MS
-from spark_jobs.report import write_report
+from spark_jobs.report import forget_report, write_report
 from spark_jobs.session import DRIVER_MEMORY, ended, interruptible, session, settings_for
 from spark_jobs.store_options import add_store_arguments, store_settings, stored_of
 from spark_jobs.verdict import EXIT_CODES, last_line
@@ -43,6 +43,7 @@ def _audited(options: argparse.Namespace, command: str) -> tuple[Audit, str]:
     refuse_missing(options.folders)
     before = read_figures(options.compare) if options.compare else None
     make_output(options.output)
+    forget_report(options.output)
     settings = settings_for(options.folders) | store_settings(options)
     spark = session("audit", options.master, memory=options.memory, settings=settings)
     try:

@@ -72,10 +72,15 @@ def refuse_missing(folders: Iterable[str]) -> None:
             raise NoJournal(f"{folder} is no folder: name the one that `cqs serve --journal full` writes to.")
 
 
+def literal(path: str) -> str:
+    """The same path to readers of Spark's, which take these signs in it for a pattern."""
+    return re.sub(r"[\\\[\]{}*?]", r"\\\g<0>", path)
+
+
 def pattern_of(folders: Sequence[str]) -> str:
     """One pattern that stands for all the folders, as a stream has one path. Raises JobError when they have nothing in
     common."""
-    places = sorted({folder if "://" in folder else os.path.realpath(folder) for folder in folders})
+    places = sorted({folder if "://" in folder else literal(os.path.realpath(folder)) for folder in folders})
     if len(places) == 1:
         return places[0]
     steps = [place.split("/") for place in places]
@@ -83,7 +88,7 @@ def pattern_of(folders: Sequence[str]) -> str:
     if len(same) < (3 if "://" in places[0] else 1):
         raise JobError(f"{', '.join(places)} lie in different file systems: start a stream for each.")
     shared = min(len(same), *(len(names) - 1 for names in steps))
-    rest = ",".join("/".join(names[shared:]) for names in steps)
+    rest = ",".join("/".join(names[shared:]).replace(",", r"\,") for names in steps)
     return f"{'/'.join(same[:shared])}/{{{rest}}}"
 
 

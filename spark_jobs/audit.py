@@ -19,7 +19,8 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.absence import signs_of
+from spark_jobs.absence import signs_of, skew_of
+from spark_jobs.arguments import literal
 from spark_jobs.duplicates import duplicates, sent_again
 from spark_jobs.empties import empties
 from spark_jobs.events import Journal, read_journal
@@ -38,6 +39,7 @@ from spark_jobs.resurrected import resurrected
 from spark_jobs.spans import over_time
 from spark_jobs.staged import kept, staged, united
 from spark_jobs.tables import QUEUE, moments_of, plain_steps_of, steps_of
+from spark_jobs.unsent import explained, never_stored
 from spark_jobs.verdict import Totals, Verdict, judge
 
 ROWS_SHOWN = 1_000
@@ -68,6 +70,10 @@ class Audit:
     integrity: Integrity
     tables: dict[str, list[dict[str, Any]]]
     store: Reconciled | None = None
+    nodes: tuple[str, ...] = ()
+    from_ms: int = 0
+    until_ms: int = 0
+    """The nodes whose journals were read, and the time of their first and last lines."""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -94,7 +100,8 @@ def _audited(journal: Journal, output: str, rules: Rules, stored: DataFrame | No
         lives = kept(with_fate(lived, gone_in(journal.events)), f"{output}/lives")
         fifo = united(plain_steps_of(eventful(moments.where("is_fifo"), sums, "left_anti")), steps)
         there = staged(stored, f"{output}/stage/stored") if stored is not None else None
-        found = kept(_findings(steps, fifo, lives, there, rules), f"{output}/findings")
+        parts = united(_findings(steps, fifo, lives, there, rules), never_stored(journal.events, lives, there))
+        found = kept(explained(parts, journal.events, journal.began_ms), f"{output}/findings")
         first = lives.where("is_known AND deliveries > 0")
         places = places_of(first, ["uid"], ORDER_SENT, ORDER_RECEIVED, f"{stage}/order")
         order = staged(order_of(places, ["uid"], f"{stage}/order"), f"{stage}/by_queue")
@@ -105,12 +112,15 @@ def _audited(journal: Journal, output: str, rules: Rules, stored: DataFrame | No
     finally:
         steps.unpersist()
     kept(journal.bad, f"{output}/bad_lines")
-    totals = _totals(found, lives.sparkSession.read.parquet(f"{output}/queues"))
+    totals = _totals(found, lives.sparkSession.read.parquet(literal(f"{output}/queues")))
     if totals.found and not rules.has_all_nodes:
         totals = replace(totals, signs=signs_of(journal.events, lives))
+    if (seen_ms := skew_of(journal.events)) > rules.skew_ms:
+        totals = replace(totals, skew_ms=seen_ms)
     store = counts_of(found, there) if there is not None else None
     verdict = judge(totals, journal.integrity, is_drained=rules.is_drained, store=store)
-    return Audit(totals, verdict, journal.integrity, tables, store)
+    period = journal.began_ms, journal.ended_ms
+    return Audit(totals, verdict, journal.integrity, tables, store, journal.nodes, *period)
 
 
 def _findings(steps: DataFrame, fifo: DataFrame, lives: DataFrame, stored: DataFrame | None, rules: Rules) -> DataFrame:

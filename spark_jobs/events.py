@@ -9,19 +9,21 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from cqs.events import COLUMNS, VERSION, EventName
-from spark_jobs.arguments import refuse_missing
+from spark_jobs.arguments import literal, refuse_missing
 from spark_jobs.compressed import with_torn
 from spark_jobs.errors import NoJournal, UnknownVersion
 from spark_jobs.integrity import FileSummary, Integrity, judge
 from spark_jobs.schema import CORRUPT, DEFAULTS, EVENT_NAMES, FIELDS, REQUIRED, text_schema
 from spark_jobs.staged import staged
 
-_FILES = "*.jsonl.{gz,open}"
+_FILES = "*.{jsonl.gz,jsonl.open,jsonl}"
+"""The last are files that somebody has unpacked."""
 FINISHED = "*.jsonl.gz"
 _OF_THE_JOURNAL = [
     EventName.OPENED.value,
@@ -39,6 +41,11 @@ class Journal:
     events: DataFrame
     bad: DataFrame
     integrity: Integrity
+    began_ms: int = 0
+    """When the first node began to tell."""
+    ended_ms: int = 0
+    """The last that any of them told of."""
+    nodes: tuple[str, ...] = ()
 
 
 def read_journal(spark: SparkSession, folders: Sequence[str], stage: str) -> Journal:
@@ -47,13 +54,21 @@ def read_journal(spark: SparkSession, folders: Sequence[str], stage: str) -> Jou
     folders = list(dict.fromkeys(folder if "://" in folder else os.path.realpath(folder) for folder in folders))
     refuse_missing(folders)
     raw = _raw(spark, folders)
-    paths = _listed(raw, folders)
+    paths = _listed(raw, folders) | _passed_over(folders)
     lines = staged(parsed(raw), stage)
     refuse_unknown_versions(lines)
     summaries = with_torn(spark, summaries_of(lines))
     silent = paths - {summary.path for summary in summaries}
     integrity = judge([*summaries, *(FileSummary(path) for path in sorted(silent))])
-    return Journal(events_in(lines, integrity), lines.where("is_bad").select("path", "text"), integrity)
+    told = [summary for summary in summaries if summary.node]
+    return Journal(
+        events_in(lines, integrity),
+        lines.where("is_bad").select("path", "text"),
+        integrity,
+        began_ms=min((summary.first_ms for summary in told), default=0),
+        ended_ms=max((summary.last_ms for summary in told), default=0),
+        nodes=tuple(sorted({summary.node for summary in told})),
+    )
 
 
 def events_in(lines: DataFrame, integrity: Integrity) -> DataFrame:
@@ -74,6 +89,13 @@ def _listed(raw: DataFrame, folders: Sequence[str]) -> set[str]:
     return paths
 
 
+def _passed_over(folders: Sequence[str]) -> set[str]:
+    """Paths of files that Spark takes for hidden ones, and does not read."""
+    here = [Path(folder) for folder in folders if "://" not in folder]
+    hidden = [path for folder in here for path in folder.iterdir() if path.name.startswith(("_", "."))]
+    return {f"file:{path}" for path in hidden if path.name.endswith((".jsonl.gz", ".jsonl.open", ".jsonl"))}
+
+
 def _path(text: str) -> str:
     """The same file has one name, whichever source tells of it."""
     return "file:" + text.removeprefix("file:").removeprefix("//") if text.startswith("file:") else text
@@ -84,7 +106,7 @@ def _raw(spark: SparkSession, folders: Sequence[str]) -> DataFrame:
         spark.read.option("pathGlobFilter", _FILES)
         .option("lineSep", "\n")
         .option("ignoreCorruptFiles", "true")
-        .text(list(folders))
+        .text([folder if "://" in folder else literal(folder) for folder in folders])
     )
 
 

@@ -5,8 +5,9 @@
     one consumer    nothing is delivered while another call holds a message of the group
 
 Unfinished: sent, and not yet deleted, moved or expired. With clocks that differ, finishing counts from `skew_ms` before
-its time, so it may come up to twice that before the delivery it follows. State is what is unfinished in one group,
-about 200 bytes a message.
+its time, so it may come up to twice that before the delivery it follows. A take that finds the first message dead or
+expired hands out the next one, and the move or the expiry is told when it is done: it counts from TOLD_LATE_MS before,
+but not from before the message was visible. State is what is unfinished in one group, about 200 bytes a message.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _SENDS = (EventName.SENT.value, ARRIVED)
 _FINISHES = (EventName.DELETED.value, EventName.MOVED.value, EventName.EXPIRED.value)
 _UNFINISHED, _FINISHED = "unfinished", "finished"
+TOLD_LATE_MS = 10_000
 GROUP = ("uid", "generation", "tenant")
 """A message group's columns. What a purge ends is unfinished no longer: later messages are a group of their own."""
 LINE_ORDER = ("time_ms", "is_send", "receive_number", "at_ms", "number")
@@ -159,17 +161,22 @@ def fifo_violations(steps: DataFrame, lives: DataFrame, skew_ms: int = 0) -> Dat
     return ordered.mapInArrow(check, FINDINGS)
 
 
-def line_of(steps: DataFrame, lives: DataFrame, skew_ms: int = 0) -> DataFrame:
-    """Steps of messages in FIFO queues with their GROUP: fields of a Moment, and the rest of LINE_ORDER."""
-    own = ("generation", "tenant", "run")
+def line_of(steps: DataFrame, lives: DataFrame, skew_ms: int = 0, after_ms: int = 0) -> DataFrame:
+    """Steps of messages in FIFO queues with their GROUP: fields of a Moment, and the rest of LINE_ORDER. No step that
+    happened after `after_ms` counts from before it."""
+    own = ("generation", "tenant", "run", "sent_ms")
     known = lives.where("is_fifo").select("address", *[F.col(name).alias(f"of_{name}") for name in own])
     finishes, is_old = is_event(*_FINISHES), F.col("received_ms") > F.col("deleted_before_ms") + skew_ms
+    found_ms = F.greatest(F.col("time_ms") - TOLD_LATE_MS, F.col("of_sent_ms") + 1, "previous_until_ms")
+    left_ms = F.when(is_event(EventName.MOVED, EventName.EXPIRED), found_ms)
+    early_ms = F.when(finishes | is_event(EventName.HIDDEN), skew_ms).otherwise(0)
+    time_ms = F.least("time_ms", left_ms) - early_ms
     moments = steps.where(F.col("is_fifo") & ~F.coalesce(is_old, F.lit(False))).join(known, "address")
     return moments.select(
         *[F.col(name) for name in ("account", "queue", "uid", "address")],
-        *[F.col(f"of_{name}").alias(name) for name in own],
+        *[F.col(f"of_{name}").alias(name) for name in own if name != "sent_ms"],
         F.when(F.col("is_replay"), EventName.HIDDEN.value).otherwise(F.col("event")).alias("event"),
-        (F.col("time_ms") - F.when(finishes | is_event(EventName.HIDDEN), skew_ms).otherwise(0)).alias("time_ms"),
+        F.greatest(time_ms, F.least("time_ms", F.lit(after_ms + 1))).alias("time_ms"),
         "sequence",
         F.concat_ws("/", "node", "incarnation", F.col("call").cast("string")).alias("call"),
         F.col("hidden_until_ms").alias("until_ms"),

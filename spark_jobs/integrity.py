@@ -4,13 +4,12 @@
                      file 1         file 2           file 4            and after 1200 something may be
 
 A file that another one contains (a copy, or the open file of a crash between rename and unlink) is passed over. What is
-missing is a gap, with the time it covers; over a gap nothing is proven. An incarnation names the one before it, so that
-one whose files are all gone is missed.
+missing is a gap; over a gap nothing is proven. An incarnation names the one before, so that one that is gone is missed.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -99,9 +98,9 @@ class Integrity:
 
     kept: list[str] = field(default_factory=list)
     duplicates: list[str] = field(default_factory=list)
-    """Files that another one contains."""
+    """Files that another one contains; not those of several incarnations (by `cat`)."""
     is_overlapping: bool = False
-    """Some kept files share lines: lines have to be told apart by their numbers."""
+    """Some files share lines: these have to be told apart by their numbers."""
     gaps: list[Gap] = field(default_factory=list)
     sampled: int = 1
     """One message in so many, at worst."""
@@ -125,6 +124,8 @@ class Integrity:
 def judge(files: Sequence[FileSummary], *, is_running: bool = False) -> Integrity:
     """All files of the journal, in any order. `is_running`: more may follow, so that a last one is not asked for."""
     by_incarnation = _by_incarnation(files)
+    paths = Counter(path for group in by_incarnation.values() for path in {file.path for file in group})
+    joined = {path for path, count in paths.items() if count > 1}
     gaps = [Gap(GapKind.UNREADABLE, "", "", file.path, None, None, None) for file in by_incarnation.pop(("", ""), [])]
     kept: list[FileSummary] = []
     duplicates: list[FileSummary] = []
@@ -132,8 +133,8 @@ def judge(files: Sequence[FileSummary], *, is_running: bool = False) -> Integrit
     for _, group in sorted(by_incarnation.items()):
         mine, passed, overlaps = _without_copies(group)
         kept += mine
-        duplicates += passed
-        is_overlapping |= overlaps
+        duplicates += [file for file in passed if file.path not in joined]
+        is_overlapping |= overlaps or any(file.path in joined for file in passed)
         gaps += _gaps(mine, is_running=is_running)
         gaps += [
             Gap(GapKind.NO_PREDECESSOR, file.node, file.predecessor, file.path, None, None, file.first_ms)

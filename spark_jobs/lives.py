@@ -23,6 +23,8 @@ _LABEL = ["label_1", "label_2"]
 BODY = ["body_1", "body_2"]
 """128 bits of hash of the checksum that a message was sent with."""
 _CAME = ["came_1", "came_2"]
+_WENT = ["went_1", "went_2"]
+"""The same, of what was received, and of what was moved."""
 _BEGINS = (EventName.SENT, ARRIVED)
 _RECEIVES = (EventName.RECEIVED, EventName.FROM_STORE)
 _LIFE = [
@@ -30,9 +32,12 @@ _LIFE = [
     *("is_arrival", *BODY, "md5", "sent_ms", "visible_ms", "deliveries", "first_place", "first_received_ms"),
     *("received_md5_min", "received_md5_max", "deleted_ms", "expired_ms", "moved_ms"),
 ]
+GONE_MS = 60_000
+"""A purge and the end of a queue take up to so long (SQS); a send acknowledged later went to a queue that is there."""
 _IS_EVENTFUL = (
-    "receives > 1 OR given_back > 0 OR hide_ms <= received_ms OR deleted_ms < received_ms "
-    "OR came_1 != body_1 OR came_2 != body_2"
+    "receives > 1 OR given_back > 0 OR hide_ms <= received_ms OR deleted_ms < received_ms OR moved_ms < received_ms "
+    "OR came_1 != body_1 OR came_2 != body_2 OR went_1 != body_1 OR went_2 != body_2 "
+    "OR is_fifo AND (expired_ms IS NOT NULL OR moved_ms IS NOT NULL)"
 )
 
 
@@ -64,6 +69,7 @@ def sums_of(moments: DataFrame) -> DataFrame:
         once(receives, "receive_number", "receive_number"),
         once(receives, "received_ms", "received_ms"),
         *[once(receives, name, came) for name, came in zip(BODY, _CAME, strict=True)],
+        *[once(is_event(EventName.MOVED), name, went) for name, went in zip(BODY, _WENT, strict=True)],
         *_end_columns(),
     )
     return summed.withColumn("is_eventful", F.coalesce(F.expr(_IS_EVENTFUL), F.lit(False)))
@@ -78,6 +84,7 @@ def lives_of(steps: DataFrame) -> DataFrame:
     """Of eventful messages. `is_known`: the send or arrival is in the journal. Times in ms; null where it did not
     happen."""
     begins, delivers = is_event(*_BEGINS), F.col("is_delivery")
+    passes_on = delivers | is_event(EventName.MOVED)
 
     def at_start(name: str) -> Column:
         return F.coalesce(F.max(F.when(begins, F.col(name))), F.max(name)).alias(name)
@@ -93,8 +100,8 @@ def lives_of(steps: DataFrame) -> DataFrame:
             F.count_if(delivers).alias("deliveries"),
             F.min(F.when(delivers, F.col("receive_number"))).alias("first_place"),
             F.min(F.when(delivers, F.col("received_ms"))).alias("first_received_ms"),
-            F.min(F.when(delivers, F.col("md5"))).alias("received_md5_min"),
-            F.max(F.when(delivers, F.col("md5"))).alias("received_md5_max"),
+            F.min(F.when(passes_on, F.col("md5"))).alias("received_md5_min"),
+            F.max(F.when(passes_on, F.col("md5"))).alias("received_md5_max"),
             *_end_columns(),
         )
         .select(*_LIFE)
@@ -118,31 +125,38 @@ def plain_lives_of(sums: DataFrame, moments: DataFrame, stage: str) -> DataFrame
 
 
 def gone_in(events: DataFrame) -> DataFrame:
-    """Of each queue (`uid`) that was purged or deleted: `purged_below`, the generation that is left, and
-    `queue_deleted_ms`; null where it was not."""
+    """Of each queue (`uid`) that was purged or deleted: `purged_below`, the generation that is left, `purged_ms`, when
+    it last was, and `queue_deleted_ms`; null where it was not."""
     is_purged, is_deleted = is_event(EventName.PURGED), is_event(EventName.QUEUE_DELETED)
     return (
         events.where(is_purged | is_deleted)
         .groupBy("uid")
         .agg(
             F.max(F.when(is_purged, F.col("generation"))).alias("purged_below"),
+            F.max(F.when(is_purged, F.col("at_ms"))).alias("purged_ms"),
             F.min(F.when(is_deleted, F.col("at_ms"))).alias("queue_deleted_ms"),
         )
     )
 
 
 def with_fate(lives: DataFrame, gone: DataFrame) -> DataFrame:
-    """And `fate`: what ended them, "" = nothing yet. `gone` as `gone_in` gives it."""
+    """And `fate`: what ended them, "" = nothing yet. `gone` as `gone_in` gives it. What was sent more than GONE_MS
+    after its queue went did not go with it."""
+
+    def went(gone_ms: str) -> Column:
+        return F.coalesce(F.col("sent_ms") <= F.col(gone_ms) + GONE_MS, F.lit(True))
+
+    is_purged = (F.col("generation") < F.col("purged_below")) & went("purged_ms")
     fate = (
         F.when(F.col("deleted_ms").isNotNull(), "deleted")
         .when(F.col("moved_ms").isNotNull(), "moved")
         .when(F.col("expired_ms").isNotNull(), "expired")
-        .when(F.col("generation") < F.col("purged_below"), "purged")
-        .when(F.col("queue_deleted_ms").isNotNull(), "queue deleted")
+        .when(is_purged, "purged")
+        .when(F.col("queue_deleted_ms").isNotNull() & went("queue_deleted_ms"), "queue deleted")
         .otherwise("")
     )
     joined = lives.join(F.broadcast(gone), "uid", "left")
-    return joined.withColumn("fate", fate).drop("purged_below", "queue_deleted_ms")
+    return joined.withColumn("fate", fate).drop("purged_below", "purged_ms", "queue_deleted_ms")
 
 
 def _label_hashes() -> list[Column]:

@@ -25,12 +25,12 @@ def is_corrupted() -> Column:
 
 
 def corrupted(lives: DataFrame) -> DataFrame:
-    """Findings: delivered with a body whose MD5 is not that of the body sent."""
+    """Findings: delivered, or moved to another queue, with a body whose MD5 is not that of the body sent."""
     wrong = F.when(F.col("received_md5_min") != F.col("md5"), F.col("received_md5_min"))
     return findings(
         lives.where(is_corrupted()),
         Kind.CORRUPTED,
-        at_ms=F.col("first_received_ms"),
+        at_ms=F.coalesce("first_received_ms", "moved_ms"),
         detail=F.concat_ws(" ", F.lit("sent"), "md5", F.lit("received"), F.coalesce(wrong, F.col("received_md5_max"))),
     )
 

@@ -27,7 +27,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.arguments import count, count_of_some, duration_ms, heap, make_output, refuse_missing, speed
+from spark_jobs.arguments import count, count_of_some, duration_ms, heap, literal, make_output, refuse_missing, speed
 from spark_jobs.audit import Audit, Rules, audit
 from spark_jobs.client import CallFailed, OutcomeUnknown
 from spark_jobs.comparison import read_figures
@@ -37,7 +37,7 @@ from spark_jobs.failures import SPARK_FAILURES, refused, why
 from spark_jobs.jepsen import total_queue
 from spark_jobs.recorded import replay_recorded, sends_in
 from spark_jobs.replay import replay
-from spark_jobs.report import write_report
+from spark_jobs.report import forget_report, write_report
 from spark_jobs.servers import Target, end_on_sigterm, own_nodes, own_server
 from spark_jobs.session import DRIVER_MEMORY, SMALL, ended, interruptible, session
 from spark_jobs.store_options import add_store_arguments, keyspace_of, store_settings, stored_of
@@ -78,6 +78,7 @@ def main(given: Sequence[str] | None = None) -> int:
         refuse_missing([*(options.recorded or ()), *(options.journal or ())])
         before = read_figures(options.compare) if options.compare else None
         make_output(options.output)
+        forget_report(options.output)
         return _proven(Run(options, name, command, workload, before))
     except JobError as error:
         return refused(str(error))
@@ -186,7 +187,7 @@ def _judged(spark: SparkSession, run: Run, target: Target) -> Audit:
         bucket_ms=SPAN_MS,
     )
     found = audit(spark, target.journals, options.output, rules, stored_of(spark, options, target.data_dir))
-    seen = spark.read.parquet(run.observations).where(f"run = '{run.name}'")
+    seen = spark.read.parquet(literal(run.observations)).where(f"run = '{run.name}'")
     clients = total_queue(seen)
     found = replace(found, verdict=with_clients(found.verdict, clients, is_drained=is_drained))
     faults = _faults(run.workload, seen)

@@ -25,6 +25,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cqs.events import EventName
+from spark_jobs.arguments import literal
 from spark_jobs.players import HELD_MAX, OBSERVATION, Observation, Part, Player
 from spark_jobs.progress import shown
 from spark_jobs.replay import Tell, keep, parts_of, played, reported
@@ -82,7 +83,7 @@ def replay_recorded(
         keep(ordered.mapInArrow(send, OBSERVATION), output, "senders")
         receiving.result()
     ordered.unpersist()
-    return spark.read.parquet(output).where(f"run = '{run}'")
+    return spark.read.parquet(literal(output)).where(f"run = '{run}'")
 
 
 def _in_order(sends: DataFrame, tasks: int) -> DataFrame:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.arguments import literal
 from spark_jobs.client import Client
 from spark_jobs.players import OBSERVATION, Observation, Part, play
 from spark_jobs.progress import Reporter, shown, totals_at
@@ -50,7 +51,7 @@ def replay(
                 tasks = spark.sparkContext.defaultParallelism
                 sends = 0 if workload.is_two_phase else workload.total
                 keep(played(spark, phase, workload, address, tasks, sends), output, "all")
-    return spark.read.parquet(output).where(f"run = '{run}'")
+    return spark.read.parquet(literal(output)).where(f"run = '{run}'")
 
 
 def keep(observations: DataFrame, output: str, role: str) -> None:

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 PAGE = "report.html"
 SPANS_DRAWN_MAX = 2_000
 _QUEUES_SHOWN = 20
+_DAY_MS = 86_400_000
 _MEANING = {
     State.PROVEN: "Nothing was lost, and the journal proves it.",
     State.VIOLATED: "Something happened that must not.",
-    State.UNPROVEN: "Nothing wrong was seen, but not everything could be seen.",
+    State.UNPROVEN: "Not everything could be seen, and nothing that was seen is certain to be wrong.",
 }
 _QUEUE_COLUMNS = {
     "queue": "queue",
@@ -46,6 +47,12 @@ _QUEUE_COLUMNS = {
 }
 _GROUP_NAMES = ("acknowledged", "duplicates", "not_received", "loss_rate", "out_of_order", "displacement", "p50", "p99")
 _GROUP_COLUMNS = {name: _QUEUE_COLUMNS[name] for name in _GROUP_NAMES}
+
+
+def forget_report(output: str) -> None:
+    """An earlier report there goes, so that nobody takes it for that of an audit that fails."""
+    for name in (PAGE, FIGURES):
+        (Path(output) / name).unlink(missing_ok=True)
 
 
 def write_report(
@@ -129,7 +136,8 @@ def _time(found: Audit, figures: Mapping[str, Any]) -> str:
     spans = without_holes(found.tables["spans"])
     if not spans:
         return ""
-    labels = [datetime.fromtimestamp(span["from_ms"] / 1_000, UTC).strftime("%H:%M:%S") for span in spans]
+    is_long = spans[-1]["from_ms"] - spans[0]["from_ms"] >= _DAY_MS
+    labels = [moment_text(span["from_ms"])[0 if is_long else 11 :] for span in spans]
 
     moments = [float(span["from_ms"]) for span in spans]
 
@@ -153,6 +161,14 @@ def _time(found: Audit, figures: Mapping[str, Any]) -> str:
         drawn("Displacement, places", ["displacement"]) if any(span["displacement"] for span in spans) else "",
     ]
     return section("Over time", "".join(plots))
+
+
+def moment_text(ms: int) -> str:
+    """In UTC; the number itself where there is no such date, as a damaged line may have it."""
+    try:
+        return datetime.fromtimestamp(ms / 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return f"{ms} ms".rjust(19)
 
 
 def without_holes(spans: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -216,6 +232,9 @@ def _journal(found: Audit, figures: Mapping[str, Any]) -> str:
     ]
     gaps = table({"why": "why", "node": "node", "events": "events", "file": "file"}, rows) if rows else "<p>No gap.</p>"
     told = {
+        "of nodes": ", ".join(found.nodes),
+        "from": f"{moment_text(found.from_ms)} UTC",
+        "until": f"{moment_text(found.until_ms)} UTC",
         "events": number(whole.lines),
         "bad lines": number(whole.bad),
         "files": str(len(whole.kept)),

@@ -10,6 +10,8 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.arguments import literal
+
 _PLAIN = ("address", "md5", "number", "crc", "receive_number", "message_id", "sequence", "index", "_at")
 _SMALL_MAX = 100_000
 
@@ -20,7 +22,7 @@ def kept(rows: DataFrame, path: str) -> DataFrame:
     for name in _PLAIN:
         writer = writer.option(f"parquet.enable.dictionary#{name}", "false")
     writer.parquet(path)
-    return gathered(rows.sparkSession.read.schema(rows.schema).parquet(path))
+    return gathered(rows.sparkSession.read.schema(rows.schema).parquet(literal(path)))
 
 
 def staged(rows: DataFrame, path: str) -> DataFrame:

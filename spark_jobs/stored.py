@@ -10,7 +10,7 @@ import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,16 +82,16 @@ def _read(path: str, first: int, end: int) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     with closing(_opened(path)) as connection:
-        cursor = connection.execute(_ROWS, (first, end))
-        while rows := cursor.fetchmany(_BATCH_ROWS):
-            yield pa.RecordBatch.from_pylist(
-                [
-                    {
-                        "address": address_text(key, tail),
-                        "uid": queue >> GENERATION_BITS,
-                        "generation": queue & ((1 << GENERATION_BITS) - 1),
-                        "md5": hashlib.md5(body, usedforsecurity=False).hexdigest(),
-                    }
-                    for key, queue, tail, body in rows
-                ]
-            )
+        told = (_told(*row) for row in connection.execute(_ROWS, (first, end)))
+        while rows := list(islice(told, _BATCH_ROWS)):
+            yield pa.RecordBatch.from_pylist(rows)
+
+
+def _told(key: int, queue: int, tail: int, body: bytes) -> dict[str, object]:
+    """A row without its body: no more than one is held at a time."""
+    return {
+        "address": address_text(key, tail),
+        "uid": queue >> GENERATION_BITS,
+        "generation": queue & ((1 << GENERATION_BITS) - 1),
+        "md5": hashlib.md5(body, usedforsecurity=False).hexdigest(),
+    }

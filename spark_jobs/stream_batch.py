@@ -22,6 +22,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from spark_jobs import stream_fifo, stream_latency, stream_order, stream_state
+from spark_jobs.arguments import literal
 from spark_jobs.compressed import with_torn
 from spark_jobs.empties import empties
 from spark_jobs.errors import JobError
@@ -35,7 +36,8 @@ from spark_jobs.tables import QUEUE, moment_schema, moments_of, steps_of, with_t
 
 STATES_KEPT = 3
 _MEMORY = "memory.json"
-Gone = dict[int, tuple[int | None, int | None]]
+Gone = dict[int, tuple[int | None, int | None, int | None]]
+"""As `stream_state.gone_of` takes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +70,13 @@ class Place:
     folder: Path
 
     def read(self, name: str, schema: str | StructType) -> DataFrame:
-        """Nothing when there is none."""
+        """Nothing when there is no state. Raises JobError when a part of it is gone."""
         path = self.folder / name
         if not path.exists():
+            if self.is_whole:
+                raise JobError(f"{path} is gone, a part of what the streaming audit knows: name a new --output.")
             return gathered(self.spark.createDataFrame([], schema))
-        return gathered(self.spark.read.schema(schema).parquet(str(path)))
+        return gathered(self.spark.read.schema(schema).parquet(literal(str(path))))
 
     def write(self, name: str, rows: DataFrame) -> None:
         rows.write.mode("overwrite").parquet(str(self.folder / name))
@@ -90,7 +94,7 @@ class Place:
             raise JobError(f"{self.folder} was written by another version of the streaming audit: name a new --output.")
         return Memory(
             files=[FileSummary(**file) for file in told["files"]],
-            gone={int(uid): (below, deleted_ms) for uid, (below, deleted_ms) in told["gone"].items()},
+            gone={int(uid): tuple(one) for uid, one in told["gone"].items()},
             **{name: told[name] for name in ("latest_ms", "mark_ms", "settled_ms", "late_lines")},
         )
 
@@ -105,7 +109,8 @@ def settle(lines: DataFrame, number: int, output: Path, delays: Delays) -> tuple
     memory = before.memory()
     refuse_unknown_versions(lines)
     new = with_torn(spark, summaries_of(lines))
-    copies = [file.path for file in new if any(_contains(known, file) for known in memory.files)]
+    unread = {file.path for file in new if not any(_contains(known, file) for known in memory.files)}
+    copies = [file.path for file in new if file.path not in unread]
     files = [*memory.files, *(file for file in new if file.path not in copies)]
     integrity = judge(files, is_running=True)
     events = events_in(lines, integrity).where(~F.col("path").isin(copies))
@@ -168,7 +173,8 @@ class _Step:
         self.here.write("open", heard.join(still_open, "address", "left_semi"))
 
     def _fifo(self, steps: DataFrame, lives: DataFrame, gone: DataFrame) -> DataFrame:
-        line = line_of(steps, lives, self.skew_ms).where(F.col("time_ms") > self.marks.before_ms)
+        before_ms = self.marks.before_ms
+        line = line_of(steps, lives, self.skew_ms, before_ms).where(F.col("time_ms") > before_ms)
         carried = self.before.read("carried", stream_fifo.CARRIED)
         told = stream_fifo.checked(line, carried, self.marks.settled_ms, 2 * self.skew_ms)
         told = staged(told, f"{self.stage}/fifo")
@@ -200,9 +206,10 @@ def _contains(known: FileSummary, file: FileSummary) -> bool:
 def _merged(known: Gone, new: DataFrame) -> Gone:
     merged = dict(known)
     for row in new.collect():
-        below, deleted_ms = merged.get(row["uid"], (None, None))
+        below, purged_ms, deleted_ms = merged.get(row["uid"], (None, None, None))
         merged[row["uid"]] = (
             max((one for one in (below, row["purged_below"]) if one is not None), default=None),
+            max((one for one in (purged_ms, row["purged_ms"]) if one is not None), default=None),
             min((one for one in (deleted_ms, row["queue_deleted_ms"]) if one is not None), default=None),
         )
     return merged

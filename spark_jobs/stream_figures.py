@@ -96,7 +96,7 @@ def _order_of(count: dict[str, int]) -> dict[str, float]:
 
 
 def _judged(count: dict[str, int], over: dict[str, int], memory: Memory, integrity: Integrity) -> Verdict:
-    names = ("acknowledged", "received", "deleted", "ended_otherwise", "duplicates")
+    names = ("acknowledged", "received", "deleted", "ended_otherwise", "duplicates", "held")
     late = count["late"]
     found = {kind.value: count[column_of(kind)] for kind in _AT_ONCE}
     found |= {kind.value: over[column_of(kind)] for kind in _WHEN_SETTLED}
@@ -105,7 +105,7 @@ def _judged(count: dict[str, int], over: dict[str, int], memory: Memory, integri
         **{name: count[name] for name in names},
         out_of_order=order["out_of_order"],
         displacement=order["displacement"],
-        holes=count["waiting"] + late,
+        holes=count["waiting"] + count["held"] + late,
         found=found | {Kind.NOT_RECEIVED.value: count["waiting"]},
         signs={"unsent": late + memory.late_lines},
     )

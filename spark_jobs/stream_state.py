@@ -31,7 +31,9 @@ REASONS = {
     "again_hidden_too_short": TOO_SHORT,
     "again_after_delete": DELETED,
 }
-_OF_LIVES = ("acknowledged", "received", "deleted", "ended_otherwise", "waiting", "duplicates", "corrupted", "late")
+_OF_LIVES = (
+    *("acknowledged", "received", "deleted", "ended_otherwise", "waiting", "held", "duplicates", "corrupted", "late"),
+)
 _OF_STEPS = ("resurrected", "hidden_too_short", *REASONS)
 _OF_FIFO = (column_of(Kind.FIFO_ORDER), column_of(Kind.FIFO_TWO_CONSUMERS))
 _OF_ORDER = ("placed", "in_order", "displaced", "overtaken")
@@ -87,10 +89,10 @@ def added(*parts: DataFrame, by: list[str] | None = None) -> DataFrame:
     return rows.groupBy(*(by or QUEUE)).agg(*counts, F.max(MOST).alias(MOST))
 
 
-def gone_of(spark: SparkSession, gone: Mapping[int, tuple[int | None, int | None]]) -> DataFrame:
-    """By queue's uid: the generation below which everything was purged, and when it was deleted."""
-    rows = [(uid, below, deleted_ms) for uid, (below, deleted_ms) in gone.items()]
-    return gathered(spark.createDataFrame(rows, "uid long, purged_below long, queue_deleted_ms long"))
+def gone_of(spark: SparkSession, gone: Mapping[int, tuple[int | None, int | None, int | None]]) -> DataFrame:
+    """By queue's uid: the generation below which everything was purged, when it last was, and when it was deleted."""
+    rows = [(uid, *told) for uid, told in gone.items()]
+    return gathered(spark.createDataFrame(rows, "uid long, purged_below long, purged_ms long, queue_deleted_ms long"))
 
 
 def _sum(value: Column) -> Column:

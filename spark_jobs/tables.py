@@ -75,10 +75,11 @@ def plain_steps_of(moments: DataFrame) -> DataFrame:
 def steps_of(moments: DataFrame, skew_ms: int = 0) -> DataFrame:
     """What happened to messages, by clocks that differ by up to `skew_ms`: each step with `time_ms`, `is_delivery`,
     `is_replay`, and of the step before that hid the message: `previous_until_ms` (null: none), `previous_event`;
-    `deleted_before_ms`: when it had been deleted."""
+    `deleted_before_ms`: when it had been deleted, or moved to another queue."""
     given_back = moments.where(is_event(EventName.GIVEN_BACK)).select("address", "receive_number").distinct()
     own = moments.where(~is_event(EventName.GIVEN_BACK))
     timed = with_time(own.join(given_back, ["address", "receive_number"], "left_anti"))
+    is_gone = is_event(EventName.DELETED, EventName.MOVED)
     hides, receives = is_event(EventName.HIDDEN), F.col("event").isin(_RECEIVES)
     by_message = Window.partitionBy("address")
     in_time = by_message.orderBy("time_ms", "receive_number", "at_ms", "number")
@@ -96,7 +97,7 @@ def steps_of(moments: DataFrame, skew_ms: int = 0) -> DataFrame:
         is_replay.alias("is_replay"),
         F.when(is_shown_now, F.col("time_ms")).otherwise(until_ms).alias("previous_until_ms"),
         F.last(F.when(hides | receives, F.col("event")), ignorenulls=True).over(before).alias("previous_event"),
-        F.min(F.when(is_event(EventName.DELETED), F.col("at_ms"))).over(before).alias("deleted_before_ms"),
+        F.min(F.when(is_gone, F.col("at_ms"))).over(before).alias("deleted_before_ms"),
     )
 
 

@@ -2,8 +2,9 @@
 
     violated    something happened that must not: certain whatever is missing from the journal, unless a line of it
                 was changed
-    unproven    nothing of that kind was seen, but events are missing, messages were sampled, or some still wait; or it
-                may be explained by a node whose journal is not here (`spark_jobs.absence`)
+    unproven    nothing of that kind was seen, but events are missing, messages were sampled, or some have no end yet;
+                or it may be explained by what is missing, or by a node whose journal is not here
+                (`spark_jobs.absence`)
     proven      the journal is whole, every acknowledged message was accounted for, and no promise was broken
 
 "lost 0" is a proof, so it is never printed over a gap.
@@ -11,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -41,12 +42,16 @@ class Totals:
     ended_otherwise: int = 0
     """Moved on, expired, purged, or gone with their queue."""
     duplicates: int = 0
+    held: int = 0
+    """Received, and not ended."""
     holes: int = 0
     """Messages whose beginning or end is not in the journal."""
     out_of_order: float = 0.0
     displacement: float = 0.0
     found: Mapping[str, int] | None = None
     """Findings by kind."""
+    skew_ms: int = 0
+    """By how much, at least, clocks differ, where that is more than was allowed for."""
     signs: Mapping[str, int] | None = None
     """Of somebody whose journal is not here (`spark_jobs.absence`); None = nobody else took part, or there is
     nothing to explain."""
@@ -80,7 +85,7 @@ class Verdict:
 _FILES_NAMED = 3
 _CERTAIN = {
     Kind.CORRUPTED: "arrived with another checksum than they were sent with",
-    Kind.RESURRECTED: "deliveries came after the delete was acknowledged",
+    Kind.RESURRECTED: "deliveries came after the message was deleted or moved",
     Kind.STORED_CORRUPTED: "messages lie in the store with another checksum than they were sent with",
 }
 _CERTAIN_WHEN_WHOLE = {
@@ -88,9 +93,11 @@ _CERTAIN_WHEN_WHOLE = {
     Kind.HIDDEN_TOO_SHORT: "deliveries came while another receive held the message",
     Kind.FIFO_ORDER: "FIFO deliveries overtook an earlier message of their group",
     Kind.FIFO_TWO_CONSUMERS: "FIFO deliveries came while another call held their group",
+    Kind.NEVER_STORED: "sends were answered with the id of a message that nobody sent",
     Kind.ORPHAN: "messages lie in the store that nobody sent",
     Kind.STILL_STORED: "messages lie in the store although they ended",
 }
+_BY_CLOCKS = {Kind.RESURRECTED, Kind.HIDDEN_TOO_SHORT, Kind.FIFO_ORDER, Kind.FIFO_TWO_CONSUMERS}
 _SIGNS = {
     "unsent": "messages that nobody sent",
     "unreceived": "messages that were deleted and nobody received",
@@ -102,23 +109,31 @@ _SIGNS = {
 def judge(totals: Totals, integrity: Integrity, *, is_drained: bool, store: Reconciled | None = None) -> Verdict:
     """`is_drained`: receivers went on until nothing came, so what was not received is lost. `store`: what reconciling
     with the store found; None = not reconciled."""
-    has_gaps = bool(integrity.gaps)
     waiting = totals.of(Kind.NOT_RECEIVED)
-    is_accounted = is_drained or store is not None or waiting == 0
     lost = store.lost if store is not None else 0
     lost = max(lost, waiting) if is_drained else lost
     lost += totals.of(Kind.CORRUPTED)
-    wrong = _told(totals, _CERTAIN)
-    explicable = _told(totals, _CERTAIN_WHEN_WHOLE)
+    by_clocks = _BY_CLOCKS if totals.skew_ms else set()
+    wrong = _told(totals, _CERTAIN, but=by_clocks)
+    explicable = _told(totals, _CERTAIN_WHEN_WHOLE, but=by_clocks)
     if lost > totals.of(Kind.CORRUPTED):
         explicable.append(f"{lost - totals.of(Kind.CORRUPTED)} acknowledged messages are lost")
     absent = _absent(totals)
-    is_certain = not has_gaps and not absent
+    is_certain = integrity.is_whole and not absent
+    doubts = _doubts(totals, integrity)
+    doubts += tuple(
+        f"{text}: or clocks explain it, which differ by {totals.skew_ms} ms at least (--clock-skew-ms)"
+        for text in _told(totals, _CERTAIN | _CERTAIN_WHEN_WHOLE, but=set(Kind) - by_clocks)
+    )
+    if store is None:
+        doubts += _unended(totals, 0 if is_drained else waiting)
     if is_certain:
         wrong += explicable
-    doubts = _doubts(totals, integrity, 0 if is_accounted else waiting)
-    if absent and not has_gaps:
+    elif integrity.is_whole:
         doubts = (*(f"{text}: or {absent} explains it" for text in explicable), *doubts)
+    else:
+        missing = "a line that is missing" if integrity.gaps else "a message that was not written down"
+        doubts = (*doubts, *(f"{text}: or {missing} explains it" for text in explicable))
     if any(gap.kind in CHANGED for gap in integrity.gaps):
         doubts = (*(f"{text}, unless a changed line says so" for text in wrong), *doubts)
         wrong = []
@@ -129,8 +144,8 @@ def judge(totals: Totals, integrity: Integrity, *, is_drained: bool, store: Reco
     return Verdict(State.PROVEN, lost, ("the journal is whole and every acknowledged message is accounted for",))
 
 
-def _told(totals: Totals, texts: Mapping[Kind, str]) -> list[str]:
-    return [f"{totals.of(kind)} {text}" for kind, text in texts.items() if totals.of(kind)]
+def _told(totals: Totals, texts: Mapping[Kind, str], *, but: Collection[Kind]) -> list[str]:
+    return [f"{totals.of(kind)} {text}" for kind, text in texts.items() if totals.of(kind) and kind not in but]
 
 
 def _absent(totals: Totals) -> str:
@@ -138,7 +153,8 @@ def _absent(totals: Totals) -> str:
     if totals.signs is None:
         return ""
     signs = {name: totals.signs.get(name, 0) for name in _SIGNS}
-    signs["unsent"] = max(signs["unsent"], totals.of(Kind.UNEXPECTED), totals.of(Kind.ORPHAN))
+    unsent = (totals.of(kind) for kind in (Kind.UNEXPECTED, Kind.ORPHAN, Kind.NEVER_STORED))
+    signs["unsent"] = max(signs["unsent"], *unsent)
     seen = ", ".join(f"{count} {_SIGNS[name]}" for name, count in signs.items() if count)
     return f"a node whose journal is not here ({seen})" if seen else ""
 
@@ -165,7 +181,16 @@ def with_clients(verdict: Verdict, seen: Mapping[str, int], *, is_drained: bool)
     return replace(verdict, state=State.VIOLATED, lost=lost, reasons=(*wrong, *others))
 
 
-def _doubts(totals: Totals, integrity: Integrity, waiting: int) -> tuple[str, ...]:
+def _unended(totals: Totals, waiting: int) -> tuple[str, ...]:
+    """What only the store can tell from a loss."""
+    told = (
+        (waiting, "messages wait, or are lost: drain the queues or reconcile with the store"),
+        (totals.held, "messages were received and never deleted, and wait again or are lost: reconcile with the store"),
+    )
+    return tuple(f"{count} {text}" for count, text in told if count)
+
+
+def _doubts(totals: Totals, integrity: Integrity) -> tuple[str, ...]:
     doubts: list[str] = []
     if integrity.gaps:
         doubts.append(
@@ -175,8 +200,8 @@ def _doubts(totals: Totals, integrity: Integrity, waiting: int) -> tuple[str, ..
     if integrity.sampled > 1:
         unseen = totals.acknowledged * (integrity.sampled - 1)
         doubts.append(f"about {unseen} messages touched by sampling: one in {integrity.sampled} was written down")
-    if waiting:
-        doubts.append(f"{waiting} messages wait, or are lost: drain the queues or reconcile with the store")
+    if totals.of(Kind.OLDER):
+        doubts.append(f"{totals.of(Kind.OLDER)} messages are older than the journal, which can't tell who sent them")
     if totals.acknowledged == 0:
         doubts.append("there is nothing to audit: no message was sent")
     return tuple(doubts)

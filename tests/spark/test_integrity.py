@@ -90,6 +90,16 @@ def test_copies_are_passed_over_and_the_better_one_is_kept() -> None:
     assert (integrity.kept, sorted(integrity.duplicates)) == (["whole"], ["cut", "x-copy"])
 
 
+def test_file_of_two_incarnations_is_no_copy_of_one_of_them() -> None:
+    joined = [summary(1, 10, path="all"), summary(1, 20, path="all", incarnation="other")]
+
+    integrity = judge([*joined, summary(1, 10, path="a"), summary(1, 10, path="z")])
+
+    assert integrity.is_whole
+    assert integrity.is_overlapping
+    assert "all" not in integrity.duplicates
+
+
 def test_files_that_share_some_lines_are_told() -> None:
     integrity = judge([summary(1, 10, closed=False), summary(8, 20)])
 

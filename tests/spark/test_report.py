@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from spark_jobs.audit import Audit
 from spark_jobs.comparison import read_figures
 from spark_jobs.integrity import Gap, GapKind, Integrity
-from spark_jobs.report import without_holes, write_report
+from spark_jobs.report import moment_text, without_holes, write_report
 from spark_jobs.svg import Series, bars, lines, number
 from spark_jobs.verdict import Totals, judge
 
@@ -121,6 +122,27 @@ def test_spans_without_a_delivery_are_drawn_as_such() -> None:
     assert without_holes([]) == []
     years = [{"from_ms": at_ms} for at_ms in (0, 1, 1 << 40)]
     assert without_holes(years) == years
+
+
+@pytest.mark.parametrize(("days", "label"), [(0.5, "22:40:00"), (3, "2026-09-21 22:40:00")])
+def test_run_of_days_is_drawn_with_its_dates(tmp_path: Path, days: float, label: str) -> None:
+    run = found()
+    [span] = run.tables["spans"][:1]
+    later = span | {"from_ms": 1_790_030_400_000 + int(days * 86_400_000)}
+    tables = run.tables | {"spans": [span | {"from_ms": 1_790_030_400_000}, later]}
+
+    run = replace(run, tables=tables, nodes=("a", "b"), until_ms=1_790_030_400_000)
+
+    write_report(run, str(tmp_path), title="t", command="c")
+
+    page = (tmp_path / "report.html").read_text()
+    assert f">{label}</text>" in page
+    assert "<dd>a, b</dd>" in page
+    assert "<dd>2026-09-21 22:40:00 UTC</dd>" in page
+
+
+def test_time_that_is_no_date_is_told_as_it_is() -> None:
+    assert moment_text(1 << 62).strip() == f"{1 << 62} ms"
 
 
 def test_plots_of_nothing_one_and_zeros_are_drawn() -> None:

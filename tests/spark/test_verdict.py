@@ -131,7 +131,11 @@ def test_gap_that_is_seen_explains_before_a_node_that_is_not() -> None:
     verdict = judge(replace(totals(unexpected=10), signs={"unsent": 10}), GAP, is_drained=True)
 
     assert verdict.state is State.UNPROVEN
-    assert [reason.split(":")[0] for reason in verdict.reasons] == ["10 messages touched by gaps"]
+    assert [reason.split(":")[0] for reason in verdict.reasons] == [
+        "10 messages touched by gaps",
+        "10 messages were received that nobody sent",
+    ]
+    assert verdict.reasons[1].endswith(": or a line that is missing explains it")
 
 
 def test_absent_node_that_nothing_is_put_down_to_changes_nothing() -> None:

@@ -1,0 +1,60 @@
+"""Messages that nobody sent, as far as the journal goes, and what else may be the reason.
+
+answered     a send was answered as a repeat of the message (its deduplication id): then somebody sent it. When it
+             is nowhere, the answer promised what is not there
+doubtful     a send or a delete of it had an unknown outcome, and its client was told so: it may be there or not
+older        it was sent before there was a journal
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from cqs.events import EventName
+from spark_jobs.findings import COLUMNS, Kind, findings
+from spark_jobs.staged import small
+from spark_jobs.tables import is_event
+
+_UNSENT = (Kind.UNEXPECTED, Kind.ORPHAN)
+
+
+def never_stored(events: DataFrame, lives: DataFrame, stored: DataFrame | None) -> DataFrame:
+    """Findings: answered, and neither sent nor heard of again, nor in the store if that is given."""
+    answered = (
+        events.where(is_event(EventName.DEDUPLICATED))
+        .groupBy("account", "queue", "uid", "address")
+        .agg(F.min("at_ms").alias("at_ms"), F.lit("").alias("tenant"), F.lit("").alias("run"))
+    )
+    there = lives.where("is_known OR deliveries > 0 OR fate != ''").select("address")
+    if stored is not None:
+        there = there.union(stored.select("address"))
+    nowhere = answered.join(there, "address", "left_anti")
+    return findings(nowhere, Kind.NEVER_STORED, at_ms=F.col("at_ms"), detail=F.lit(""))
+
+
+def explained(found: DataFrame, events: DataFrame, began_ms: int) -> DataFrame:
+    """The findings without those that an answer or a doubtful outcome explains; what was sent before `began_ms` is
+    OLDER."""
+    is_doubtful = is_event(EventName.DOUBTFUL)
+    tried = (
+        events.where(is_doubtful | is_event(EventName.DEDUPLICATED))
+        .groupBy("address")
+        .agg(F.max("at_ms").alias("tried_ms"), F.max(F.when(is_doubtful, F.col("at_ms"))).alias("doubtful_ms"))
+    )
+    told = found.join(small(tried), "address", "left")
+    was_deleted = _is(Kind.LOST) & (F.col("doubtful_ms") > F.col("at_ms"))
+    is_explained = (_is(*_UNSENT) & F.col("tried_ms").isNotNull()) | was_deleted
+    is_older = _is(*_UNSENT, Kind.NEVER_STORED) & (sent_at_ms(F.col("address")) < began_ms)
+    kind = F.when(is_older, Kind.OLDER.value).otherwise(F.col("kind"))
+    return told.where(~F.coalesce(is_explained, F.lit(False))).withColumn("kind", kind).select(*COLUMNS)
+
+
+def sent_at_ms(address: Column) -> Column:
+    """When a message was given its address (`cqs.ids`), by the clock of its node."""
+    digits = F.concat(F.substring(address, 1, 8), F.substring(address, 10, 4))
+    return F.shiftright(F.conv(digits, 16, 10).cast("long"), 6)
+
+
+def _is(*kinds: Kind) -> Column:
+    return F.col("kind").isin([kind.value for kind in kinds])

@@ -1,0 +1,195 @@
+"""What could be called proven though it is not, and what could be called a violation though it is none: each is played,
+in a queue of its own, into one journal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from cqs.cache.interface import Received
+from cqs.ids import ms_of, text_of
+from spark_jobs.verdict import State
+from tests.spark.golden import VISIBILITY_MS, Golden
+from tests.spark.streams import run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+HOUR_MS = 3_600_000
+SENDS = 4
+
+
+class Played:
+    """The queues, and what the audit and the stream say of each."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        from spark_jobs.audit import Rules, audit
+
+        golden = self.golden = Golden(folder / "journal", seed=31)
+        self._held()
+        self._gone("deleted", is_purge=False)
+        self._gone("purged", is_purge=True)
+        self._repeated()
+        self._moved()
+        self._dead()
+        golden.close()
+        rules = Rules(has_all_nodes=True)
+        self.audit = audit(spark, [str(folder / "journal")], str(folder / "audit"), rules)
+        self.streamed = run(spark, folder / "journal", output=folder / "live")
+        self.queues: dict[str, dict[str, Any]] = {row["queue"]: row for row in self.audit.tables["queues"]}
+
+    def _held(self) -> None:
+        golden, queue = self.golden, self.golden.queue("held")
+        for message in golden.send(queue, SENDS):
+            golden.receive(queue, message)
+        golden.tick(2 * VISIBILITY_MS)
+
+    def _gone(self, name: str, *, is_purge: bool) -> None:
+        """Sent before, at once after, and an hour after the queue went."""
+        golden, queue = self.golden, self.golden.queue(name)
+        golden.send(queue, SENDS)
+        if is_purge:
+            golden.node.purged(msgspec.structs.replace(queue, generation=1))
+        else:
+            golden.node.queue_deleted(queue)
+        golden.send(queue, SENDS)
+        golden.tick(HOUR_MS)
+        golden.send(queue, SENDS)
+
+    def _repeated(self) -> None:
+        """A repeat of a message that there is, and one of a message that there never was."""
+        golden, queue = self.golden, self.golden.queue("repeated.fifo")
+        [there] = golden.send(queue, 1, "g")
+        golden.consume(queue, there)
+        golden.node.deduplicated(queue, [there.address, golden.message(queue, "g").address])
+
+    def _moved(self) -> None:
+        """One whose body is another after the move, and one that comes from the old queue once more."""
+        golden, source, target = self.golden, self.golden.queue("source"), self.golden.queue("target")
+        garbled, twice = golden.send(source, 2)
+        golden.consume(source, golden.send(source, 1)[0])
+        golden.move(source, target, msgspec.structs.replace(garbled, body="garbled"))
+        golden.move(source, target, twice)
+        golden.tick()
+        golden.receive(source, twice)
+
+    def _dead(self) -> None:
+        """A take finds the first message of the group dead, and gives the second; then the same with an expired one.
+        What became of the first is told when it is done."""
+        golden, queue, target = self.golden, self.golden.queue("dying.fifo"), self.golden.queue("dead.fifo")
+        node, other = golden.journals
+        golden.journals = [node]
+        dead, second, old, fourth = golden.send(queue, 4, "g")
+        golden.receive(queue, dead)
+        golden.tick(VISIBILITY_MS)
+        taken_ms = golden.clock.now_ms()
+        golden.tick(5)
+        moved = msgspec.structs.replace(dead, address=golden.addresses.next(), moved_id=dead.message_id)
+        node.moved(queue, target, [(dead.address, moved)])
+        node.received(queue, [_taken(second, taken_ms)], is_from_store=False)
+        golden.delete(queue, second)
+        golden.consume(queue, fourth)
+        golden.tick(5)
+        node.expired(queue, [old.address])
+        golden.consume(target, moved)
+        golden.journals = [node, other]
+
+
+def _taken(message: Any, taken_ms: int) -> Received:
+    return Received(
+        address=message.address,
+        sent_ms=message.sent_ms,
+        group=message.group,
+        sequence=message.sequence,
+        message=message,
+        receive_count=1,
+        first_receive_ms=taken_ms,
+        receive_number=1_000,
+        received_ms=taken_ms,
+        hidden_until_ms=taken_ms + VISIBILITY_MS,
+    )
+
+
+@pytest.fixture(scope="module")
+def played(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Played:
+    return Played(spark, tmp_path_factory.mktemp("wrong"))
+
+
+def test_what_was_received_and_has_no_end_is_told(played: Played) -> None:
+    assert played.queues["held"]["held"] == SENDS
+    assert any(reason.startswith(f"{SENDS} messages were received and never deleted") for reason in told(played))
+    assert any("received and never deleted" in reason for reason in played.streamed["verdict"]["reasons"])
+
+
+@pytest.mark.parametrize("name", ["deleted", "purged"])
+def test_what_was_sent_an_hour_after_its_queue_went_did_not_go_with_it(played: Played, name: str) -> None:
+    streamed = {row["queue"]: row for row in played.streamed["queues"]}
+
+    assert (played.queues[name]["ended_otherwise"], played.queues[name]["not_received"]) == (2 * SENDS, SENDS)
+    assert (streamed[name]["ended_otherwise"], streamed[name]["waiting"]) == (2 * SENDS, SENDS)
+
+
+def test_repeat_of_a_message_that_there_never_was_is_a_violation(played: Played) -> None:
+    assert played.queues["repeated.fifo"]["never_stored"] == 1
+    assert "1 sends were answered with the id of a message that nobody sent" in told(played)
+
+
+def test_body_that_changed_on_the_way_to_another_queue_is_found(played: Played) -> None:
+    assert (played.queues["source"]["corrupted"], played.queues["target"]["corrupted"]) == (1, 0)
+    assert played.streamed["totals"]["corrupted"] == 1
+
+
+def test_message_that_comes_from_the_queue_that_it_left_is_found(played: Played) -> None:
+    assert played.queues["source"]["resurrected"] == 1
+    assert played.streamed["totals"]["resurrected"] == 1
+
+
+def test_message_behind_a_dead_or_an_expired_one_overtakes_nothing(played: Played) -> None:
+    assert (played.queues["dying.fifo"]["acknowledged"], played.queues["dying.fifo"]["fifo_order"]) == (4, 0)
+    assert played.streamed["totals"]["fifo_order"] == 0
+    assert played.audit.totals.found is not None
+    assert not {"fifo order", "fifo two consumers", "hidden too short"} & set(played.audit.totals.found)
+
+
+def told(played: Played) -> tuple[str, ...]:
+    assert played.audit.verdict.state is State.VIOLATED
+    return played.audit.verdict.reasons
+
+
+def test_what_nobody_sent_has_three_excuses(spark: SparkSession, tmp_path: Path) -> None:
+    """A repeat was answered with it, its send or delete had an unknown outcome, or it is older than the journal."""
+    from spark_jobs.events import read_journal
+    from spark_jobs.findings import COLUMNS, Kind
+    from spark_jobs.unsent import explained
+
+    golden = Golden(tmp_path / "journal", seed=32)
+    queue = golden.queue("orders")
+    answered, doubtful, stranger, deleted, lost = (golden.message(queue) for _ in range(5))
+    golden.node.deduplicated(queue, [answered.address])
+    golden.node.doubtful(queue, [doubtful.address])
+    golden.tick()
+    golden.node.doubtful(queue, [deleted.address])
+    golden.close()
+    journal = read_journal(spark, [str(tmp_path / "journal")], str(tmp_path / "stage"))
+    old = stranger.address - (1 << 100)
+    rows = [
+        *[(Kind.ORPHAN, address) for address in (answered.address, doubtful.address, stranger.address, old)],
+        *[(Kind.LOST, message.address) for message in (deleted, lost, answered)],
+    ]
+    wrong = spark.createDataFrame(
+        [(kind.value, "a", "q", 1, "", "", text_of(address), ms_of(address), 1, "") for kind, address in rows],
+        ", ".join(f"{name} {'long' if name in ('uid', 'at_ms', 'amount') else 'string'}" for name in COLUMNS),
+    )
+
+    found = {(row["kind"], row["address"]) for row in explained(wrong, journal.events, journal.began_ms).collect()}
+
+    assert found == {
+        ("orphan", text_of(stranger.address)),
+        ("older than the journal", text_of(old)),
+        ("lost", text_of(lost.address)),
+        ("lost", text_of(answered.address)),
+    }
