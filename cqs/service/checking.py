@@ -21,7 +21,7 @@ from cqs.service.engine import Engine, shard_of
 from cqs.store.interface import Lease
 
 
-async def checked(engine: Engine, queue: Queue, received: list[Received]) -> list[Received]:
+async def checked(engine: Engine, queue: Queue, received: list[Received], attempt_id: str) -> list[Received]:
     """Those of the messages just taken that exist and that nobody else holds. Raises StoreUnavailable, OutcomeUnknown;
     then, and when the cache does not answer, all are given back."""
     shard, now_ms = shard_of(queue), engine.clock.now_ms()
@@ -36,7 +36,7 @@ async def checked(engine: Engine, queue: Queue, received: list[Received]) -> lis
         for one in others:
             await engine.cache.hide(shard, one.ticket, leased[one.address].hidden_until_ms)
     except CqsError as error:
-        await deliver.give_back(engine, queue, received)
+        await deliver.give_back(engine, queue, received, attempt_id)
         if isinstance(error, CacheUnavailable):
             return []
         raise

@@ -3,6 +3,15 @@
 A lease goes to the store so that hiding and receive counts survive the loss of the cache. A standard receive does not
 wait for it (what was received in the last 20 ms before a crash may repeat); a FIFO receive does, since order within a
 group depends on it.
+
+What has an attempt id is not given back, since its repetition may have it by then:
+
+    receive, attempt x                     the same, repeated when the connection broke
+    ──────────────────                     ────────────────────────────────────────────
+    takes m: lease 5
+                                           takes m: lease 5 again ──► answered, and worked on
+    the lease can't be written, or the
+    client is gone: m is given back        … and m goes to another consumer, too
 """
 
 from __future__ import annotations
@@ -29,9 +38,11 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
     handle: str
 
 
-async def deliver(engine: Engine, queue: Queue, received: list[Received], receiver_id: str) -> list[Delivery]:
-    """Those of the messages just taken that exist, with their handles. Raises StoreUnavailable,
-    OutcomeUnknown; then all are ready again, uncounted."""
+async def deliver(
+    engine: Engine, queue: Queue, received: list[Received], receiver_id: str, attempt_id: str
+) -> list[Delivery]:
+    """Those of the messages just taken that exist, with their handles. Raises StoreUnavailable, OutcomeUnknown; then
+    all are given back."""
     try:
         messages = await _messages(engine, queue, received)
         written = [leases.of_received(one) for one in received]
@@ -40,7 +51,7 @@ async def deliver(engine: Engine, queue: Queue, received: list[Received], receiv
         elif engine.tuning.is_leases_on:
             engine.store.lease_soon(queue, written)
     except (StoreUnavailable, OutcomeUnknown):
-        await give_back(engine, queue, received)
+        await give_back(engine, queue, received, attempt_id)
         raise
     present = [_with_content(one, messages[one.address]) for one in received if one.address in messages]
     if len(present) < len(received):
@@ -69,8 +80,11 @@ def handle_of(engine: Engine, queue: Queue, received: Received) -> str:
     return engine.receipts.write(Receipt(received.address, queue.uid, received.receive_number, received.received_ms))
 
 
-async def give_back(engine: Engine, queue: Queue, received: Sequence[Received]) -> None:
-    """The messages are ready again in their old place, the receives not counted."""
+async def give_back(engine: Engine, queue: Queue, received: Sequence[Received], attempt_id: str) -> None:
+    """The messages are ready again in their old place, the receives not counted. With an attempt id they stay hidden,
+    for its repetition."""
+    if attempt_id:
+        return
     count = 0
     with contextlib.suppress(CacheUnavailable):
         count = await engine.cache.give_back(shard_of(queue), [one.ticket for one in received])

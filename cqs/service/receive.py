@@ -85,9 +85,9 @@ def _check_attempt(queue: Queue, attempt_id: str) -> None:
         draft_rules.check_id("ReceiveRequestAttemptId", attempt_id)
 
 
-async def give_back(engine: Engine, queue: Queue, deliveries: Sequence[Delivery]) -> None:
-    """The answer reached nobody: the messages are ready again in their old place, the receives not counted."""
-    await deliver.give_back(engine, queue, [delivery.received for delivery in deliveries])
+async def give_back(engine: Engine, queue: Queue, deliveries: Sequence[Delivery], attempt_id: str = "") -> None:
+    """The answer reached nobody: see `deliver.give_back`."""
+    await deliver.give_back(engine, queue, [delivery.received for delivery in deliveries], attempt_id)
 
 
 async def _wait(
@@ -150,8 +150,10 @@ async def _look(engine: Engine, queue: Queue, request: ReceiveRequest) -> _Look:
             return look
         await _dispose(engine, queue, taken)
         if taken.received:
-            received = await checking.checked(engine, queue, taken.received)
-            deliveries = await deliver.deliver(engine, queue, received, request.receiver_id) if received else []
+            received = await checking.checked(engine, queue, taken.received, request.attempt_id)
+            deliveries: list[Delivery] = []
+            if received:
+                deliveries = await deliver.deliver(engine, queue, received, request.receiver_id, request.attempt_id)
             if deliveries:
                 _note_time(engine, queue, started_ns)
                 return _Look(deliveries)

@@ -8,7 +8,9 @@ import json
 import pytest
 
 from cqs.api.request import Reply, Request
+from cqs.service import delete
 from tests.protocol.world import (
+    FIFO,
     STANDARD,
     World,
     eventually,
@@ -77,6 +79,28 @@ async def test_message_whose_answer_reached_nobody_is_ready_again_and_uncounted(
 
     (again,) = await world.bench.receive(world.standard)
     assert (again.message.body, again.received.receive_count) == ("hello", 1)
+
+
+async def test_a_repeated_receive_keeps_what_the_first_answer_could_not_deliver() -> None:
+    world = await make_world()
+    await world.bench.send(world.fifo, "first", "second")
+    slow = GoneBeforeTheAnswer(world)
+    wish = {"QueueUrl": FIFO, "ReceiveRequestAttemptId": "attempt", "MaxNumberOfMessages": 1}
+    poll = json_request("ReceiveMessage", json.dumps(wish).encode())
+    async with world.listening(dispatcher=slow) as door:
+        _, writer = await door.connect()
+        writer.write(wire_of(poll))
+        await slow.has_found.wait()
+        writer.close()
+        await eventually(lambda: len(door.app.connections) == 0)
+        again = json.loads((await world.dispatcher.dispatch(poll)).body)
+        slow.may_answer.set()
+
+    (held,) = again["Messages"]
+    assert held["Body"] == "first"
+    assert await world.bench.receive(world.fifo) == []
+    await delete.delete(world.bench.engine, world.fifo, held["ReceiptHandle"])
+    assert await world.bench.bodies(world.fifo) == ["second"]
 
 
 async def test_answer_that_was_written_is_not_given_back() -> None:

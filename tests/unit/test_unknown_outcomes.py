@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from cqs.errors import OutcomeUnknown
-from cqs.service.delete import erase
+from cqs.service.delete import delete, erase
+from cqs.service.deliver import Delivery
 from cqs.service.engine import shard_of
+from cqs.service.receive import ReceiveRequest, receive
 from cqs.service.visibility import change
 from cqs.store.interface import LEASE_SOON_MS
 from tests.cluster import two_nodes
@@ -29,6 +31,28 @@ async def test_a_fifo_group_is_not_blocked_by_a_receive_that_failed(is_done: boo
 
     assert [one.message.body for one in received] == ["one", "two"]
     assert [one.received.receive_count for one in received] == [1, 1]
+
+
+async def test_a_receive_that_fails_keeps_what_its_repetition_has_been_given() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders.fifo", visibility_ms=HOUR_MS)
+    await bench.send(queue, "one", "two")
+    request = ReceiveRequest(1, wait_ms=0, attempt_id="attempt")
+    lease, repeated = bench.store.lease, list[Delivery]()
+
+    async def fails_late(*_: object) -> None:
+        bench.store.lease = lease  # type: ignore[method-assign]
+        repeated.extend(await receive(bench.engine, queue, request, lambda: True))
+        raise UNKNOWN
+
+    bench.store.lease = fails_late  # type: ignore[method-assign, assignment]
+    with pytest.raises(OutcomeUnknown):
+        await receive(bench.engine, queue, request, lambda: True)
+
+    assert [one.message.body for one in repeated] == ["one"]
+    assert await bench.receive(queue) == []
+    await delete(bench.engine, queue, repeated[0].handle)
+    assert await bench.bodies(queue) == ["two"]
 
 
 @pytest.mark.parametrize("is_done", [True, False])

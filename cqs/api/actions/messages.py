@@ -71,7 +71,7 @@ async def receive_message(context: Context, request: ReceiveMessageRequest) -> R
     )
     deliveries = await receive.receive(context.engine, queue, wish, context.is_client_there)
     if deliveries:
-        context.undelivered = partial(receive.give_back, context.engine, queue, deliveries)
+        context.undelivered = partial(receive.give_back, context.engine, queue, deliveries, wish.attempt_id)
     return ReceiveMessageResult(messages=[_message(delivery, wanted_system, wanted) for delivery in deliveries])
 
 
