@@ -66,7 +66,7 @@ async def _create(engine: Engine, name: str, settings: Settings, tags: dict[str,
         settings=settings,
         tags=tags,
     )
-    epoch = await engine.cache.begin_fill(shard_of(queue))
+    epoch = await engine.cache.begin_fill(shard_of(queue), queue.settings.retention_ms)
     if epoch is not None:
         engine.epochs.note(shard_of(queue), epoch)
         await engine.cache.fill(shard_of(queue), epoch, [], is_last=True)

@@ -173,8 +173,8 @@ class QueueCache(Protocol):
     async def state(self, shard: Shard) -> ShardState:
         """Residency and epoch of the shard."""
 
-    async def begin_fill(self, shard: Shard) -> int | None:
-        """absent → Initializing with a new epoch, which is returned; None when somebody else fills or has filled."""
+    async def begin_fill(self, shard: Shard, retention_ms: int) -> int | None:
+        """absent → Initializing, under this retention, with a new epoch: returned, or None when others fill or did."""
 
     async def fill(self, shard: Shard, epoch: int, entries: Sequence[Entry], *, is_last: bool) -> bool:
         """Adds entries read from the store (ready, delayed or, with a lease, in flight); the last page makes the shard

@@ -40,7 +40,7 @@ class Ledger:
         "vesting_ms",
     )
 
-    def __init__(self, shard: Shard, number: int, bodies: BodyBudget, vesting: VestingIndex) -> None:
+    def __init__(self, shard: Shard, number: int, retention_ms: int, bodies: BodyBudget, vesting: VestingIndex) -> None:
         self.shard = shard
         self.number = number
         """The last receive number given."""
@@ -49,8 +49,8 @@ class Ledger:
         self.line: Line = FifoLine(self.entries) if shard.is_fifo else StandardLine()
         self.due = DueIndex(self.entries)
         self.ready = self.delayed = self.in_flight = 0
-        self.retention_ms = 0
-        """As last told; 0 = not told yet."""
+        self.retention_ms = retention_ms
+        """As last told."""
         self._bodies = bodies
         self._body_bytes = 0
         self._vesting = vesting
@@ -183,7 +183,7 @@ class Ledger:
     def next_ms(self) -> int | None:
         """When `reveal` has work: the first due message, or the expiry of the longest waiting one."""
         due = self.due.first()
-        head = self.line.head() if self.retention_ms else None
+        head = self.line.head()
         due_ms = NEVER_MS if due is None else due.visible_ms
         expiry_ms = NEVER_MS if head is None else head.sent_ms + self.retention_ms
         next_ms = min(due_ms, expiry_ms)
@@ -208,7 +208,7 @@ class Ledger:
         entry.state = _READY
         entry.visible_ms = 0
         self.ready += 1
-        if self.retention_ms and entry.sent_ms + self.retention_ms < self.vesting_ms:
+        if entry.sent_ms + self.retention_ms < self.vesting_ms:
             self._vesting.expect(self, entry.sent_ms + self.retention_ms)
 
     def _keep(self, entry: Entry) -> None:

@@ -57,12 +57,12 @@ class MemoryCache:
         held = self._shards.get(shard)
         return _ABSENT if held is None else ShardState(held.residency, held.epoch)
 
-    async def begin_fill(self, shard: Shard) -> int | None:
+    async def begin_fill(self, shard: Shard, retention_ms: int) -> int | None:
         if shard in self._shards:
             return None
         epoch = self._rng.getrandbits(_EPOCH_BITS) or 1
         number = max(first_receive_number(self._clock.now_ms()), self._number_min)
-        self._shards[shard] = MemoryShard(shard, epoch, number, self._bodies, self._vesting)
+        self._shards[shard] = MemoryShard(shard, epoch, number, retention_ms, self._bodies, self._vesting)
         return epoch
 
     async def fill(self, shard: Shard, epoch: int, entries: Sequence[Entry], *, is_last: bool) -> bool:

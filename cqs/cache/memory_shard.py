@@ -39,13 +39,15 @@ class MemoryShard:
 
     __slots__ = ("_ledger", "_replays", "epoch", "removed", "residency", "shard")
 
-    def __init__(self, shard: Shard, epoch: int, number: int, bodies: BodyBudget, vesting: VestingIndex) -> None:
+    def __init__(
+        self, shard: Shard, epoch: int, number: int, retention_ms: int, bodies: BodyBudget, vesting: VestingIndex
+    ) -> None:
         self.shard = shard
         self.epoch = epoch
         self.residency = Residency.INITIALIZING
         self.removed: set[int] = set()
         """Addresses removed while the shard fills."""
-        self._ledger = Ledger(shard, number, bodies, vesting)
+        self._ledger = Ledger(shard, number, retention_ms, bodies, vesting)
         self._replays: Replays | None = None
 
     @property
@@ -84,6 +86,7 @@ class MemoryShard:
         """Idempotent."""
         if self.residency is Residency.INITIALIZING:
             self._ledger.line.end_fill()
+            self._ledger.settle()
             self.residency = Residency.READY
 
     def take(self, request: TakeRequest, now_ms: int) -> Taken:

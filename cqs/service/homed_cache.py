@@ -44,13 +44,13 @@ class HomedCache:
             return await self._cache.state(shard)
         return ShardState(Residency.ABSENT, 0)
 
-    async def begin_fill(self, shard: Shard) -> int | None:
+    async def begin_fill(self, shard: Shard, retention_ms: int) -> int | None:
         """Takes the home, if that may be: traffic has come here. Raises StoreUnavailable, OutcomeUnknown, too."""
         homes = self._homes
         if not await homes.is_here(shard) and await homes.may_take(shard):
             await self._cache.drop(shard)
             await homes.take(shard)
-        return await self._cache.begin_fill(shard) if await homes.is_here(shard) else None
+        return await self._cache.begin_fill(shard, retention_ms) if await homes.is_here(shard) else None
 
     async def fill(self, shard: Shard, epoch: int, entries: Sequence[Entry], *, is_last: bool) -> bool:
         return await self._is_here(shard) and await self._cache.fill(shard, epoch, entries, is_last=is_last)

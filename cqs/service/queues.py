@@ -39,7 +39,7 @@ from cqs.errors import (
     UnsupportedOperation,
 )
 from cqs.queue import GENERATION_BITS, UID_BITS, Queue, QueueName, Settings
-from cqs.service import lookup, news, page_token, queue_rules
+from cqs.service import lookup, news, page_token, queue_rules, revisibility
 from cqs.service.engine import Engine, shard_of
 from cqs.service.queue_edit import check_version, drop, edit
 from cqs.service.tags import check_new_tags
@@ -96,9 +96,12 @@ async def change_settings(
 
 
 async def settle(engine: Engine, queue: Queue, *, is_delay_new: bool) -> None:
-    """Lets new settings rule for what is there: a FIFO queue's delay, and receives that wait. Idempotent."""
+    """Lets new settings rule for what is there: a FIFO queue's delay, the retention, and receives that wait.
+    Idempotent."""
     if queue.settings.is_fifo and is_delay_new:
         await engine.cache.redelay(shard_of(queue), queue.settings.delay_ms)
+    with contextlib.suppress(CacheUnavailable):
+        await revisibility.reveal(engine, shard_of(queue))
     engine.waiters.wake(queue.uid, engine.waiters.count(queue.uid))
 
 
@@ -125,7 +128,7 @@ async def purge(engine: Engine, queue: Queue) -> None:
     if before.uid != queue.uid:
         raise QueueDoesNotExist
     _check_purge(engine, before)
-    await _make_ready(engine, shard_of(_purged(engine, before)))
+    await _make_ready(engine, _purged(engine, before))
 
     def change(current: Queue) -> Queue:
         if current.generation != before.generation:
@@ -185,7 +188,7 @@ def _new_queue(engine: Engine, key: QueueName, settings: Settings, tags: dict[st
 async def _create_ready(engine: Engine, queue: Queue) -> Queue:
     """The queue as the store has it now: this one, or the one that another create was faster with."""
     shard = shard_of(queue)
-    await _make_ready(engine, shard)
+    await _make_ready(engine, queue)
     try:
         created = await engine.store.create(queue)
     except CqsError:
@@ -225,11 +228,12 @@ def _purged(engine: Engine, queue: Queue) -> Queue:
     return msgspec.structs.replace(queue, generation=queue.generation + 1, purged_ms=engine.clock.now_ms())
 
 
-async def _make_ready(engine: Engine, shard: Shard) -> None:
+async def _make_ready(engine: Engine, queue: Queue) -> None:
     """An empty shard, ready: only for a storage id that nobody has used. A cache that fails is filled later, from the
     store."""
+    shard = shard_of(queue)
     with contextlib.suppress(CacheUnavailable):
-        epoch = await engine.cache.begin_fill(shard)
+        epoch = await engine.cache.begin_fill(shard, queue.settings.retention_ms)
         if epoch is not None:
             engine.epochs.note(shard, epoch)
             await engine.cache.fill(shard, epoch, [], is_last=True)

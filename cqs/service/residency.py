@@ -127,7 +127,7 @@ async def fill(engine: Engine, queue: Queue) -> None:
     What this node has handed out from the store meanwhile stays hidden. Raises CacheUnavailable, StoreUnavailable; the
     next touch begins anew."""
     shard = shard_of(queue)
-    epoch = await engine.cache.begin_fill(shard)
+    epoch = await engine.cache.begin_fill(shard, queue.settings.retention_ms)
     if epoch is None:
         return
     engine.epochs.note(shard, epoch)

@@ -57,7 +57,7 @@ async def step(engine: Engine) -> bool:
     is_more, failure = len(shards) == SHARDS_MAX, None
     for shard in shards:
         try:
-            is_more |= await _reveal(engine, shard)
+            is_more |= await reveal(engine, shard)
         except CacheUnavailable as error:
             failure = error
     if failure is not None:
@@ -65,7 +65,9 @@ async def step(engine: Engine) -> bool:
     return is_more
 
 
-async def _reveal(engine: Engine, shard: Shard) -> bool:
+async def reveal(engine: Engine, shard: Shard) -> bool:
+    """Reveals what is due in the shard, and lets the queue's present retention rule there; True when there may be more.
+    Raises CacheUnavailable."""
     queue = engine.registry.of_storage(shard.storage_id)
     if queue is None:
         if engine.cluster.is_alone:

@@ -78,7 +78,7 @@ class CacheBench:
 
     async def open(self, *entries: Entry) -> None:
         """absent → ready, with these messages."""
-        epoch = await self.cache.begin_fill(self.shard)
+        epoch = await self.cache.begin_fill(self.shard, self.retention_ms)
         assert epoch is not None
         assert await self.cache.fill(self.shard, epoch, list(entries), is_last=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cqs.cache.interface import State
 from cqs.cache.page import Page
 from cqs.message import Message
-from tests.contract.cache_bench import CacheBench, of
+from tests.contract.cache_bench import RETENTION_MS, CacheBench, of
 
 
 async def browsed(bench: CacheBench, state: State, limit: int) -> list[list[int]]:
@@ -141,7 +141,7 @@ class BrowseRules:
             await absent.cache.browse(absent.shard, State.READY, after, 10)
 
     async def test_what_came_while_it_was_filled_stands_behind(self, absent: CacheBench) -> None:
-        epoch = await absent.cache.begin_fill(absent.shard)
+        epoch = await absent.cache.begin_fill(absent.shard, RETENTION_MS)
         assert epoch is not None
         await absent.put(5, 6)
         older = [absent.entry(number, age_ms=9_000 - number) for number in (1, 2, 3)]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from cqs.cache.interface import Residency
-from tests.contract.cache_bench import CacheBench, of
+from tests.contract.cache_bench import RETENTION_MS, CacheBench, of
 
 
 class EpochRules:
     async def test_page_of_another_epoch_is_refused(self, absent: CacheBench) -> None:
-        old = await absent.cache.begin_fill(absent.shard)
+        old = await absent.cache.begin_fill(absent.shard, RETENTION_MS)
         assert old is not None
         await absent.cache.drop(absent.shard)
         assert not await absent.cache.fill(absent.shard, old, [absent.entry(1)], is_last=True)
-        new = await absent.cache.begin_fill(absent.shard)
+        new = await absent.cache.begin_fill(absent.shard, RETENTION_MS)
         assert new is not None and new != old
 
         assert not await absent.cache.fill(absent.shard, old, [absent.entry(1)], is_last=True)
@@ -22,10 +22,10 @@ class EpochRules:
 
     async def test_a_put_of_another_epoch_finds_the_shard_absent(self, absent: CacheBench) -> None:
         cache, shard = absent.cache, absent.shard
-        before = await cache.begin_fill(shard)
+        before = await cache.begin_fill(shard, RETENTION_MS)
         assert before is not None
         await cache.drop(shard)
-        epoch = await cache.begin_fill(shard)
+        epoch = await cache.begin_fill(shard, RETENTION_MS)
         assert epoch is not None
 
         answers = [await cache.put(shard, [absent.entry(1)], known) for known in (before, 0)]

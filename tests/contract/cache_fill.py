@@ -5,10 +5,28 @@ from __future__ import annotations
 import pytest
 
 from cqs.cache.interface import TOMBSTONE_MS, Outcome, Residency, State, Ticket
-from tests.contract.cache_bench import CacheBench, of
+from tests.contract.cache_bench import RETENTION_MS, CacheBench, of
 
 
 class FillRules:
+    @pytest.mark.parametrize("is_last_empty", [False, True])
+    async def test_what_expires_while_the_shard_fills_leaves_it(self, absent: CacheBench, is_last_empty: bool) -> None:
+        epoch = await absent.cache.begin_fill(absent.shard, RETENTION_MS)
+        assert epoch is not None
+        old, young = absent.entry(1, age_ms=RETENTION_MS), absent.entry(2)
+        await absent.cache.fill(absent.shard, epoch, [old, young], is_last=False)
+        await absent.cache.vesting(10)
+        await absent.cache.next_vesting_ms()
+        await absent.reveal()
+
+        last = [] if is_last_empty else [absent.entry(3)]
+        assert await absent.cache.fill(absent.shard, epoch, last, is_last=True)
+
+        if await absent.cache.vesting(10):
+            await absent.reveal()
+        assert await absent.numbers() == (2 - is_last_empty, 0, 0)
+        assert absent.is_near(await absent.cache.next_vesting_ms(), absent.now_ms() + RETENTION_MS)
+
     async def test_absent_shard_knows_nothing_and_takes_nothing_in(self, absent: CacheBench) -> None:
         cache, shard = absent.cache, absent.shard
 
@@ -28,20 +46,20 @@ class FillRules:
         assert await absent.numbers() == (0, 0, 0)
 
     async def test_only_one_fills(self, absent: CacheBench) -> None:
-        epoch = await absent.cache.begin_fill(absent.shard)
+        epoch = await absent.cache.begin_fill(absent.shard, RETENTION_MS)
         assert epoch
 
         state = await absent.cache.state(absent.shard)
         assert (state.residency, state.epoch) == (Residency.INITIALIZING, epoch)
-        assert await absent.cache.begin_fill(absent.shard) is None
+        assert await absent.cache.begin_fill(absent.shard, RETENTION_MS) is None
 
         assert await absent.cache.fill(absent.shard, epoch, [], is_last=True)
         state = await absent.cache.state(absent.shard)
         assert (state.residency, state.epoch) == (Residency.READY, epoch)
-        assert await absent.cache.begin_fill(absent.shard) is None
+        assert await absent.cache.begin_fill(absent.shard, RETENTION_MS) is None
 
     async def test_filled_messages_are_taken_in_order_after_the_last_page(self, absent: CacheBench) -> None:
-        epoch = await absent.cache.begin_fill(absent.shard)
+        epoch = await absent.cache.begin_fill(absent.shard, RETENTION_MS)
         assert epoch is not None
         await absent.cache.fill(absent.shard, epoch, [absent.entry(1), absent.entry(2)], is_last=False)
         await absent.cache.fill(absent.shard, epoch, [absent.entry(3)], is_last=True)
@@ -49,7 +67,7 @@ class FillRules:
         assert of(await absent.take()) == [1, 2, 3]
 
     async def test_nothing_is_taken_while_initializing(self, absent: CacheBench) -> None:
-        epoch = await absent.cache.begin_fill(absent.shard)
+        epoch = await absent.cache.begin_fill(absent.shard, RETENTION_MS)
         assert epoch is not None
         await absent.cache.fill(absent.shard, epoch, [absent.entry(1)], is_last=False)
         await absent.put(2)
@@ -64,7 +82,7 @@ class FillRules:
         assert await cache.put(shard, [absent.entry(1)]) is Residency.ABSENT
         assert (await absent.take()).residency is Residency.ABSENT
 
-        epoch = await cache.begin_fill(shard)
+        epoch = await cache.begin_fill(shard, RETENTION_MS)
         assert epoch is not None
         assert await cache.put(shard, [absent.entry(1)]) is Residency.INITIALIZING
         assert (await absent.take()).residency is Residency.INITIALIZING
@@ -75,7 +93,7 @@ class FillRules:
         assert (await absent.take()).residency is Residency.READY
 
     async def test_repeated_page_changes_nothing(self, absent: CacheBench) -> None:
-        epoch = await absent.cache.begin_fill(absent.shard)
+        epoch = await absent.cache.begin_fill(absent.shard, RETENTION_MS)
         assert epoch is not None
         for is_last in (False, False, True, True):
             page = [absent.entry(1), absent.entry(2)]
@@ -85,7 +103,7 @@ class FillRules:
         assert await absent.numbers() == (0, 2, 0)
 
     async def test_message_put_while_initializing_is_there_once(self, absent: CacheBench) -> None:
-        epoch = await absent.cache.begin_fill(absent.shard)
+        epoch = await absent.cache.begin_fill(absent.shard, RETENTION_MS)
         assert epoch is not None
         await absent.put(2)
 
@@ -94,7 +112,7 @@ class FillRules:
         assert of(await absent.take()) == [1, 2]
 
     async def test_deleted_message_never_returns_by_a_fill_page_read_earlier(self, absent: CacheBench) -> None:
-        epoch = await absent.cache.begin_fill(absent.shard)
+        epoch = await absent.cache.begin_fill(absent.shard, RETENTION_MS)
         assert epoch is not None
         page = [absent.entry(1), absent.entry(2)]
 
@@ -107,7 +125,7 @@ class FillRules:
         assert of(await absent.take()) == []
 
     async def test_deleted_message_stays_away_through_a_long_fill(self, absent: CacheBench) -> None:
-        epoch = await absent.cache.begin_fill(absent.shard)
+        epoch = await absent.cache.begin_fill(absent.shard, RETENTION_MS)
         assert epoch is not None
         await absent.remove(1)
         await absent.advance(TOMBSTONE_MS * 5)
@@ -213,7 +231,7 @@ class FillRules:
     @pytest.mark.parametrize("is_last_first", [True, False])
     async def test_fifo_fill_in_any_order_is_taken_in_order(self, absent_fifo: CacheBench, is_last_first: bool) -> None:
         numbers = [7, 1, 9, 3, 5, 8, 2, 6, 4]
-        epoch = await absent_fifo.cache.begin_fill(absent_fifo.shard)
+        epoch = await absent_fifo.cache.begin_fill(absent_fifo.shard, RETENTION_MS)
         assert epoch is not None
         for number in reversed(numbers) if is_last_first else numbers:
             entry = absent_fifo.entry(number, group="a")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cqs.cache.counts import Counts
 from cqs.cache.interface import SURVEYED_MAX, Residency, Shard, ShardState, Sight, State
 from cqs.message import Message
-from tests.contract.cache_bench import CacheBench, of
+from tests.contract.cache_bench import RETENTION_MS, CacheBench, of
 
 
 class LookRules:
@@ -119,7 +119,7 @@ class LookRules:
 
     async def test_survey_sees_a_shard_that_is_being_filled(self, bench: CacheBench) -> None:
         shard = Shard(9_999, bench.shard.is_fifo)
-        epoch = await bench.cache.begin_fill(shard)
+        epoch = await bench.cache.begin_fill(shard, RETENTION_MS)
         assert epoch is not None
 
         (found,) = await bench.cache.survey([shard])

@@ -11,7 +11,7 @@ import redis
 from cqs.cache.interface import Residency, Shard, State
 from cqs.cache.redis.cache import FILL_LEASE_MS
 from cqs.testing.clock import ManualClock
-from tests.contract.cache_bench import CacheBench, of
+from tests.contract.cache_bench import RETENTION_MS, CacheBench, of
 from tests.contract.redis_world import bench_on, cache_on
 from tests.needs import needs
 from tests.redis_server import RedisProcess, server_at
@@ -122,7 +122,7 @@ async def test_looking_puts_nothing_off(bench: CacheBench, admin: redis.Redis) -
 
 
 async def test_shard_lives_from_page_to_page_while_it_is_filled(absent: CacheBench, admin: redis.Redis) -> None:
-    epoch = await absent.cache.begin_fill(absent.shard)
+    epoch = await absent.cache.begin_fill(absent.shard, RETENTION_MS)
     assert epoch is not None
     assert all(is_about(left, FILL_LEASE_MS) for left in left_ms(admin).values())
     for key in keys_of(admin):
@@ -138,7 +138,7 @@ async def test_shard_lives_from_page_to_page_while_it_is_filled(absent: CacheBen
 
 
 async def test_filler_that_was_too_slow_is_refused_and_another_fills(absent: CacheBench, admin: redis.Redis) -> None:
-    slow = await absent.cache.begin_fill(absent.shard)
+    slow = await absent.cache.begin_fill(absent.shard, RETENTION_MS)
     assert slow is not None
     admin.delete(*keys_of(admin))
 

@@ -47,7 +47,7 @@ async def node(stack: AsyncExitStack, processes: list[RedisProcess], version: in
 
 async def fill(cache: RedisCache) -> None:
     for shard in SHARDS:
-        epoch = await cache.begin_fill(shard)
+        epoch = await cache.begin_fill(shard, 60_000)
         assert epoch is not None
         await cache.fill(shard, epoch, [], is_last=True)
 

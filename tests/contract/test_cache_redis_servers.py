@@ -16,7 +16,7 @@ from cqs.cluster.breaker import FAILURES_MAX, Breaker
 from cqs.errors import CacheUnavailable
 from cqs.message import Message
 from cqs.testing.clock import ManualClock
-from tests.contract.cache_bench import of
+from tests.contract.cache_bench import RETENTION_MS, of
 from tests.contract.redis_world import bench_on, cache_on
 from tests.needs import needs
 from tests.redis_server import RedisProcess, server_at
@@ -74,7 +74,7 @@ class TestFullServers:
                 admin.config_set("maxmemory", 1)
 
                 with pytest.raises(Refused, match="OOM"):
-                    await cache.begin_fill(SHARD)
+                    await cache.begin_fill(SHARD, RETENTION_MS)
 
                 assert admin.keys() == []
             assert await bench.numbers() == (0, 0, 0)

@@ -32,7 +32,7 @@ class Filling:
     @classmethod
     async def begin(cls, node: Node, queue: Queue) -> Filling:
         await node.cache.drop(shard_of(queue))
-        epoch = await node.cache.begin_fill(shard_of(queue))
+        epoch = await node.cache.begin_fill(shard_of(queue), queue.settings.retention_ms)
         assert epoch is not None
         return cls(node, queue, epoch)
 

@@ -61,7 +61,7 @@ class CacheMachine(RuleBasedStateMachine):
 
     @initialize(filled=st.integers(0, 5), group=st.sampled_from([0, 0, 0, 1, 2]))
     def open(self, filled: int, group: int) -> None:
-        epoch = self.run(self.cache.begin_fill(self.shard))
+        epoch = self.run(self.cache.begin_fill(self.shard, RETENTION_MS))
         assert epoch is not None
         for _ in range(filled):
             entry = self.entry(0, 0, group)

@@ -100,7 +100,7 @@ class TwinMachine(RuleBasedStateMachine):
         kinds=st.lists(st.tuples(st.sampled_from(["fill", "lease", "put", "remove"]), TIMES, GROUPS), max_size=9)
     )
     def open(self, kinds: list[tuple[str, int, int]]) -> None:
-        epochs = self.twins.ask(lambda cache: cache.begin_fill(self.shard))
+        epochs = self.twins.ask(lambda cache: cache.begin_fill(self.shard, self.retention_ms))
         for kind, delay_ms, group in kinds:
             if kind == "remove" and self.addresses:
                 self.drop_out([self.addresses[0]])

@@ -21,7 +21,7 @@ async def test_a_consumer_keeps_its_message_while_the_cache_has_lost_it(is_filli
     await bench.send(queue, "one")
     (one,) = await bench.receive(queue)
     await bench.cache.drop(shard_of(queue))
-    epoch = await bench.cache.begin_fill(shard_of(queue)) if is_filling else None
+    epoch = await bench.cache.begin_fill(shard_of(queue), queue.settings.retention_ms) if is_filling else None
 
     await change(bench.engine, queue, one.handle, HOUR_MS)
 

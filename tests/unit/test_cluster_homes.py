@@ -140,7 +140,7 @@ async def test_a_shard_that_was_idle_is_checked_before_it_is_used() -> None:
     await a.send(queue, "one")
     town.clock.advance_ms(HOLD_MS + BELIEVED_MS)
     await town.beat("b")
-    assert await b.engine.cache.begin_fill(shard_of(queue)) is None
+    assert await b.engine.cache.begin_fill(shard_of(queue), queue.settings.retention_ms) is None
     town.clock.advance_ms(GRACE_MS)
 
     assert await a.bodies(queue) == []

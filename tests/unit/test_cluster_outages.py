@@ -175,7 +175,7 @@ async def test_a_lease_from_the_store_that_was_ended_is_not_believed_any_more() 
     town, a, _, queue = await two_nodes()
     await a.send(queue, "one")
     await town.cache.drop(shard_of(queue))
-    await town.cache.begin_fill(shard_of(queue))
+    await town.cache.begin_fill(shard_of(queue), queue.settings.retention_ms)
     (one,) = await a.receive(queue)
     epoch = (await town.cache.state(shard_of(queue))).epoch
     await town.cache.fill(shard_of(queue), epoch, [], is_last=True)

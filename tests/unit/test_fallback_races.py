@@ -28,7 +28,7 @@ async def half_filled() -> tuple[Bench, Queue, int]:
     (stored,) = [stored async for page in bench.store.scan(queue) for stored in page]
     shard = shard_of(queue)
     await bench.cache.drop(shard)
-    epoch = await bench.cache.begin_fill(shard)
+    epoch = await bench.cache.begin_fill(shard, queue.settings.retention_ms)
     assert epoch is not None
     await bench.cache.fill(shard, epoch, [Entry(address=stored.address, sent_ms=stored.sent_ms)], is_last=False)
     return bench, queue, epoch
@@ -118,7 +118,7 @@ async def test_message_handed_out_from_the_store_is_hidden_from_a_page_read_befo
     (stored,) = [stored async for page in bench.store.scan(queue) for stored in page]
     shard = shard_of(queue)
     await bench.cache.drop(shard)
-    epoch = await bench.cache.begin_fill(shard)
+    epoch = await bench.cache.begin_fill(shard, queue.settings.retention_ms)
     assert epoch is not None
 
     assert await bench.bodies(queue) == ["one"]
@@ -135,7 +135,7 @@ async def test_two_nodes_share_a_queue_while_it_is_filled() -> None:
     queue = await bench.create("orders")
     await bench.send(queue, *"abcdef")
     await bench.cache.drop(shard_of(queue))
-    await bench.cache.begin_fill(shard_of(queue))
+    await bench.cache.begin_fill(shard_of(queue), queue.settings.retention_ms)
     other = dataclasses.replace(bench.engine, fallback=Handed(), rng=random.Random(2))
     bench.store.slow("occupied", "head", "leases", "read", "lease")
     request = ReceiveRequest(6, wait_ms=0)
@@ -173,7 +173,7 @@ async def test_shard_dropped_while_leases_are_entered_takes_no_message_with_it(i
     (stored,) = [stored async for page in bench.store.scan(queue) for stored in page]
     shard = shard_of(queue)
     await bench.cache.drop(shard)
-    await bench.cache.begin_fill(shard)
+    await bench.cache.begin_fill(shard, queue.settings.retention_ms)
     look_up = bench.cache.lookup
 
     async def lookup(shard: Shard, addresses: Sequence[int]) -> list[Entry | None]:

@@ -20,7 +20,7 @@ SECOND_MS = 1_000
 
 async def fill_empty(bench: Bench, queue: Queue) -> None:
     """A fill that begins and ends now, when the store has nothing."""
-    epoch = await bench.cache.begin_fill(shard_of(queue))
+    epoch = await bench.cache.begin_fill(shard_of(queue), queue.settings.retention_ms)
     assert epoch is not None
     await bench.cache.fill(shard_of(queue), epoch, [], is_last=True)
 

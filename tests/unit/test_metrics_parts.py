@@ -79,7 +79,7 @@ async def test_timed_cache_answers_as_the_inner_one_and_counts() -> None:
     times = LayerTimes(CACHE_SECONDS)
     cache: QueueCache = timed(inner, QueueCache, times)
 
-    epoch = await cache.begin_fill(Shard(1))
+    epoch = await cache.begin_fill(Shard(1), 60_000)
     assert epoch is not None
     assert await cache.fill(Shard(1), epoch, [], is_last=True)
 

@@ -30,9 +30,9 @@ async def test_lost_race_to_create_leaves_no_shard_behind() -> None:
     begun: list[Shard] = []
     begin_fill = bench.cache.begin_fill
 
-    async def begin_and_tell(shard: Shard) -> int | None:
+    async def begin_and_tell(shard: Shard, retention_ms: int) -> int | None:
         begun.append(shard)
-        return await begin_fill(shard)
+        return await begin_fill(shard, retention_ms)
 
     bench.cache.begin_fill = begin_and_tell  # type: ignore[method-assign]
     queue, _ = await asyncio.gather(bench.create("orders"), bench.create("orders"))

@@ -67,7 +67,7 @@ async def test_it_ends_when_its_shard_is_another_ones(monkeypatch: pytest.Monkey
     async with asyncio.timeout(PATIENCE_S):
         await store.is_keeping.wait()
         await bench.cache.drop(shard_of(queue))
-        epoch = await bench.cache.begin_fill(shard_of(queue))
+        epoch = await bench.cache.begin_fill(shard_of(queue), queue.settings.retention_ms)
         await filling
 
     assert (await bench.cache.state(shard_of(queue))).epoch == epoch

@@ -97,9 +97,9 @@ class RedisCache:
         residency, epoch = cast("list[bytes]", await self._run(_STATE, shard))
         return ShardState(codec.RESIDENCY[residency], int(epoch))
 
-    async def begin_fill(self, shard: Shard) -> int | None:
+    async def begin_fill(self, shard: Shard, retention_ms: int) -> int | None:
         epoch = self._rng.getrandbits(_EPOCH_BITS) or 1
-        is_ours = await self._run(_BEGIN_FILL, shard, keys.kind(shard), epoch, FILL_LEASE_MS)
+        is_ours = await self._run(_BEGIN_FILL, shard, keys.kind(shard), epoch, FILL_LEASE_MS, retention_ms)
         return epoch if is_ours else None
 
     async def fill(self, shard: Shard, epoch: int, entries: Sequence[Entry], *, is_last: bool) -> bool:

@@ -4,7 +4,7 @@
 -- Receive numbers start at the milliseconds since 2020, shifted, or above those of a shard dropped lately: they never
 -- repeat, and fit 53 bits until 2089.
 -- Keys: all of the shard that its kind needs, cqs:vesting, cqs:number.
--- ARGV: kind s|f, epoch, fill lease. Returns 1, or 0 when somebody else fills or has filled.
+-- ARGV: kind s|f, epoch, fill lease, retention_ms. Returns 1, or 0 when somebody else fills or has filled.
 
 local NUMBER_START_MS, NUMBERS_PER_MS = 1577836800000, 4096
 local kind, epoch, lease = ARGV[5], ARGV[6], tonumber(ARGV[7])
@@ -32,8 +32,8 @@ for name in string.gmatch(zsets, '%l+') do
   call('ZADD', BASE .. name, is_text and '0' or '+inf', BLANK)
 end
 call('ZREM', VESTING, string.match(STATE, '{(.*)}') .. ':' .. kind)
-local s = { residency = 'i', kind = kind, delayed = 0, retention = 0, vesting = NEVER, vesting_was = NEVER, heard = '-',
-  freed = 0 }
+local s = { residency = 'i', kind = kind, delayed = 0, retention = tonumber(ARGV[8]), vesting = NEVER,
+  vesting_was = NEVER, heard = '-', freed = 0 }
 expire_all(s, lease)
 close(s)
 return 1

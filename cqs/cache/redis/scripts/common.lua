@@ -82,9 +82,9 @@ local function open()
   }
 end
 
--- residency: i = initializing, r = ready. kind: s = standard, f = FIFO. delayed: how many. retention_ms: 0 = not told
--- yet. is_late: there is a late list. is_fair: messages have tenants. heard: who is told of what becomes ready: - = nobody,
--- a node, + = the nodes in ears. Not written: freed = how many messages became ready.
+-- residency: i = initializing, r = ready. kind: s = standard, f = FIFO. delayed: how many. retention: as last told.
+-- is_late: there is a late list. is_fair: messages have tenants. heard: who is told of what becomes ready: - = nobody, a
+-- node, + = the nodes in ears. Not written: freed = how many messages became ready.
 local function write_core(s)
   call('HSET', STATE, 'core', RUN .. ' ' .. s.residency .. ' ' .. s.kind .. ' ' .. s.expires .. ' ' .. s.delayed .. ' '
     .. s.retention .. ' ' .. text(s.vesting) .. ' ' .. (s.is_late and 1 or 0) .. ' ' .. (s.is_fair and 1 or 0) .. ' '

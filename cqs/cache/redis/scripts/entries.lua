@@ -73,10 +73,8 @@ local function keep_entries(s, fresh)
 end
 
 local function add_ready(s, messages, join)
-  if s.retention > 0 then
-    for _, m in ipairs(messages) do
-      expect(s, sent_of(m) + s.retention)
-    end
+  for _, m in ipairs(messages) do
+    expect(s, sent_of(m) + s.retention)
   end
   join(messages)
 end

@@ -39,6 +39,7 @@ end
 if is_last and not s.is_ready then
   s.residency, s.is_ready, s.is_changed = 'r', true, true
   line.end_fill()
+  s.vesting = next_work(s, line)
   redis.pcall('PUBLISH', 'cqs:news', 'filled ' .. string.match(STATE, '{(.*)}') .. ':' .. s.kind)
 end
 line.save()

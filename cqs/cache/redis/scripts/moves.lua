@@ -2,9 +2,7 @@
 
 -- A message that is or becomes ready has an expiry to look after.
 local function expect_expiry(s, m)
-  if s.retention > 0 then
-    expect(s, sent_of(m) + s.retention)
-  end
+  expect(s, sent_of(m) + s.retention)
 end
 
 -- In flight (the record's lease says until when) until `at`.
@@ -71,7 +69,7 @@ end
 local function next_work(s, line)
   local first = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')
   local at = first[1] == BLANK and NEVER or tonumber(first[2])
-  local head = s.retention > 0 and line.head()
+  local head = line.head()
   if head then
     at = math.min(at, sent_of(head) + s.retention)
   end
