@@ -7,6 +7,10 @@ carries an epoch for the case that both decide while they can't see each other. 
 write: as PLAIN, or, where `is_each` asks for it, answered by a quorum in every data centre (EACH_QUORUM), so that none
 of it is missing in one when the other is lost; while one can't be reached it is refused.
 
+A node that hangs is asked whether it lives after HEARTBEAT_S of silence, and is down when it does not say so in as long
+again; the driver's own 30 s are too many. Each request to it, though a second node answered, keeps one of the
+connection's 32,768 numbers until then, and whoever wants one when none is left waits for it in his thread: our loop.
+
 TCP_NODELAY, which the driver leaves off: a request would wait up to 40 ms for the server's delayed acknowledgement of
 the one before.
 
@@ -43,7 +47,8 @@ MESSAGES = "messages"
 _ALL = "all"
 HEDGE_S = 0.5
 PROTOCOL_VERSION = 4
-RECONNECT_S_MIN, RECONNECT_S_MAX = 0.5, 8.0
+RECONNECT_S_MIN, RECONNECT_S_MAX = 0.5, 4.0
+HEARTBEAT_S = 5.0
 
 
 def make_cluster(
@@ -63,6 +68,8 @@ def make_cluster(
         connect_timeout=connect_s,
         control_connection_timeout=connect_s,
         sockopts=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
+        idle_heartbeat_interval=HEARTBEAT_S,
+        idle_heartbeat_timeout=HEARTBEAT_S,
         reconnection_policy=ExponentialReconnectionPolicy(RECONNECT_S_MIN, RECONNECT_S_MAX, None),
         monitor_reporting_enabled=False,
         execution_profiles={
