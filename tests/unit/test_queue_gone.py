@@ -7,10 +7,12 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from cqs.cache.interface import Residency
-from cqs.errors import OutcomeUnknown
+from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.queue import Queue
 from cqs.service import queues
 from cqs.service.engine import Engine, shard_of
+from cqs.service.send import Draft, send_batch
+from tests.cluster import two_nodes
 from tests.engine import make_bench
 
 
@@ -50,3 +52,26 @@ async def test_calls_that_hold_a_queue_of_before_leave_no_shard_behind(
     await bench.engine.background.drain()
 
     assert (await bench.cache.state(shard_of(queue))).residency is Residency.ABSENT
+
+
+async def test_a_stored_message_is_never_told_as_not_written() -> None:
+    town, a, b, queue = await two_nodes()
+    await town.cache.drop(shard_of(queue))
+    town.store.fail("find", StoreUnavailable("away"))
+
+    with pytest.raises(OutcomeUnknown):
+        await b.send(queue, "one")
+
+    assert [message.body for message in await a.stored(queue)] == ["one"]
+
+
+async def test_a_batch_that_is_stored_in_part_is_never_told_as_not_written() -> None:
+    town, a, b, queue = await two_nodes("orders.fifo")
+    drafts = [Draft(body, group="g", dedup_id=body) for body in ("one", "two")]
+    await send_batch(a.engine, queue, drafts[:1], "sender")
+    town.store.fail("read", StoreUnavailable("away"), times=2)
+
+    with pytest.raises(OutcomeUnknown):
+        await send_batch(b.engine, queue, drafts, "sender")
+
+    assert [message.body for message in await a.stored(queue)] == ["one", "two"]
