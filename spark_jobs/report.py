@@ -35,6 +35,7 @@ _QUEUE_COLUMNS = {
     "received": "received",
     "duplicates": "duplicates",
     "not_received": "not received",
+    "held": "held",
     "corrupted": "corrupted",
     "loss_rate": "ε",
     "out_of_order": "out of order",

@@ -13,6 +13,7 @@ from cqs.journal.rules import JournalRules
 from cqs.testing.journal import JournalHere
 from spark_jobs.integrity import GapKind
 from tests.spark.golden import Golden
+from tests.spark.streams import run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -68,3 +69,16 @@ def test_unpacked_file_is_read_and_a_hidden_one_is_missed(spark: SparkSession, t
         (GapKind.UNREADABLE, f"_{b.name}"),
     ]
     assert node_name("_.api") == "api"
+
+
+def test_streaming_audit_reads_folders_whose_names_look_like_patterns(spark: SparkSession, tmp_path: Path) -> None:
+    names = ("a [1], b", "c {2}*")
+    golden = Golden(tmp_path / "unused", seed=34)
+    for name, node in zip(names, "ab", strict=True):
+        journal = JournalHere(JournalRules(tmp_path / name, node), golden.clock, golden.rng)
+        journal.sent(golden.queue(node), [golden.message(golden.queue(node))])
+        journal.finish()
+
+    figures = run(spark, *(tmp_path / name for name in names), output=tmp_path / "out [1]")
+
+    assert figures["totals"]["acknowledged"] == 2
