@@ -15,14 +15,15 @@ from cqs.service.epochs import Known
 
 
 async def put(engine: Engine, queue: Queue, entries: Sequence[Entry], known: Known) -> bool:
-    """Messages that are in the store join their shard; an absent one starts to be filled. False: it was absent.
-    `known`: the epoch as far as this node knew before it wrote or read them (`cqs.service.fenced`)."""
+    """Messages that are in the store join their shard; an absent one starts to be filled. False: it was absent, or did
+    not confirm them; so it may be that of a queue which another node has purged or deleted. `known`: the epoch as far
+    as this node knew before it wrote or read them (`cqs.service.fenced`)."""
     shard = shard_of(queue)
     try:
         found = await fenced.put(engine, queue, entries, known)
     except (CacheUnavailable, StoreUnavailable, OutcomeUnknown):
         await marking.unconfirmed(engine, shard, [entry.address for entry in entries])
-        return True
+        return False
     if found is Residency.ABSENT:
         residency.ensure(engine, queue)
     return found is not Residency.ABSENT

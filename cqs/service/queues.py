@@ -41,10 +41,13 @@ from cqs.errors import (
 from cqs.queue import GENERATION_BITS, UID_BITS, Queue, QueueName, Settings
 from cqs.service import lookup, news, page_token, queue_rules, revisibility
 from cqs.service.engine import Engine, shard_of
+from cqs.service.membership import BEAT_MS
 from cqs.service.queue_edit import check_version, drop, edit
+from cqs.service.retry import Pause, pause_ms
 from cqs.service.tags import check_new_tags
 
 GENERATION_MAX = (1 << GENERATION_BITS) - 1
+HEARD_MS = 2 * BEAT_MS
 
 
 async def create(engine: Engine, key: QueueName, changes: dict[str, object], tags: dict[str, str]) -> Queue:
@@ -96,8 +99,7 @@ async def change_settings(
 
 
 async def settle(engine: Engine, queue: Queue, *, is_delay_new: bool) -> None:
-    """Lets new settings rule for what is there: a FIFO queue's delay, the retention, and receives that wait.
-    Idempotent."""
+    """Lets new settings rule for what is there: a FIFO queue's delay, retention, waiting receives. Idempotent."""
     if queue.settings.is_fifo and is_delay_new:
         await engine.cache.redelay(shard_of(queue), queue.settings.delay_ms)
     with contextlib.suppress(CacheUnavailable):
@@ -121,9 +123,9 @@ async def delete(engine: Engine, queue: Queue) -> None:
     engine.witness.queue_deleted(queue)
 
 
-async def purge(engine: Engine, queue: Queue) -> None:
-    """Every message sent before this call is gone when it returns. Raises PurgeQueueInProgress within 60 s of the last
-    purge (if that rule is on), QueueDoesNotExist, StoreUnavailable, OutcomeUnknown."""
+async def purge(engine: Engine, queue: Queue, pause: Pause = pause_ms) -> None:
+    """Every message sent before this call is gone when it returns, and none that is sent later. Raises
+    PurgeQueueInProgress within 60 s of the last one (if that rule is on), and as `delete`."""
     before = engine.registry.find(queue.key)
     if before.uid != queue.uid:
         raise QueueDoesNotExist
@@ -137,7 +139,8 @@ async def purge(engine: Engine, queue: Queue) -> None:
         return _purged(engine, current)
 
     after = await edit(engine, before, change)
-    await _drop(engine, shard_of(before))
+    if not await _drop(engine, shard_of(before)) and not engine.cluster.is_alone:
+        await pause(HEARD_MS)  # All nodes have heard the news by then.
     engine.witness.purged(after)
 
 
@@ -229,8 +232,7 @@ def _purged(engine: Engine, queue: Queue) -> Queue:
 
 
 async def _make_ready(engine: Engine, queue: Queue) -> None:
-    """An empty shard, ready: only for a storage id that nobody has used. A cache that fails is filled later, from the
-    store."""
+    """An empty shard, ready: only for a storage id that nobody has used. A cache that fails is filled later."""
     shard = shard_of(queue)
     with contextlib.suppress(CacheUnavailable):
         epoch = await engine.cache.begin_fill(shard, queue.settings.retention_ms)
@@ -239,7 +241,10 @@ async def _make_ready(engine: Engine, queue: Queue) -> None:
             await engine.cache.fill(shard, epoch, [], is_last=True)
 
 
-async def _drop(engine: Engine, shard: Shard) -> None:
-    """Frees the memory of a shard that no queue names any more; if the cache fails, nothing can be found there."""
+async def _drop(engine: Engine, shard: Shard) -> bool:
+    """Frees the memory of a shard that no queue names any more. False: it may still be there, for nodes that have not
+    heard the news."""
     with contextlib.suppress(CacheUnavailable):
         await engine.cache.drop(shard)
+        return True
+    return False

@@ -183,8 +183,8 @@ def _stored() -> Iterator[None]:
 
 
 async def _check_current(engine: Engine, queue: Queue) -> None:
-    """An absent shard may be one that another node dropped with its queue (see `cqs.service.news`): then the messages
-    went where nobody looks."""
+    """A shard that is absent, or out of reach, may be one that another node dropped with its queue (see
+    `cqs.service.news`): then the messages went where nobody looks."""
     present = await news.refresh(engine, queue.key)
     if present is None or present.uid != queue.uid:
         raise QueueDoesNotExist

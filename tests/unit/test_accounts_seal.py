@@ -73,7 +73,7 @@ def test_master_key_file_is_made_once_for_its_owner_alone(tmp_path: Path) -> Non
 
     assert len(key) == 32 and read_or_make_master_key(path) == key
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    path.chmod(0o640)
+    path.chmod(0o644)
     with pytest.raises(ConfigError, match="chmod 600"):
         read_or_make_master_key(path)
 

@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from cqs.cache.interface import Residency
-from cqs.errors import OutcomeUnknown, StoreUnavailable
+from cqs.errors import CacheUnavailable, OutcomeUnknown, ServiceUnavailable, StoreUnavailable
 from cqs.queue import Queue
 from cqs.service import queues
 from cqs.service.engine import Engine, shard_of
 from cqs.service.send import Draft, send_batch
-from tests.cluster import two_nodes
+from tests.cluster import Cut, two_nodes
 from tests.engine import make_bench
 
 
@@ -75,3 +75,31 @@ async def test_a_batch_that_is_stored_in_part_is_never_told_as_not_written() -> 
         await send_batch(b.engine, queue, drafts, "sender")
 
     assert [message.body for message in await a.stored(queue)] == ["one", "two"]
+
+
+async def test_send_past_the_cache_to_a_queue_that_another_node_has_just_purged_is_not_acknowledged() -> None:
+    town, a, b, queue = await two_nodes()
+    await queues.purge(a.engine, queue)
+    Cut(town, "b").cut(is_known=False)
+
+    with pytest.raises(ServiceUnavailable, match="purged"):
+        await b.send(queue, "new")
+    await b.send(b.engine.registry.find(queue.key), "again")
+
+    assert [message.body for message in await a.stored(a.engine.registry.find(queue.key))] == ["again"]
+
+
+async def test_purge_that_could_not_drop_the_shard_returns_when_all_nodes_have_heard_of_it() -> None:
+    town, a, b, queue = await two_nodes()
+    town.cache.fail("drop", CacheUnavailable("lost"))
+    waited: list[int] = []
+
+    async def pause(duration_ms: int) -> None:
+        waited.append(duration_ms)
+        await town.beat()
+
+    await queues.purge(a.engine, queue, pause)
+    await b.send(b.engine.registry.find(queue.key), "new")
+
+    assert waited == [queues.HEARD_MS]
+    assert [message.body for message in await a.stored(a.engine.registry.find(queue.key))] == ["new"]
