@@ -151,6 +151,7 @@ class MoveContract:
         assert await store.save(emptied)
         await store.append(emptied, [new])
         now = await held(store, emptied)
+        assert await store.leases(emptied, [old.address]) == [None]
         reopened = await home.reopen(store)
 
         assert now == [new.address]

@@ -175,12 +175,13 @@ def head_step(storage_id: int, after: int, limit: int, connection: sqlite3.Conne
     return [ids.pack(key, tail) for key, tail in found], end
 
 
-def leases_of(addresses: Sequence[int], connection: sqlite3.Connection) -> list[Lease | None]:
-    """For a `Query`: the last lease of each message that has one."""
+def leases_of(storage_id: int, addresses: Sequence[int], connection: sqlite3.Connection) -> list[Lease | None]:
+    """For a `Query`: the last lease of each message that has one. A purge leaves leases behind for a while."""
     keys = [ids.key_of(address) for address in addresses]
     columns = "id, hidden_until_ms, receive_count, first_receive_ms, receive_number"
+    select = f"SELECT {columns} FROM leases JOIN messages USING (id) WHERE queue = ? AND id IN"
     found: dict[int, tuple[int, int, int, int]] = {}
-    for cursor in sql.over_ids(connection, f"SELECT {columns} FROM leases WHERE id IN", keys):
+    for cursor in sql.over_ids(connection, select, keys, first=(storage_id,)):
         found.update((row[0], row[1:]) for row in cursor)
     return [Lease(address, *found[key]) if key in found else None for address, key in zip(addresses, keys, strict=True)]
 

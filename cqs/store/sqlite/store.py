@@ -187,7 +187,7 @@ class SqliteStore:
                 yield stored
 
     async def leases(self, queue: Queue, addresses: Sequence[int]) -> list[Lease | None]:
-        return await self.hands.read(partial(reader.leases_of, addresses))
+        return await self.hands.read(partial(reader.leases_of, queue.storage_id, addresses))
 
     async def lease(self, queue: Queue, leases: Sequence[Lease]) -> None:
         commits = self.hands.commits
