@@ -31,6 +31,7 @@ NOT_OF_AWS = frozenset(
 )
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _FETCHED = re.compile(r"(file|fileb|https?)://", re.IGNORECASE)
+_LINE_END = "\n"
 _KEYS = '--user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY"'
 
 
@@ -43,9 +44,8 @@ def snippets(visit: Visit, *calls: tuple[str, Params], cqs: str = "") -> Snippet
     if cqs or len(own) == len(calls):
         found.append(("cqs", "\n".join(own)))
     if not any(action in NOT_OF_AWS for action, _ in calls):
-        commands = [_cli(visit.endpoint, region, action, params) for action, params in calls]
-        client = f"sqs = boto3.client('sqs', endpoint_url={visit.endpoint!r}, region_name={region!r})"
-        lines = ["import boto3", "", client, *(_boto3(action, params) for action, params in calls)]
+        commands = [_keys_in_front(visit) + _cli(visit.endpoint, region, action, params) for action, params in calls]
+        lines = ["import boto3", "", _client(visit, region), *(_boto3(action, params) for action, params in calls)]
         found += [("AWS CLI", "\n".join(commands)), ("boto3", "\n".join(lines))]
     proof = _proof(visit, region)
     found.append(("curl", "\n".join(_curl(visit.endpoint, proof, action, params) for action, params in calls)))
@@ -91,13 +91,27 @@ def _cli(endpoint: str, region: str, action: str, params: Params) -> str:
 
 def _boto3(action: str, params: Params) -> str:
     arguments = "".join(f"\n    {name}={value!r}," for name, value in params.items())
-    return f"print(sqs.{_kebab(action).replace('-', '_')}({arguments}\n))"
+    return f"print(sqs.{_kebab(action).replace('-', '_')}({arguments}{arguments and _LINE_END}))"
+
+
+def _keys_in_front(visit: Visit) -> str:
+    """AWS's tools do nothing without keys, and any will do in open mode."""
+    return f"AWS_ACCESS_KEY_ID={visit.account} AWS_SECRET_ACCESS_KEY=any " if _is_open(visit) else ""
+
+
+def _client(visit: Visit, region: str) -> str:
+    keys = f", aws_access_key_id={visit.account!r}, aws_secret_access_key='any'" if _is_open(visit) else ""
+    return f"sqs = boto3.client('sqs', endpoint_url={visit.endpoint!r}, region_name={region!r}{keys})"
+
+
+def _is_open(visit: Visit) -> bool:
+    return visit.console.about.mode == "open"
 
 
 def _proof(visit: Visit, region: str) -> str:
     """What tells curl's server who is calling, where that is asked for."""
     about = visit.console.about
-    if about.mode == "open":
+    if _is_open(visit):
         return f"--aws-sigv4 aws:amz:{region}:sqs --user {visit.account}:any" if visit.account != about.home else ""
     return f"--aws-sigv4 aws:amz:{region}:sqs {_KEYS}"
 

@@ -22,6 +22,7 @@ from cqs import __version__
 from cqs.cache.bells import Bells, OneNode
 from cqs.cache.interface import QueueCache, Shard
 from cqs.cache.memory import MemoryCache
+from cqs.cache.redis import check_client
 from cqs.cache.report import ServerReport
 from cqs.clock import Clock
 from cqs.cluster.breaker import Breaker
@@ -226,14 +227,13 @@ def _places_of(wanted: Backends, spawned: PrivateRedis | None) -> list[str]:
 
 
 def _redis_of(wanted: Backends, spawned: PrivateRedis | None, rng: random.Random) -> tuple[RedisCache, RedisBells]:
-    try:
-        from cqs.cache.redis import url
-        from cqs.cache.redis.bells import RedisBells
-        from cqs.cache.redis.cache import RedisCache
-        from cqs.cache.redis.server import RedisServer
-        from cqs.cache.redis.server_list import ServerList
-    except ImportError as error:
-        raise CannotStart("the client of Redis is not installed: pip install 'cqs-server[redis]'") from error
+    check_client()
+    from cqs.cache.redis import url
+    from cqs.cache.redis.bells import RedisBells
+    from cqs.cache.redis.cache import RedisCache
+    from cqs.cache.redis.server import RedisServer
+    from cqs.cache.redis.server_list import ServerList
+
     ca_file = wanted.redis_ca or None
     addresses = [url.parse(place, ca_file=ca_file) for place in _places_of(wanted, spawned)]
     servers = {url.name_of(one): RedisServer(one, Breaker(rng), rng, wanted.redis_memory) for one in addresses}

@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const number = value => value == null ? "–" : Math.abs(value) >= 1e6 ? (value / 1e6).toFixed(1) + "M"
-    : Math.abs(value) >= 1e4 ? (value / 1e3).toFixed(1) + "k" : value % 1 && Math.abs(value) < 10 ? value.toFixed(Math.abs(value) < .1 ? 2 : 1) : Math.round(value).toLocaleString("en");
+    : Math.abs(value) >= 1e4 ? (value / 1e3).toFixed(1) + "k" : value % 1 && Math.abs(value) < 10 ? String(+value.toFixed(2)) : Math.round(value).toLocaleString("en");
   const style = (element, name) => getComputedStyle(element)[name];
   const probe = (figure, name) => {
     const node = document.createElement("i");

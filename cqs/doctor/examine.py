@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cqs.backends import cassandra_options
+from cqs.cache.redis import check_client
 from cqs.clock import Clock
 from cqs.config import Config
 from cqs.doctor.finding import Finding, error, ok
@@ -14,6 +15,8 @@ from cqs.spawn import program_of
 async def examine(config: Config, clock: Clock) -> list[Finding]:
     """Findings, some of them good. Changes nothing anywhere. Raises CannotStart when a driver is not installed."""
     findings = list(check_host(config))
+    if config.backends.redis:
+        check_client()
     if "spawn" in config.backends.redis:
         program = program_of()
         findings.append(

@@ -1,0 +1,15 @@
+"""The cache on Redis servers. Its modules need packages that not every installation has."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from cqs.errors import CannotStart
+
+_PACKAGES = ("hiredis", "redis")
+
+
+def check_client() -> None:
+    """Raises CannotStart when they are not installed."""
+    if None in map(find_spec, _PACKAGES):
+        raise CannotStart("the client of Redis is not installed: pip install 'cqs-server[redis]'")
