@@ -15,7 +15,10 @@ from cqs.limits import RECEIVE_COUNT_MAX, WAIT_S_MAX
 @click.option("--visibility", type=int, metavar="SECONDS", help="Visibility timeout.")
 @click.option("--delete", "is_deleting", is_flag=True, help="Delete them, once they are printed.")
 def command(session: Session, queue: str, count: int, wait: int, visibility: int | None, is_deleting: bool) -> None:
-    """Receive messages and print their bodies; they are hidden for the visibility timeout."""
+    """Receive messages and print their bodies; they are hidden for the visibility timeout.
+
+    With -o json all of each is printed, the receipt handle that `cqs delete` asks for among it.
+    """
     client = session.client
     url = client.queue_url(queue)
     messages = client.call(

@@ -31,7 +31,7 @@ _ROWS = {
 @click.option("--watch", is_flag=True, help="Again and again, until Ctrl-C.")
 @click.option("--every", type=click.FloatRange(0.1), default=2.0, show_default=True, metavar="SECONDS")
 def command(session: Session, queue: str | None, watch: bool, every: float) -> None:
-    """Show what the server does, or one QUEUE as this node sees it."""
+    """Show what the server does, or one QUEUE as this node sees it. Sums of ten minutes are some seconds behind."""
     url = None if queue is None else session.client.queue_url(queue)
     while True:
         told = session.client.call("GetNodeStatistics", QueueUrl=url)
