@@ -66,7 +66,7 @@ class Workers:
     ) -> None:
         self._serve = serve
         self._has_certificate = has_certificate
-        is_nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        is_nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN and not has_certificate
         self._heard = [signal.SIGCHLD, signal.SIGUSR1, *(_ENDS[:2] if is_nohup else _ENDS)]
         self._told = told
         self._stop_s_max = stop_s_max + GRACE_S

@@ -1,4 +1,4 @@
-"""Common to all tests: `needs` marks, and no setting of the developer's shell reaches a test.
+"""Common to all tests: `needs` marks, and no setting of the developer's shell reaches a test, nor its `nohup`.
 
 Generated cases are new ones at every run of a developer's, and the same ones in CI, so that a change is judged by what
 it changes. A failing case that chance finds becomes a test of its own.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -38,6 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in list(os.environ):
         if name.startswith(("CQS_", "AWS_")) and name not in _OURS:
             del os.environ[name]
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

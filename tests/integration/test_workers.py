@@ -173,9 +173,12 @@ class TestWorkers:
 class TestOthers:
     pytestmark = cluster
 
-    def test_sighup_reaches_every_worker(self, flags: list[str], tmp_path: Path) -> None:
+    @pytest.mark.parametrize("before", [signal.SIG_DFL, signal.SIG_IGN], ids=["", "nohup"])
+    def test_sighup_reaches_every_worker(self, flags: list[str], tmp_path: Path, before: signal.Handlers) -> None:
         make_certificate(tmp_path)
+        signal.signal(signal.SIGHUP, before)
         with serving(*flags, *tls_flags(tmp_path)) as server:
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)
             port = urlsplit(server.endpoint).port or 0
             serial = make_certificate(tmp_path)
             server.process.send_signal(signal.SIGHUP)

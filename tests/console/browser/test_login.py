@@ -19,7 +19,7 @@ PASSWORD = "correct horse battery"
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[ServerProcess]:
-    """A server that nobody has a password for."""
+    """A server that nobody has a password for. Asked for before `look`, it outlives its pages."""
     running = ServerProcess(tmp_path / "data")
     running.start()
     yield running
@@ -33,7 +33,7 @@ def log_in(page: Page, user: str, password: str) -> None:
     page.get_by_role("button", name="Log in").click()
 
 
-def test_from_the_first_password_to_the_last_key(look: Callable[..., Eye], fresh: ServerProcess) -> None:
+def test_from_the_first_password_to_the_last_key(fresh: ServerProcess, look: Callable[..., Eye]) -> None:
     eye = look(base=fresh.url)
     eye.expect("401", "403")
     page = eye.open("/")
@@ -76,7 +76,7 @@ def test_from_the_first_password_to_the_last_key(look: Callable[..., Eye], fresh
 
 
 def test_a_page_left_open_goes_to_the_login_when_its_session_ends(
-    look: Callable[..., Eye], fresh: ServerProcess
+    fresh: ServerProcess, look: Callable[..., Eye]
 ) -> None:
     eye = look(base=fresh.url)
     eye.expect("401")
