@@ -10,9 +10,16 @@ from collections.abc import Coroutine
 SAME_SIGNAL_S = 1.0
 
 
+def end_signals() -> list[signal.Signals]:
+    """What asks a server for an orderly end: SIGTERM, Ctrl-C and, unless `nohup` keeps it away, a terminal that is
+    closed (SIGHUP)."""
+    is_nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return [signal.SIGTERM, signal.SIGINT, *([] if is_nohup else [signal.SIGHUP])]
+
+
 class Stop:
-    """SIGTERM, Ctrl-C and a terminal that is closed (SIGHUP): the first asks for an orderly end, a second one ends the
-    process at once. `nohup` is heeded; a server with a certificate takes SIGHUP over, to read it again (`cqs.tls`).
+    """The first of `end_signals` asks for an orderly end, a second one ends the process at once. A server with a
+    certificate takes SIGHUP over, to read it again (`cqs.tls`).
 
     `make` passes on a signal that the whole process group got, so the server hears it twice; what comes within
     SAME_SIGNAL_S of the first is therefore the same request."""
@@ -21,9 +28,8 @@ class Stop:
         self.requested = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._requested_s = 0.0
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
-                self._loop.add_signal_handler(number, self._hear, number)
+        for number in end_signals():
+            self._loop.add_signal_handler(number, self._hear, number)
 
     async def cuts(self, work: Coroutine[object, object, None]) -> bool:
         """Does the work, unless told to stop first: then it is cancelled, and the answer is True."""

@@ -30,14 +30,13 @@ from cqs import heap
 from cqs.banner import Start
 from cqs.errors import ConfigError, CqsError
 from cqs.slot import Slot
-from cqs.stop import SAME_SIGNAL_S
+from cqs.stop import SAME_SIGNAL_S, end_signals
 
 PAUSE_S_MIN, PAUSE_S_MAX = 0.1, 10.0
 SOUND_S = 10.0
 """A worker that lived as long as this did not die of its start."""
 GRACE_S = 10.0
 """Beyond the time that a worker has for its requests, before it is killed."""
-_ENDS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _PR_SET_PDEATHSIG = 1
 _log = structlog.get_logger("cqs.workers")
 
@@ -65,9 +64,9 @@ class Workers:
         self, serve: Callable[[Slot], int], count: int, stop_s_max: float, told: Told, *, has_certificate: bool = False
     ) -> None:
         self._serve = serve
-        self._has_certificate = has_certificate
-        is_nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN and not has_certificate
-        self._heard = [signal.SIGCHLD, signal.SIGUSR1, *(_ENDS[:2] if is_nohup else _ENDS)]
+        self._rereads = {signal.SIGHUP} if has_certificate else set()
+        self._ends = set(end_signals()) - self._rereads
+        self._heard = {signal.SIGCHLD, signal.SIGUSR1, *self._ends, *self._rereads}
         self._told = told
         self._stop_s_max = stop_s_max + GRACE_S
         self._places = [_Place(number) for number in range(1, count + 1)]
@@ -91,10 +90,10 @@ class Workers:
         while True:
             heard = signal.sigtimedwait(self._heard, self._until_due_s())
             number = heard.si_signo if heard is not None else 0
-            if number == signal.SIGHUP and self._has_certificate:
-                self._pass_on(signal.SIGHUP)
-            elif number in _ENDS:
+            if number in self._ends:
                 return self._stop()
+            if number in self._rereads:
+                self._pass_on(number)
             self._hear_ready()
             for place, status in self._ended():
                 if self._start_of_first is None:
@@ -188,7 +187,7 @@ class Workers:
         while any(place.pid for place in self._places):
             heard = signal.sigtimedwait(self._heard, max(0.0, began_s + self._stop_s_max - time.monotonic()))
             passed_s = time.monotonic() - began_s
-            is_asked = heard is not None and heard.si_signo in _ENDS
+            is_asked = heard is not None and heard.si_signo in self._ends
             if heard is None or (is_asked and passed_s > SAME_SIGNAL_S):
                 self._pass_on(signal.SIGKILL)
                 for place in self._places:

@@ -96,10 +96,9 @@ async def _put_late(engine: Engine, homes: Homes, shard: Shard) -> None:
         del homes.late[shard]
         return
     try:
-        engine.epochs.note(shard, (await engine.cache.state(shard)).epoch)
+        known = engine.epochs.note(shard, (await engine.cache.state(shard)).epoch)
     except CacheUnavailable:
         return
-    known = engine.epochs.of(shard)
     wanted = list(late)[:BATCH]
     stored = await engine.store.read(queue, wanted)
     addresses = [message.address for message in stored]

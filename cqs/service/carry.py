@@ -24,7 +24,7 @@ from collections.abc import Sequence
 import msgspec
 
 from cqs.cache.interface import Received
-from cqs.errors import OutcomeUnknown, QueueDoesNotExist
+from cqs.errors import OutcomeUnknown
 from cqs.message import Message
 from cqs.queue import Queue
 from cqs.service import confirm, lookup
@@ -37,7 +37,7 @@ from cqs.store.interface import Move, Wanted
 async def carry(engine: Engine, source: Queue, target: Queue, moves: Sequence[Move], pause: Pause) -> list[Message]:
     """Moves the messages in store and cache, wakes the target's pollers, and returns those that arrived. A FIFO
     target's messages get their sequence here. Raises StoreUnavailable, QueueDoesNotExist when none was moved."""
-    target = await _present(engine, target)
+    target = await lookup.renewed(engine, target)
     if target.settings.is_fifo and moves:
         moves = await _in_order(engine, target, moves)
     known = engine.epochs.of(shard_of(target))
@@ -49,13 +49,6 @@ async def carry(engine: Engine, source: Queue, target: Queue, moves: Sequence[Mo
     new = {message.address for message in arrived}
     engine.witness.moved(source, target, [(m.old_address, m.message) for m in moves if m.message.address in new])
     return arrived
-
-
-async def _present(engine: Engine, queue: Queue) -> Queue:
-    found = await lookup.present(engine, queue.key)
-    if found is None or found.uid != queue.uid:
-        raise QueueDoesNotExist
-    return found
 
 
 async def _in_order(engine: Engine, target: Queue, moves: Sequence[Move]) -> list[Move]:

@@ -33,7 +33,7 @@ from cqs.errors import (
 )
 from cqs.queue import Queue
 from cqs.receipt import Receipt
-from cqs.service import confirm, fallback, marking
+from cqs.service import confirm, erasing, fallback, marking
 from cqs.service.engine import Engine, shard_of
 
 FENCE_MS = 10_000
@@ -70,11 +70,7 @@ async def delete_batch(engine: Engine, queue: Queue, handles: Sequence[str]) -> 
 async def erase(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
     """The messages are gone, and no node hands them out any more, when it returns. Raises StoreUnavailable,
     OutcomeUnknown; idempotent."""
-    try:
-        await engine.store.delete(queue, addresses)
-    except OutcomeUnknown:
-        engine.witness.doubtful(queue, addresses)
-        raise
+    await erasing.erase(engine, queue, addresses)
     is_confirmed = await confirm.remove(engine, queue, addresses)
     engine.witness.deleted(queue, addresses)
     if not is_confirmed:
@@ -98,10 +94,9 @@ async def _fence(
     except CacheUnavailable:
         outcomes = [Outcome.GONE] * len(tickets)
     unknown = [at for at, outcome in enumerate(outcomes) if outcome is Outcome.GONE]
-    if unknown:
-        told = await fallback.fence(engine, queue, [tickets[at] for at in unknown])
-        outcomes = [told[unknown.index(at)] if at in unknown else outcome for at, outcome in enumerate(outcomes)]
-    for place, outcome in zip(places, outcomes, strict=True):
-        if outcome is Outcome.STALE:
+    told = await fallback.fence(engine, queue, [tickets[at] for at in unknown]) if unknown else []
+    known = dict(enumerate(outcomes)) | dict(zip(unknown, told, strict=True))
+    for at, place in enumerate(places):
+        if known[at] is Outcome.STALE:
             reason = f"{ReceiptHandleExpired.REASON}."
             errors[place] = ReceiptHandleExpired.of(handles[place], "ReceiptHandle", reason)

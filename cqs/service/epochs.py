@@ -37,7 +37,9 @@ class Epochs:
         """The epoch, or UNKNOWN when that was too long ago: this process may have been stopped."""
         return known.epoch if self._now_s() - known.at_s < LATE_S else UNKNOWN
 
-    def note(self, shard: Shard, epoch: int) -> None:
+    def note(self, shard: Shard, epoch: int) -> Known:
+        """What is known from now on."""
         if len(self._by_shard) >= _SHARDS_MAX:
             self._by_shard.clear()
         self._by_shard[shard] = epoch
+        return self.of(shard)

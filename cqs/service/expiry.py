@@ -15,9 +15,8 @@ from collections.abc import Sequence
 import structlog
 
 from cqs import ids
-from cqs.errors import OutcomeUnknown
 from cqs.queue import Queue
-from cqs.service import marking
+from cqs.service import erasing, marking
 from cqs.service.engine import Engine, shard_of
 from cqs.service.membership import AHEAD_MS_MAX
 
@@ -65,9 +64,5 @@ async def delete(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None
 
 async def erase(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
     """Deletes them, and tells it when it is done. Idempotent. Raises StoreUnavailable, OutcomeUnknown."""
-    try:
-        await engine.store.delete(queue, addresses)
-    except OutcomeUnknown:
-        engine.witness.doubtful(queue, addresses)
-        raise
+    await erasing.erase(engine, queue, addresses)
     engine.witness.expired(queue, addresses)

@@ -43,8 +43,7 @@ async def put(engine: Engine, queue: Queue, entries: Sequence[Entry], known: Kno
         present = await engine.cache.state(shard)
         if present.residency is Residency.ABSENT:
             return Residency.ABSENT
-        engine.epochs.note(shard, present.epoch)
-        known = engine.epochs.of(shard)
+        known = engine.epochs.note(shard, present.epoch)
         stored = {message.address for message in await engine.store.read(queue, [one.address for one in entries])}
         entries = [one for one in entries if one.address in stored]
         if not entries:

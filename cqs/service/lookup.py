@@ -31,6 +31,15 @@ async def present(engine: Engine, key: QueueName) -> Queue | None:
     return engine.registry.get(key) if engine.cluster.is_alone else await news.refresh(engine, key)
 
 
+async def renewed(engine: Engine, queue: Queue) -> Queue:
+    """This queue as it is now (see `present`). Raises QueueDoesNotExist when it is gone, also if there is a new one of
+    its name; StoreUnavailable."""
+    found = await present(engine, queue.key)
+    if found is None or found.uid != queue.uid:
+        raise QueueDoesNotExist
+    return found
+
+
 async def meet(engine: Engine, arn: str) -> None:
     """Lets the registry know the queue with this ARN, if there is one. Raises StoreUnavailable."""
     key = name_of_arn(arn)

@@ -94,8 +94,7 @@ async def make_true(engine: Engine, queue: Queue, addresses: Sequence[int]) -> N
     """The cache knows of these what the store knows. A shard that is filled anew meanwhile reads the store itself.
     Raises CacheUnavailable, StoreUnavailable; idempotent."""
     shard = shard_of(queue)
-    engine.epochs.note(shard, (await engine.cache.state(shard)).epoch)
-    seen = engine.epochs.of(shard)
+    seen = engine.epochs.note(shard, (await engine.cache.state(shard)).epoch)
     stored = {message.address: message for message in await engine.store.read(queue, addresses)}
     gone = [address for address in addresses if address not in stored]
     if stored and not await _put(engine, queue, shard, list(stored.values()), seen):

@@ -36,7 +36,6 @@ from cqs.errors import (
     InvalidParameterValue,
     MissingParameter,
     OutcomeUnknown,
-    QueueDoesNotExist,
     ServiceUnavailable,
     SqsError,
     StoreUnavailable,
@@ -44,7 +43,7 @@ from cqs.errors import (
 from cqs.ids import text_of
 from cqs.message import Attribute, Message
 from cqs.queue import DedupScope, Queue
-from cqs.service import abroad, confirm, draft_rules, fifo_order, marking, news
+from cqs.service import abroad, confirm, draft_rules, fifo_order, lookup, marking
 from cqs.service.draft_rules import Draft
 from cqs.service.engine import Engine, shard_of
 from cqs.service.entries import entry_of
@@ -110,9 +109,7 @@ async def _send_checked(engine: Engine, queue: Queue, drafts: Sequence[Draft], s
         try:
             await engine.store.append(queue, messages)
         except OutcomeUnknown:
-            addresses = [message.address for message in messages]
-            engine.dirt.note(shard_of(queue), addresses)
-            engine.witness.doubtful(queue, addresses)
+            _doubt(engine, queue, [message.address for message in messages])
             raise
         await _publish(engine, queue, messages, known)
         sent = [_answer(message, message.address, 0) for message in messages]
@@ -154,14 +151,19 @@ async def _append_claimed(engine: Engine, queue: Queue, messages: Sequence[Messa
         await engine.store.release(queue, addresses)
         raise
     except OutcomeUnknown:
-        engine.dirt.note(shard_of(queue), addresses)
-        engine.witness.doubtful(queue, addresses)
+        _doubt(engine, queue, addresses)
         stored = await engine.store.read(queue, addresses)
         if len(stored) < len(addresses):
             await engine.store.release(queue, addresses)
             raise
         if not engine.store.reads_confirm:
             raise
+
+
+def _doubt(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
+    """Nobody knows whether the store has these: the cache is to be made true, and the audit to know of it."""
+    engine.dirt.note(shard_of(queue), addresses)
+    engine.witness.doubtful(queue, addresses)
 
 
 async def _publish(engine: Engine, queue: Queue, messages: Sequence[Message], known: Known) -> None:
@@ -185,9 +187,7 @@ def _stored() -> Iterator[None]:
 async def _check_current(engine: Engine, queue: Queue) -> None:
     """A shard that is absent, or out of reach, may be one that another node dropped with its queue (see
     `cqs.service.news`): then the messages went where nobody looks."""
-    present = await news.refresh(engine, queue.key)
-    if present is None or present.uid != queue.uid:
-        raise QueueDoesNotExist
+    present = await lookup.renewed(engine, queue)
     if present.storage_id != queue.storage_id:
         raise ServiceUnavailable(f"{queue.name} was purged while this was sent. Send it again.")
 

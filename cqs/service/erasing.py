@@ -1,0 +1,19 @@
+"""Messages leave the store, for good."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cqs.errors import OutcomeUnknown
+from cqs.queue import Queue
+from cqs.service.engine import Engine
+
+
+async def erase(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
+    """As the store's `delete`; an unknown outcome is told to the witness. Idempotent. Raises StoreUnavailable,
+    OutcomeUnknown."""
+    try:
+        await engine.store.delete(queue, addresses)
+    except OutcomeUnknown:
+        engine.witness.doubtful(queue, addresses)
+        raise
