@@ -104,12 +104,12 @@ def _of_hosts(hosts: Sequence[StoreHost], path: str) -> Iterator[Alarm]:
     number_of = Counter(host.datacenter for host in hosts)
     lost = [host for host in hosts if host.is_up is False]
     lost_of = Counter(host.datacenter for host in lost)
-    for datacenter, count in lost_of.items():
-        if count == number_of[datacenter] > 1:
-            text = f"Data centre {datacenter}: none of its {count} Cassandra hosts can be reached."
-            yield Alarm(DANGER, -1e18, text, path, "See")
+    whole = {datacenter: count for datacenter, count in lost_of.items() if count == number_of[datacenter] > 1}
+    for datacenter, count in whole.items():
+        text = f"Data centre {datacenter}: none of its {count} Cassandra hosts can be reached."
+        yield Alarm(DANGER, -1e18, text, path, "See")
     for host in lost:
-        if not lost_of[host.datacenter] == number_of[host.datacenter] > 1:
+        if host.datacenter not in whole:
             text = f"Cassandra host {host.address} ({host.datacenter}) can't be reached."
             yield Alarm(WARNING, -1e18, text, path, "See")
 

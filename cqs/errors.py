@@ -22,6 +22,9 @@ clients match on stand here, once each, as SQS writes them (sqs.md A8).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class CqsError(Exception):
     """Root of the tree. `str(error)` is fit to be shown to whoever caused it. Can be pickled whatever its class takes:
@@ -236,3 +239,12 @@ class MissingAuthenticationToken(SqsError):
 class ServiceUnavailable(SqsError):
     def __init__(self, text: str = "The service can't do this now and has not confirmed it. Try again.") -> None:
         super().__init__(text)
+
+
+@contextmanager
+def after_a_write(what: str) -> Iterator[None]:
+    """What fails in here fails when something is written already, so it is never told as "nothing was"."""
+    try:
+        yield
+    except StoreUnavailable as error:
+        raise OutcomeUnknown(f"{what} {error}") from error

@@ -24,8 +24,8 @@ Sends are never cancelled half-way: a door that loses its client lets them run t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from time import perf_counter_ns
 
 import msgspec
@@ -39,6 +39,7 @@ from cqs.errors import (
     ServiceUnavailable,
     SqsError,
     StoreUnavailable,
+    after_a_write,
 )
 from cqs.ids import text_of
 from cqs.message import Attribute, Message
@@ -49,6 +50,8 @@ from cqs.service.engine import Engine, shard_of
 from cqs.service.entries import entry_of
 from cqs.service.epochs import Known
 from cqs.store.interface import Wanted
+
+_STORED = "Stored, but not all that follows is known."
 
 
 class Sent(msgspec.Struct, frozen=True, gc=False):
@@ -135,7 +138,7 @@ async def _send_fifo(engine: Engine, queue: Queue, messages: Sequence[Message]) 
         await marking.settle(engine, shard_of(queue))
     repeats = [claim.address for claim in claims if not claim.is_new]
     if repeats:
-        with _stored() if fresh else nullcontext():
+        with after_a_write(_STORED) if fresh else nullcontext():
             await fifo_order.make_sure(engine, queue, repeats)
         engine.witness.deduplicated(queue, repeats)
     return [_answer(m, claim.address, claim.sequence) for m, claim in zip(messages, claims, strict=True)]
@@ -170,18 +173,9 @@ async def _publish(engine: Engine, queue: Queue, messages: Sequence[Message], kn
     engine.witness.sent(queue, messages)
     entries = [entry_of(message) for message in messages]
     if not await confirm.put(engine, queue, entries, known) and not engine.cluster.is_alone:
-        with _stored():
+        with after_a_write(_STORED):
             await _check_current(engine, queue)
     engine.waiters.wake(queue.uid, len(entries))
-
-
-@contextmanager
-def _stored() -> Iterator[None]:
-    """The messages exist: what fails from here on is not told as nothing written."""
-    try:
-        yield
-    except StoreUnavailable as error:
-        raise OutcomeUnknown(f"Stored, but not all that follows is known. {error}") from error
 
 
 async def _check_current(engine: Engine, queue: Queue) -> None:

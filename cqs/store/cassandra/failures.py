@@ -9,9 +9,6 @@ Whatever is not known to be harmless counts as sent: OutcomeUnknown costs a retr
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
 from cassandra import (
     AuthenticationFailed,
     InvalidRequest,
@@ -66,15 +63,6 @@ def told(error: Exception, kind: Kind, place: str, *, was_sent: bool = False) ->
     if was_never_sent(error) and not was_sent:
         return StoreUnavailable(f"{text} Nothing was written.")
     return OutcomeUnknown(f"{text} Whether the write took effect is not known.")
-
-
-@asynccontextmanager
-async def after_a_write() -> AsyncIterator[None]:
-    """What fails in here fails when something is written already, so it is never told as "nothing was"."""
-    try:
-        yield
-    except StoreUnavailable as error:
-        raise OutcomeUnknown(f"Only a part was done. {error}") from error
 
 
 def was_never_sent(error: Exception) -> bool:

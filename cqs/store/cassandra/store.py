@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from cqs import ids
 from cqs.clock import Clock
-from cqs.errors import StoreUnavailable
+from cqs.errors import StoreUnavailable, after_a_write
 from cqs.message import Message
 from cqs.queue import Queue, QueueName
 from cqs.store.cassandra import schema
@@ -20,7 +20,6 @@ from cqs.store.cassandra.addresses import at_of_ms
 from cqs.store.cassandra.catalog import Catalog
 from cqs.store.cassandra.claims import Claims
 from cqs.store.cassandra.earlier_clock import EarlierClock
-from cqs.store.cassandra.failures import after_a_write
 from cqs.store.cassandra.lease_keeper import LeaseKeeper
 from cqs.store.cassandra.lease_queues import LeaseQueues
 from cqs.store.cassandra.leases import Leases
@@ -34,6 +33,8 @@ from cqs.store.cassandra.session import Session
 from cqs.store.cassandra.sweeping import Sweeping
 from cqs.store.group_commit import CLOSED
 from cqs.store.interface import Claim, Lease, Move, MoveTask, Stored, Wanted
+
+_IN_PART = "Only a part was done."
 
 
 class CassandraStore:
@@ -112,7 +113,7 @@ class CassandraStore:
         try:
             confirmed_s = self._claims.begin_append(addresses)
             await self.messages.append(queue.storage_id, messages, confirmed_s=confirmed_s)
-            async with after_a_write():
+            with after_a_write(_IN_PART):
                 await self._claims.end_append(addresses)
         except BaseException:
             self._claims.doubt(addresses)
@@ -138,7 +139,7 @@ class CassandraStore:
         leaving = [move for move in moves if move.old_address in there]
         if leaving:
             await self.messages.append(target.storage_id, [move.message for move in leaving])
-        async with after_a_write():
+        with after_a_write(_IN_PART):
             arrived = await self.messages.existing(target.storage_id, [move.message.address for move in moves])
             if leaving:
                 await self.delete(source, [move.old_address for move in leaving])
