@@ -15,7 +15,7 @@ from typing import NoReturn
 
 import pytest
 
-_PACKAGES = {
+PACKAGES = {
     "redis-server": "redis-server",
     "node": "nodejs",
     "npm": "npm",
@@ -27,7 +27,6 @@ _PACKAGES = {
     "curl": "curl",
     "prometheus": "prometheus",
     "promtool": "prometheus",
-    "strace": "strace",
     "systemd-analyze": "systemd",
     "prlimit": "util-linux",
 }
@@ -35,7 +34,7 @@ _PACKAGES = {
 
 def needs(*programs: str) -> pytest.MarkDecorator:
     """Marks a test that runs these programs."""
-    unknown = set(programs) - _PACKAGES.keys()
+    unknown = set(programs) - PACKAGES.keys()
     assert not unknown, f"add {unknown} to tests/needs.py"
     return pytest.mark.needs(*programs)
 
@@ -49,7 +48,7 @@ def check(item: pytest.Item) -> None:
     """Skips or fails a test whose needs are not met; called before each test."""
     missing = [name for mark in item.iter_markers("needs") for name in missing_programs(mark.args)]
     if missing:
-        packages = " ".join(sorted({_PACKAGES[name] for name in missing}))
+        packages = " ".join(sorted({PACKAGES[name] for name in missing}))
         absent(f"needs {', '.join(missing)}", f"apt-get install {packages}")
 
 

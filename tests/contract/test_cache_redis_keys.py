@@ -11,12 +11,12 @@ import redis
 from cqs.cache.interface import Residency, Shard, State
 from cqs.cache.redis.cache import FILL_LEASE_MS
 from cqs.testing.clock import ManualClock
+from tests import needs
 from tests.contract.cache_bench import RETENTION_MS, CacheBench, of
 from tests.contract.redis_world import bench_on, cache_on
-from tests.needs import needs
 from tests.redis_server import RedisProcess, server_at
 
-pytestmark = needs("redis-server")
+pytestmark = needs.needs("redis-server")
 
 KEEP_MS = 1_000_000
 SLACK_MS = 5_000
@@ -179,7 +179,7 @@ async def test_kept_answer_lives_no_longer_than_its_replay(bench: CacheBench, ad
 async def test_no_key_ends_before_the_state_that_says_it_is_there(absent: CacheBench, admin: redis.Redis) -> None:
     """Each PEXPIRE reads the clock anew (Redis 7.0 and older), so what is set last may live for a millisecond more."""
     if admin.info()["redis_version"] < "7":
-        pytest.skip("PEXPIRETIME is of Redis 7")
+        needs.absent("needs PEXPIRETIME, of Redis 7", "apt-get install redis-server")
     early: list[str] = []
     for _ in range(300):
         await absent.open()

@@ -51,13 +51,14 @@ def test_recorded_journal_is_played_on_a_server_of_its_own_and_proven(tmp_path: 
 
 
 def test_faults_of_a_workload_file_are_accounted_for_one_by_one(tmp_path: Path) -> None:
-    pq = pytest.importorskip("pyarrow.parquet")
+    from pyarrow import parquet
+
     output = tmp_path / "audit"
 
     acknowledged, report = run("spark_jobs.proof", "--workload", "examples/workload.toml", "--output", str(output))
 
     figures = json.loads((output / "report.json").read_text())
-    rows = pq.read_table(output / "observations", columns=["event", "outcome"]).to_pylist()
+    rows = parquet.read_table(output / "observations", columns=["event", "outcome"]).to_pylist()
     seen = Counter((row["event"], row["outcome"]) for row in rows)
     duplicates, quits = figures["totals"]["duplicates"], seen["delete", "quit"]
     sent_again = figures["totals"]["found"]["sent again"]

@@ -125,7 +125,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture(
     scope="module",
     params=[
-        "go",
+        pytest.param("go", marks=needs("go")),
         pytest.param("java", marks=needs("javac", "mvn")),
         pytest.param("javascript", marks=needs("node", "npm")),
     ],

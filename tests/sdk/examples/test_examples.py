@@ -126,6 +126,7 @@ def test_javascript_serves_the_teas(server: ServerProcess) -> None:
     assert ran(server, "node", "--no-warnings", program) == TEAS
 
 
+@needs("go")
 def test_go_serves_the_teas(server: ServerProcess) -> None:
     assert ran(server, go_program(EXAMPLES / "go")) == TEAS
 
