@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,8 +83,9 @@ class Console:
     templates: Templates
 
 
-NUMBERS_EACH = 1_000_000
-"""Changes that each worker of a node can number before its numbers would be the next one's."""
+NUMBERS_MAX = 10**14
+"""Changes and jobs are numbered from a place drawn at random below this, so that a number means nothing to any other
+worker or node, where the next request may go."""
 CONSOLE = web.AppKey("console", Console)
 
 
@@ -117,8 +119,8 @@ def make_console(
         throttle=Throttle(engine.clock),
         actions=ActionLog(folder),
         lately=lately or Lately(engine.clock),
-        jobs=Jobs(engine.clock),
-        grace=grace or Grace(engine.clock, first=NUMBERS_EACH * int(engine.fellows.name or 0)),
+        jobs=Jobs(engine.clock, first=secrets.randbelow(NUMBERS_MAX)),
+        grace=grace or Grace(engine.clock, first=secrets.randbelow(NUMBERS_MAX)),
         health=Health(engine),
         abroad=Abroad(engine),
         thrift=Thrift(),

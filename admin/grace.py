@@ -60,7 +60,7 @@ class Grace:
         pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
         first: int = 0,
     ) -> None:
-        """Numbers count from above `first`, so that those of several workers differ."""
+        """Numbers count from above `first`, so that those of several workers and nodes differ."""
         self._clock = clock
         self._wait_ms = wait_ms
         self._pause = pause

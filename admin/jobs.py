@@ -60,11 +60,12 @@ class Job:
 class Jobs:
     """The last JOBS_MAX, newest first. Belongs to one event loop."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, first: int = 0) -> None:
+        """Numbers count from above `first`, so that those of several workers and nodes differ."""
         self._clock = clock
         self._jobs: OrderedDict[int, Job] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._last = 0
+        self._last = first
 
     def of(self, account: str) -> list[Job]:
         return [job for job in reversed(self._jobs.values()) if job.account == account]

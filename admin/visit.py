@@ -106,6 +106,11 @@ class Visit:
         is_fine = text.isascii() and text.isdigit() and len(text) < 19
         return int(text) if is_fine and low <= int(text) <= high else default
 
+    def numbered(self, part: str) -> int:
+        """The number that a part of the path is; 0 = it is none."""
+        text = self.parts[part]
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+
     def queue(self, permission: str) -> Queue:
         """The queue that the path names. Raises QueueDoesNotExist, AccessDenied."""
         return self.queue_named(QueueName(self.parts["account"], self.parts["queue"]), permission)

@@ -14,20 +14,20 @@ from cqs.service.reversal import put_back
 _PENDING, _UNDO = "pending", "undo"
 """What workers ask each other, with a number."""
 _TOO_LATE = "Too late: it was done already, called off, or somebody has changed it since."
+_NOT_HERE = f"{_TOO_LATE} Or it waits at another node, whose console alone can undo it."
 
 
 async def act(visit: Visit, form: Form) -> Done:
     """Raises BadInput when it is too late, AccessDenied, and as `reversal.put_back`."""
-    number = visit.parts["number"]
-    is_number = number.isascii() and number.isdigit() and len(number) < 10
-    pending = visit.console.grace.get(int(number)) if is_number else None
+    number = visit.numbered("number")
+    pending = visit.console.grace.get(number)
     if pending is not None:
         _check(visit, pending.account, pending.queue)
         text = _told(pending) if await visit.console.grace.undo(pending) else ""
     else:
-        text = await _elsewhere(visit, number) if is_number else ""
+        text = await _elsewhere(visit, str(number)) if number else ""
     if not text:
-        raise BadInput(_TOO_LATE)
+        raise BadInput(_TOO_LATE if visit.console.about.nodes is None else _NOT_HERE)
     return Done(text, origin_of(visit, form), detail=text)
 
 

@@ -70,10 +70,11 @@ async def show_job(visit: Visit) -> web.StreamResponse:
 
 def job_of(visit: Visit) -> Job:
     """The job that the path names. Raises ResourceNotFound."""
-    text = visit.parts["job"]
-    job = visit.console.jobs.get(int(text)) if text.isascii() and text.isdigit() and len(text) < 10 else None
+    job = visit.console.jobs.get(visit.numbered("job"))
     if job is None or not visit.viewer.sees(job.account):
-        raise ResourceNotFound("There is no such job, or it is long over.")
+        raise ResourceNotFound(
+            "There is no such job, or it is long over. Only the node and the worker that began a job know of it."
+        )
     return job
 
 

@@ -93,6 +93,16 @@ def test_balancer_and_prometheus_know_every_node(services: dict[str, Any]) -> No
     assert set(scrapes[0]["static_configs"][0]["targets"]) == nodes
 
 
+def test_balancer_keeps_a_browser_of_the_console_at_one_node() -> None:
+    balancer = (COMPOSE / "haproxy.cfg").read_text()
+    backends = dict(re.findall(r"^backend (\S+)\n((?: .*\n|\n(?= ))*)", balancer, re.MULTILINE))
+
+    assert "use_backend console if { path /ADMIN } || { path_beg /ADMIN/ }" in balancer
+    assert "balance source" in backends["console"]
+    servers = {name: re.findall(r"^ +server .*$", text, re.MULTILINE) for name, text in backends.items()}
+    assert servers["console"] == servers["api"]
+
+
 @needs("promtool")
 def test_prometheus_reads_its_configuration(tmp_path: Path) -> None:
     (tmp_path / "prometheus.yml").write_text((COMPOSE / "prometheus.yml").read_text())
