@@ -25,6 +25,7 @@ handed out by dc2 as well. A data centre that is cut off from the other one serv
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 from cqs import ids
@@ -38,6 +39,8 @@ GRACE_MS = 3_000
 """By then the nodes of the other data centre have heard, or hand out no FIFO messages."""
 CHECK_MS, BELIEVED_MS = 10_000, 15_000
 """Homes in use are read anew this often, and no older knowledge is used."""
+READS = 64
+"""Homes read side by side: a beat that takes long is one of a node that may be taken for dead."""
 AWAY_MS, RETURN_MS = 5_000, 20_000
 COVER_MS = 600_000
 TAKEN = "home"
@@ -72,6 +75,11 @@ class Homes:
         self.late: dict[Shard, dict[int, int]] = {}
         """Messages sent elsewhere that are not in the store here yet: until when they are waited for."""
 
+    @property
+    def count(self) -> int:
+        """Shards of which anything is remembered."""
+        return len(self._known.keys() | {_key_of(shard) for shard in self._marks})
+
     async def look(self, shard: Shard) -> Home | None:
         """The home, as far as is known; read when nobody looked for BELIEVED_MS."""
         known = self._known.get(_key_of(shard))
@@ -94,8 +102,7 @@ class Homes:
             return False
         self._learn(shard, taken)
         self._marks.pop(shard, None)
-        if taken.epoch > 1:
-            await self._coordination.announce(_news_of(taken))
+        await self._coordination.announce(_news_of(taken))
         return True
 
     async def may_take(self, shard: Shard) -> bool:
@@ -160,22 +167,33 @@ class Homes:
         if now_ms - self._heard_ms >= AWAY_MS:
             self._returns_ms = now_ms + RETURN_MS
         self._heard_ms = now_ms
+        due: list[Shard] = []
         for key, known in list(self._known.items()):
             age_ms = now_ms - known.checked_ms
             if known.is_used and (age_ms >= CHECK_MS or now_ms < self._returns_ms):
-                (await self._read(known.shard)).is_used = False
+                due.append(known.shard)
             elif age_ms >= BELIEVED_MS and not self._is_known_here(known.shard):
                 del self._known[key]
+        for start in range(0, len(due), READS):
+            await asyncio.gather(*(self._check(shard) for shard in due[start : start + READS]))
+
+    async def _check(self, shard: Shard) -> None:
+        (await self._read(shard)).is_used = False
+
+    def forget(self, shard: Shard) -> None:
+        """The queue is gone."""
+        self._known.pop(_key_of(shard), None)
+        self._marks.pop(shard, None)
 
     def hear(self, subject: str) -> None:
         """Another data centre took a home; what is replicated later does not undo it."""
         uid, number, datacenter, epoch = subject.split("/")
         known = self._known.get((int(uid), int(number)))
-        if known is None or known.home is None or known.home.epoch > int(epoch):
+        if known is None or (known.home is not None and known.home.epoch > int(epoch)):
             return
-        if known.home.epoch < int(epoch):
+        if known.home is not None and known.home.epoch < int(epoch):
             self._learn(known.shard, Home(int(uid), int(number), datacenter, int(epoch), self._clock.now_ms()))
-        elif known.home.datacenter != datacenter:
+        elif known.home is None or known.home.datacenter != datacenter:
             known.checked_ms = self._clock.now_ms() - BELIEVED_MS
 
     def still_lost(self) -> list[Shard]:

@@ -84,11 +84,17 @@ async def hear_queues(engine: Engine, news: Iterable[News]) -> None:
         if one.kind == GONE:
             if known is not None and is_known:
                 await forget(engine, known)
-        elif known is None or not is_known or known.version < int(version):
+        elif known is None or not is_known or known.version < _seen_below(engine, int(version)):
             changed[QueueName(account, name)] = None
     names = list(changed)
     for start in range(0, len(names), READS):
         await asyncio.gather(*(refresh(engine, key) for key in names[start : start + READS]))
+
+
+def _seen_below(engine: Engine, version: int) -> int:
+    """Versions below this one are to be read anew. Two data centres that change a queue at one moment each make the
+    same version of it, and the store keeps the later one."""
+    return version if engine.cluster.homes is None else version + 1
 
 
 async def refresh(engine: Engine, key: QueueName) -> Queue | None:
@@ -129,6 +135,8 @@ async def forget(engine: Engine, queue: Queue) -> None:
     engine.registry.discard(queue)
     engine.waiters.end_queue(queue.uid)
     await _drop(engine, queue)
+    if engine.cluster.homes is not None:
+        engine.cluster.homes.forget(shard_of(queue))
 
 
 async def _drop(engine: Engine, queue: Queue) -> None:

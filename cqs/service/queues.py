@@ -112,11 +112,9 @@ async def delete(engine: Engine, queue: Queue) -> None:
     already, StoreUnavailable, OutcomeUnknown."""
     was_there = await drop(engine, queue)
     present = engine.registry.get(queue.key)
-    engine.registry.discard(queue)
-    engine.waiters.end_queue(queue.uid)
-    shard = shard_of(present if present is not None and present.uid == queue.uid else queue)
-    engine.bells.end(shard, queue.uid)
-    await _drop(engine, shard)
+    gone = present if present is not None and present.uid == queue.uid else queue
+    engine.bells.end(shard_of(gone), queue.uid)
+    await news.forget(engine, gone)
     if not was_there:
         raise QueueDoesNotExist
     await news.tell_gone(engine, queue)
@@ -139,8 +137,9 @@ async def purge(engine: Engine, queue: Queue, pause: Pause = pause_ms) -> None:
         return _purged(engine, current)
 
     after = await edit(engine, before, change)
-    if not await _drop(engine, shard_of(before)) and not engine.cluster.is_alone:
-        await pause(HEARD_MS)  # All nodes have heard the news by then.
+    is_dropped_for_all = await _drop(engine, shard_of(before)) and engine.cluster.homes is None
+    if not is_dropped_for_all and not engine.cluster.is_alone:
+        await pause(HEARD_MS)  # By then all have heard the news, those with another data centre's cache as well.
     engine.witness.purged(after)
 
 
