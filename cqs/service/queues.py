@@ -94,17 +94,8 @@ async def change_settings(
         return msgspec.structs.replace(current, settings=settings, modified_ms=engine.clock.now_ms())
 
     changed = await edit(engine, queue, change)
-    await settle(engine, changed, is_delay_new="delay_ms" in changes)
+    await revisibility.settle(engine, changed, changes)
     return changed
-
-
-async def settle(engine: Engine, queue: Queue, *, is_delay_new: bool) -> None:
-    """Lets new settings rule for what is there: a FIFO queue's delay, retention, waiting receives. Idempotent."""
-    if queue.settings.is_fifo and is_delay_new:
-        await engine.cache.redelay(shard_of(queue), queue.settings.delay_ms)
-    with contextlib.suppress(CacheUnavailable):
-        await revisibility.reveal(engine, shard_of(queue))
-    engine.waiters.wake(queue.uid, engine.waiters.count(queue.uid))
 
 
 async def delete(engine: Engine, queue: Queue) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from cqs.errors import ServiceUnavailable
-from cqs.queue import Queue
+from cqs.queue import Queue, Settings
 from cqs.service.engine import Engine
 from cqs.service.queue_edit import edit
-from cqs.service.queues import settle
+from cqs.service.revisibility import settle
 
 
 async def put_back(engine: Engine, before: Queue, version: int) -> Queue:
@@ -22,5 +22,5 @@ async def put_back(engine: Engine, before: Queue, version: int) -> Queue:
         return msgspec.structs.replace(current, settings=before.settings, tags=before.tags, modified_ms=now_ms)
 
     changed = await edit(engine, before, change)
-    await settle(engine, changed, is_delay_new=True)
+    await settle(engine, changed, Settings.__struct_fields__)
     return changed

@@ -14,12 +14,16 @@ A shard of a queue that this node does not know is left alone where there are ot
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Container
+
 import structlog
 
 from cqs.cache.interface import Shard
 from cqs.errors import CacheUnavailable, CqsError
+from cqs.queue import Queue
 from cqs.service import expiry
-from cqs.service.engine import Engine
+from cqs.service.engine import Engine, shard_of
 from cqs.service.retry import Pause, pause_ms
 
 SHARDS_MAX, MESSAGES_MAX = 100, 1_000
@@ -63,6 +67,17 @@ async def step(engine: Engine) -> bool:
     if failure is not None:
         raise failure
     return is_more
+
+
+async def settle(engine: Engine, queue: Queue, fields: Container[str]) -> None:
+    """Lets these settings rule for what is there: a FIFO queue's delay, retention, waiting receives. Idempotent."""
+    is_delay_new = queue.settings.is_fifo and "delay_ms" in fields
+    if is_delay_new:
+        await engine.cache.redelay(shard_of(queue), queue.settings.delay_ms)
+    if is_delay_new or "retention_ms" in fields:
+        with contextlib.suppress(CacheUnavailable):
+            await reveal(engine, shard_of(queue))
+    engine.waiters.wake(queue.uid, engine.waiters.count(queue.uid))
 
 
 async def reveal(engine: Engine, shard: Shard) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cqs.cache.interface import Revealed, Shard
 from cqs.service import queues, revisibility
 from tests.engine import Bench, make_bench
 
@@ -72,6 +73,33 @@ async def test_a_longer_retention_rules_what_nobody_ever_receives() -> None:
     bench.clock.advance_ms(HOUR_MS - 1)
     await revisibility.step(bench.engine)
     assert await bodies_in_store(bench) == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "looks"),
+    [
+        ("orders", {"visibility_ms": 1, "delay_ms": 1, "policy": ""}, 0),
+        ("orders", {"retention_ms": MINUTE_MS}, 1),
+        ("orders.fifo", {"visibility_ms": 1}, 0),
+        ("orders.fifo", {"delay_ms": 1}, 1),
+    ],
+)
+async def test_what_may_be_due_or_over_is_looked_for_when_its_settings_change(
+    name: str, changes: dict[str, object], looks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = await make_bench()
+    queue = await bench.create(name)
+    looked: list[Shard] = []
+
+    async def reveal(shard: Shard, *_: int) -> Revealed:
+        looked.append(shard)
+        return Revealed(0, [], None)
+
+    monkeypatch.setattr(bench.cache, "reveal", reveal)
+
+    await queues.change_settings(bench.engine, queue, changes)
+
+    assert len(looked) == looks
 
 
 async def test_settings_change_while_the_cache_is_out_of_reach() -> None:
