@@ -12,7 +12,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 run: $(VENV)/.serve ## set up and serve on 127.0.0.1:9324 (CQS_HOST, CQS_PORT, CQS_DATA_DIR, CQS_CONFIG ...)
-	@CQS_DATA_DIR="$${CQS_DATA_DIR:-.cqs}"; [ -n "$$CQS_CONFIG" ] || export CQS_DATA_DIR; exec $(VENV)/bin/cqs serve
+	@[ -n "$$CQS_DATA_DIR" ] || grep -Eqs '^ *"?data_dir' "$$CQS_CONFIG" || export CQS_DATA_DIR=.cqs; exec $(VENV)/bin/cqs serve
 
 cluster: $(VENV)/.cluster ## run 3 Cassandra nodes, 2 Redis servers and 2 API nodes (needs java, mvn and redis-server)
 	@exec $(PY) -m deploy.cluster

@@ -137,8 +137,8 @@ class InvalidAttributeName(SqsError):
 
 class InvalidAttributeValue(SqsError):
     @classmethod
-    def of(cls, name: str) -> InvalidAttributeValue:
-        return cls(f"Invalid value for the parameter {name}.")
+    def of(cls, name: str, reason: str) -> InvalidAttributeValue:
+        return cls(f"Invalid value for the parameter {name}. Reason: {reason}")
 
 
 class InvalidParameterValue(SqsError):

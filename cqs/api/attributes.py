@@ -10,7 +10,8 @@ A value is checked here for its form and range, alone; how settings fit each oth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from enum import StrEnum
+from typing import NamedTuple, TypeVar
 
 from cqs import limits
 from cqs.api.redrive_policy import parse_redrive, parse_redrive_allow, write_redrive, write_redrive_allow
@@ -21,6 +22,7 @@ from cqs.service import policy_reader
 
 _ALL = "All"
 _DIGITS_MAX = 10
+C = TypeVar("C", bound=StrEnum)
 
 
 class _Setting(NamedTuple):
@@ -42,13 +44,13 @@ def _seconds(field: str, low: int, high: int) -> _Setting:
 
 def _integer(name: str, text: str, low: int, high: int) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX and low <= int(text) <= high):
-        raise InvalidAttributeValue.of(name)
+        raise InvalidAttributeValue.of(name, f"Must be between {low} and {high}.")
     return int(text)
 
 
 def _boolean(name: str, text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise InvalidAttributeValue.of(name)
+        raise InvalidAttributeValue.of(name, "Must be true or false.")
     return text.lower() == "true"
 
 
@@ -56,18 +58,16 @@ def _write_boolean(is_so: bool) -> str:
     return "true" if is_so else "false"
 
 
-def _dedup_scope(name: str, text: str) -> DedupScope:
-    try:
-        return DedupScope(text)
-    except ValueError as error:
-        raise InvalidAttributeValue.of(name) from error
+def _choice(choices: type[C]) -> Callable[[str, str], C]:
+    """One of the enumeration's values."""
 
+    def parse(name: str, text: str) -> C:
+        try:
+            return choices(text)
+        except ValueError as error:
+            raise InvalidAttributeValue.of(name, f"Must be {' or '.join(choices)}.") from error
 
-def _throughput_limit(name: str, text: str) -> ThroughputLimit:
-    try:
-        return ThroughputLimit(text)
-    except ValueError as error:
-        raise InvalidAttributeValue.of(name) from error
+    return parse
 
 
 def _policy(name: str, text: str) -> str:
@@ -78,7 +78,7 @@ def _policy(name: str, text: str) -> str:
 
 def _kms_key(name: str, text: str) -> str:
     if len(text) > _KMS_KEY_MAX or limits.BAD_CHARACTER.search(text):
-        raise InvalidAttributeValue.of(name)
+        raise InvalidAttributeValue.of(name, f"Must have at most {_KMS_KEY_MAX} characters, all of XML 1.0.")
     return text
 
 
@@ -122,11 +122,11 @@ SETTINGS: Mapping[str, _Setting] = {
         lambda settings: _write_boolean(settings.is_content_dedup) if settings.is_fifo else "",
     ),
     "DeduplicationScope": _Setting(
-        "dedup_scope", _dedup_scope, lambda settings: settings.dedup_scope.value if settings.is_fifo else ""
+        "dedup_scope", _choice(DedupScope), lambda settings: settings.dedup_scope.value if settings.is_fifo else ""
     ),
     "FifoThroughputLimit": _Setting(
         "throughput_limit",
-        _throughput_limit,
+        _choice(ThroughputLimit),
         lambda settings: settings.throughput_limit.value if settings.is_fifo else "",
     ),
 }

@@ -64,7 +64,7 @@ def _show(session: Session, messages: list[dict[str, Any]]) -> None:
         [
             message["MessageId"],
             message["Attributes"].get("MessageGroupId", ""),
-            message["Attributes"]["ApproximateReceiveCount"],
+            int(message["Attributes"]["ApproximateReceiveCount"]),
             message["Size"],
             message["Body"][:BODY_SHOWN],
         ]

@@ -66,18 +66,20 @@ def server_command(function: Callable[..., None]) -> click.Command:
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Columns as wide as they must be; numbers to the right. What could move the cursor is shown as an escape."""
-    cells = [[_shown(value) for value in row] for row in rows]
-    widths = [max(len(line[place]) for line in [list(titles), *cells]) for place in range(len(titles))]
-    lines = [[title.ljust(width) for title, width in zip(titles, widths, strict=True)]]
-    for row in cells:
-        lines.append(
-            [
-                cell.rjust(width) if cell.replace(".", "", 1).isdigit() else cell.ljust(width)
-                for cell, width in zip(row, widths, strict=True)
-            ]
-        )
-    return "\n".join("  ".join(line).rstrip() for line in lines)
+    """Columns as wide as they must be; numbers to the right, and so is the title of a column of numbers. What could
+    move the cursor is shown as an escape."""
+    found = [list(row) for row in rows]
+    columns = [_column(title, [row[place] for row in found]) for place, title in enumerate(titles)]
+    return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
+
+
+def _column(title: str, values: Sequence[object]) -> list[str]:
+    """Title and cells, all of one width."""
+    is_right = [_is_number(value) for value in values]
+    cells = [title, *map(_shown, values)]
+    width = max(map(len, cells))
+    places = [bool(values) and all(is_right), *is_right]
+    return [cell.rjust(width) if right else cell.ljust(width) for cell, right in zip(cells, places, strict=True)]
 
 
 def pairs(parameter: str, given: Sequence[str]) -> dict[str, str]:
@@ -92,6 +94,10 @@ def confirmed(is_sure: bool, what: str) -> None:
     """Returns when the user said so; else it is a usage error, also in scripts."""
     if not is_sure:
         raise click.UsageError(f"{what} can't be undone; say --yes")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _shown(value: object) -> str:

@@ -76,5 +76,7 @@ def _home(told: Mapping[str, Any]) -> list[list[object]]:
     return rows
 
 
-def _ms(seconds: float) -> str:
-    return f"{seconds * 1_000:g}"
+def _ms(seconds: float) -> float:
+    """To six digits."""
+    number = float(f"{seconds * 1_000:g}")
+    return int(number) if number.is_integer() else number

@@ -120,7 +120,7 @@ def _policy_of(queue: Queue) -> dict[str, object]:
     try:
         return msgspec.json.decode(queue.settings.policy, type=dict[str, object])
     except (msgspec.DecodeError, RecursionError) as error:
-        raise InvalidAttributeValue.of("Policy") from error
+        raise InvalidAttributeValue.of("Policy", "It is not a JSON object.") from error
 
 
 def _statements_of(policy: dict[str, object]) -> list[object]:

@@ -40,7 +40,7 @@ def read(text: str) -> Policy:
     try:
         return _policy(text)
     except ValueError as error:
-        raise InvalidAttributeValue(f"Invalid value for the parameter Policy. Reason: {error}.") from error
+        raise InvalidAttributeValue.of("Policy", f"{error}.") from error
 
 
 @lru_cache(maxsize=1_024)

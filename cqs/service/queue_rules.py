@@ -58,9 +58,7 @@ def check_type(changes: Mapping[str, object], *, is_fifo: bool) -> None:
             if field in changes:
                 raise InvalidAttributeName(text)
     elif changes.get("is_fifo", True) is not True:
-        raise InvalidAttributeValue(
-            f"{InvalidAttributeValue.of('FifoQueue')} Reason: Modifying queue type is not supported."
-        )
+        raise InvalidAttributeValue.of("FifoQueue", "Modifying queue type is not supported.")
 
 
 def with_encryption(changes: Mapping[str, object]) -> dict[str, object]:
@@ -80,9 +78,9 @@ def with_encryption(changes: Mapping[str, object]) -> dict[str, object]:
 def check_throughput(settings: Settings) -> None:
     """Raises InvalidAttributeValue when the throughput limit is per group and deduplication is not."""
     if settings.throughput_limit is ThroughputLimit.GROUP and settings.dedup_scope is not DedupScope.GROUP:
-        raise InvalidAttributeValue(
-            f"{InvalidAttributeValue.of('FifoThroughputLimit')} Reason: To set FifoThroughputLimit to "
-            "perMessageGroupId, the DeduplicationScope must be messageGroup."
+        raise InvalidAttributeValue.of(
+            "FifoThroughputLimit",
+            "To set FifoThroughputLimit to perMessageGroupId, the DeduplicationScope must be messageGroup.",
         )
 
 

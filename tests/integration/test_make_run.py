@@ -1,4 +1,5 @@
-"""`make run` stays in the foreground, hears the settings of its environment, and passes SIGTERM on."""
+"""`make run` stays in the foreground, hears the settings of its environment, and passes SIGTERM on. Its data lies in
+.cqs, unless the environment or the file of settings says where."""
 
 from __future__ import annotations
 
@@ -48,3 +49,37 @@ def test_sigterm_ends_the_server_in_order(tmp_path: Path, is_whole_group: bool) 
             os.killpg(process.pid, signal.SIGKILL)
 
     assert output.splitlines()[-1].find('"event":"stopped"') > 0
+
+
+@pytest.mark.parametrize(
+    ("given", "settings", "told"),
+    [
+        ("", None, ".cqs"),
+        ("", "port = 0\n# data_dir = '/data'\n", ".cqs"),
+        ("", "port = 0\n data_dir = '/data'\n", "the file's"),
+        ("", "\"data_dir\" = '/data'\n", "the file's"),
+        ("/given", None, "/given"),
+        ("/given", "data_dir = '/data'\n", "/given"),
+    ],
+)
+def test_data_lies_where_it_is_told_or_in_the_clone(
+    tmp_path: Path, given: str, settings: str | None, told: str
+) -> None:
+    stub = tmp_path / "bin" / "cqs"
+    stub.parent.mkdir()
+    stub.write_text('#!/bin/sh\necho "${CQS_DATA_DIR:-the file\'s}"\n')
+    stub.chmod(0o755)
+    (tmp_path / ".serve").touch()
+    config = tmp_path / "cqs.toml"
+    if settings is not None:
+        config.write_text(settings)
+
+    done = subprocess.run(
+        ["make", "--silent", "run", f"VENV={tmp_path}"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | {"CQS_DATA_DIR": given, "CQS_CONFIG": "" if settings is None else str(config)},
+    )
+
+    assert (done.stdout, done.stderr) == (f"{told}\n", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -70,8 +71,9 @@ def test_names_are_those_the_service_uses_in_its_errors() -> None:
 def test_number_is_taken_within_its_range_only(name: str, low: int, high: int) -> None:
     for text in (str(low), str(high)):
         changes_of({name: text})
+    told = f"Invalid value for the parameter {name}. Reason: Must be between {low} and {high}."
     for text in (str(low - 1), str(high + 1), "", " 5", "5 ", "+5", "1e1", "5.0", "\u0665", "0x5", "9" * 5_000, "-0"):
-        with pytest.raises(InvalidAttributeValue, match=f"Invalid value for the parameter {name}\\."):
+        with pytest.raises(InvalidAttributeValue, match=f"^{re.escape(told)}$"):
             changes_of({name: text})
 
 
@@ -84,13 +86,16 @@ def test_unknown_and_read_only_names_are_refused(name: str) -> None:
 @pytest.mark.parametrize("name", ["FifoQueue", "ContentBasedDeduplication", "SqsManagedSseEnabled"])
 @pytest.mark.parametrize("text", ["", "yes", "1", " true"])
 def test_boolean_is_true_or_false(name: str, text: str) -> None:
-    with pytest.raises(InvalidAttributeValue):
+    with pytest.raises(InvalidAttributeValue, match="Must be true or false"):
         changes_of({name: text})
 
 
-@pytest.mark.parametrize("name", ["DeduplicationScope", "FifoThroughputLimit"])
-def test_choice_is_one_of_the_choices(name: str) -> None:
-    with pytest.raises(InvalidAttributeValue):
+@pytest.mark.parametrize(
+    ("name", "choices"),
+    [("DeduplicationScope", "queue or messageGroup"), ("FifoThroughputLimit", "perQueue or perMessageGroupId")],
+)
+def test_choice_is_one_of_the_choices(name: str, choices: str) -> None:
+    with pytest.raises(InvalidAttributeValue, match=f"Must be {choices}"):
         changes_of({name: "perqueue"})
 
 

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from cqs.cli import cli
 from cqs.commands import redrive
+from cqs.commands.server_command import table
 from tests.protocol.measured import Measured, measured
 from tests.unit.dead_letters import one_pair, running
 
@@ -201,3 +202,20 @@ async def test_node_is_drained_and_taken_in_again(shell: Shell) -> None:
     assert engine.waiters.is_draining
     assert await shell.json("drain", "--undo") == {"Draining": False, "AnsweredReceives": 0, "Workers": 1}
     assert not engine.waiters.is_draining
+
+
+async def test_settings_stand_at_the_left_whatever_is_beside_them(shell: Shell) -> None:
+    await shell.text("set", "orders", "-t", "purpose=" + "long " * 9)
+
+    lines = (await shell.text("set", "orders")).splitlines()
+
+    assert [line.split()[1] for line in lines if line.startswith(("name", "DelaySeconds"))] == ["value", "0"]
+    assert {len(line) - len(line.split(maxsplit=1)[1]) for line in lines if not line.startswith("tag")} == {
+        lines[0].index("value")
+    }
+
+
+def test_numbers_stand_at_the_right_under_their_title() -> None:
+    text = table(["queue", "in", ""], [["7", 5, "x"], ["long name", 1_000, 2]])
+
+    assert text.splitlines() == ["queue        in", "7             5  x", "long name  1000  2"]

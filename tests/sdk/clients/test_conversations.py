@@ -58,7 +58,10 @@ ERRORS = {
         "A queue already exists with the same name and a different value for attribute VisibilityTimeout",
     ),
     "attribute": _same("InvalidAttributeName", "Unknown Attribute Nonsense."),
-    "value": _same("InvalidAttributeValue", "Invalid value for the parameter VisibilityTimeout."),
+    "value": _same(
+        "InvalidAttributeValue",
+        "Invalid value for the parameter VisibilityTimeout. Reason: Must be between 0 and 43200.",
+    ),
     "receipt": _same("ReceiptHandleIsInvalid", 'The input receipt handle "none" is not a valid receipt handle.'),
     "character": _same(
         "InvalidMessageContents",
