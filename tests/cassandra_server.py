@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cqs.store.cassandra import Options
 from deploy.cluster.ports import free_ports
 from deploy.cluster.ring import CassandraFailed, Node, Ring, Tuning
 
-__all__ = ["CassandraFailed", "Node", "Ring", "Tuning", "free_ports", "session"]
+__all__ = ["CassandraFailed", "Node", "Ring", "Tuning", "free_ports", "options_of", "session"]
+_CONNECT_MS = 30_000
+"""A node that shares two cores with all tests may take more than 5 s to be connected to."""
+
+
+def options_of(ring: Ring, keyspace: str = "cqs") -> Options:
+    """To reach it by, with patience."""
+    hosts = tuple(ring.contact_points)
+    return Options(hosts=hosts, port=ring.port, keyspace=keyspace, connect_ms=_CONNECT_MS)
 
 
 def session() -> Iterator[Ring]:

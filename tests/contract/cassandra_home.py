@@ -17,14 +17,7 @@ from cqs.queue import Queue
 from cqs.store.cassandra import CassandraStore, Options, schema
 from cqs.store.cassandra.session import Decision, Row, Session, Write
 from cqs.testing.clock import ManualClock
-from tests.cassandra_server import Ring
 from tests.contract.store_home import Maker, Store
-
-KEYSPACE = "contract"
-
-
-def options_of(ring: Ring, keyspace: str = KEYSPACE) -> Options:
-    return Options(hosts=tuple(ring.contact_points), port=ring.port, keyspace=keyspace)
 
 
 async def ask(options: Options, *queries: str, values: Sequence[object] = ()) -> list[Row]:

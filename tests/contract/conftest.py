@@ -9,7 +9,7 @@ import pytest
 
 from cqs.store.cassandra import Options
 from tests import cassandra_server, redis_server
-from tests.contract.cassandra_home import make_keyspace, options_of
+from tests.contract.cassandra_home import make_keyspace
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +34,6 @@ def cassandra_ring() -> Iterator[cassandra_server.Ring]:
 @pytest.fixture(scope="session")
 def keyspace(cassandra_ring: cassandra_server.Ring) -> Options:
     """A keyspace on it, with the tables."""
-    options = options_of(cassandra_ring)
+    options = cassandra_server.options_of(cassandra_ring, "contract")
     asyncio.run(make_keyspace(options))
     return options

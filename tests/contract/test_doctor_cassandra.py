@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from cqs.store.cassandra import Options
-from tests.cassandra_server import Ring
-from tests.contract.cassandra_home import ask, make_keyspace, options_of
+from tests.cassandra_server import Ring, options_of
+from tests.contract.cassandra_home import ask, make_keyspace
 from tests.integration.doctor_case import Told, doctor
 from tests.integration.process import refused
 from tests.needs import needs

@@ -11,8 +11,7 @@ import pytest
 from cassandra import cluster as driver
 
 from cqs.store.cassandra import Options, schema
-from tests.cassandra_server import Ring, Tuning
-from tests.contract.cassandra_home import options_of
+from tests.cassandra_server import Ring, Tuning, options_of
 from tests.integration.doctor_case import Told, doctor
 from tests.needs import needs
 

@@ -58,7 +58,7 @@ async def check(drill: Drill, ring: Ring | None = None) -> None:
         absent(drill.name, why_not(drill))
     result = await perform(drill, _seed(), ring=ring)
     print(result)
-    assert result.wrong == [], f"seed {result.seed}"
+    assert not result.wrong, f"seed {result.seed}: {'; '.join(result.wrong)}"
 
 
 async def check_on(drill: Drill, rings: Rings) -> None:

@@ -32,7 +32,7 @@ from cqs.store.interface import Store
 from cqs.store.sqlite.store import SqliteStore
 from deploy.cluster.api_node import ApiNode
 from deploy.cluster.ports import free_ports
-from tests.cassandra_server import Ring
+from tests.cassandra_server import Ring, options_of
 from tests.drills.link import End, Link
 from tests.redis_server import RedisProcess
 
@@ -158,7 +158,7 @@ class Place:
 
     def _options(self) -> Options:
         assert self.ring is not None
-        return Options(hosts=tuple(self.ring.contact_points), port=self.ring.port, keyspace=self._keyspace)
+        return options_of(self.ring, self._keyspace)
 
     def _copies(self) -> dict[str, int]:
         return {"dc1": 3} if self.kind is Kind.RING else {}

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from cqs.cli import cli
-from cqs.store.cassandra import Options, schema
+from cqs.store.cassandra import schema
 from tests import cassandra_server
 from tests.integration.process import refused, serving
 from tests.integration.signed import client, said
@@ -26,10 +26,10 @@ KEYSPACE, MASTER_KEY, DEAD_S_MAX = "users", "A" * 43 + "=", 5.0
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Settings, as variables, of servers and commands on a Cassandra node of their own."""
     for ring in cassandra_server.session():
-        hosts = tuple(ring.contact_points)
-        asyncio.run(schema.apply(Options(hosts=hosts, port=ring.port, keyspace=KEYSPACE), {}))
+        options = cassandra_server.options_of(ring, KEYSPACE)
+        asyncio.run(schema.apply(options, {}))
         yield {
-            "CQS_CASSANDRA": ",".join(hosts),
+            "CQS_CASSANDRA": ",".join(options.hosts),
             "CQS_CASSANDRA_PORT": str(ring.port),
             "CQS_CASSANDRA_KEYSPACE": KEYSPACE,
             "CQS_DATA_DIR": str(tmp_path_factory.mktemp("node")),

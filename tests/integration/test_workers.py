@@ -21,7 +21,7 @@ import pytest
 
 from cqs.events import EventName
 from cqs.journal.files import files_of
-from cqs.store.cassandra import Options, schema
+from cqs.store.cassandra import schema
 from tests import cassandra_server
 from tests.integration.certificates import connected, make_certificate, serial_of, tls_flags
 from tests.integration.process import ROOT, Served, refused, serving, until
@@ -46,7 +46,7 @@ def test_workers_must_share_their_data(flags: tuple[str, ...], tmp_path: Path) -
 @pytest.fixture(scope="module")
 def flags(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
     for ring in cassandra_server.session():
-        options = Options(hosts=tuple(ring.contact_points), port=ring.port)
+        options = cassandra_server.options_of(ring)
         asyncio.run(schema.apply(options, {}))
         yield ["--workers", str(WORKERS), "--redis", "spawn", "--data-dir", str(tmp_path_factory.mktemp("node")),
                "--cassandra", options.hosts[0], "--cassandra-port", str(options.port)]  # fmt: skip

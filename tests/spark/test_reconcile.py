@@ -14,7 +14,8 @@ import pytest
 from cqs import ids
 from spark_jobs.verdict import State
 from tests import cassandra_server
-from tests.contract.cassandra_home import make_keyspace, options_of
+from tests.cassandra_server import options_of
+from tests.contract.cassandra_home import make_keyspace
 from tests.needs import needs
 from tests.spark import planted
 from tests.spark.planted import InCassandra, InSqlite
