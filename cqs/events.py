@@ -52,6 +52,8 @@ class EventName(StrEnum):
     QUEUE_DELETED = "queue_deleted"
     DROPPED_EVENTS = "dropped_events"
     PRUNED = "pruned"
+    ALIVE = "alive"
+    """All that this incarnation was told before is written: an idle server says so every now and then."""
     OPENED = "opened"
     CLOSED = "closed"
 

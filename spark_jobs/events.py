@@ -30,6 +30,7 @@ _OF_THE_JOURNAL = [
     EventName.CLOSED.value,
     EventName.DROPPED_EVENTS.value,
     EventName.PRUNED.value,
+    EventName.ALIVE.value,
 ]
 _PATHS_SHOWN = 3
 

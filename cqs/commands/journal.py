@@ -15,7 +15,7 @@ import msgspec
 from cqs.commands.options import loaded_settings
 from cqs.config import values
 from cqs.errors import CannotStart
-from cqs.events import Line
+from cqs.events import EventName, Line
 from cqs.journal.blocks import lines_of
 from cqs.journal.files import JournalFile, files_of, finish_leftovers
 from cqs.journal.files import prune as prune_folder
@@ -103,22 +103,24 @@ def _shown(raw: bytes, count: int) -> tuple[list[str], int]:
     """The last events, and where the last whole line of text ends. Lines stand in the order of their last events: those
     before the first that is wanted are not read."""
     found: list[Line] = []
-    latest, end = 0, raw.rfind(b"\n") + 1
+    end = raw.rfind(b"\n") + 1
     for text in reversed(raw[:end].splitlines()):
         lines = _events_of(text)
-        if not lines:
-            continue
-        latest = latest or lines[-1].number
-        if lines[-1].number <= latest - count:
+        if lines and len(found) >= count and all(lines[-1].number < one.number for one in _last(found, count)[:1]):
             break
         found += lines
-    return list(map(_text_of, sorted(found, key=_number_of)[max(0, len(found) - count) :])), end
+    return list(map(_text_of, _last(found, count))), end
+
+
+def _last(lines: list[Line], count: int) -> list[Line]:
+    return sorted(lines, key=_number_of)[max(0, len(lines) - count) :]
 
 
 def _events_of(text: bytes) -> list[Line]:
-    """None of what is no line, such as the rest of one after a crash."""
+    """None of what is no line, such as the rest of one after a crash, nor of one that says nothing but that the server
+    lives."""
     try:
-        return lines_of(text)
+        return [line for line in lines_of(text) if line.event is not EventName.ALIVE]
     except msgspec.DecodeError:
         return []
 

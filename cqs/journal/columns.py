@@ -126,5 +126,6 @@ _BY_EVENT: dict[EventName, Callable[[Sequence[Any]], Columns]] = {
     EventName.MOVED: _of_moved,
     EventName.PURGED: _of_nothing,
     EventName.QUEUE_DELETED: _of_nothing,
+    EventName.ALIVE: _of_nothing,
 }
 _COLUMNS = {event.value: columns for event, columns in _BY_EVENT.items()}

@@ -25,6 +25,9 @@ from cqs.queue import Queue
 
 NOTHING_MS = 1_000
 """Empty receives of a queue are added up for about so long."""
+BEAT_MS = 10_000
+"""As often, at least, a line says that what was told before is written (`spark_jobs.window`)."""
+_NO_QUEUE = Queue(account="", name="", region="", uid=0, created_ms=0, modified_ms=0)
 _SENT, _RECEIVED, _FROM_STORE = EventName.SENT.value, EventName.RECEIVED.value, EventName.FROM_STORE.value
 _DELETED = EventName.DELETED.value
 
@@ -39,7 +42,8 @@ class Journal:
         self._nothing_since_ms = 0
         self.buffer = Buffer(rules.buffer_bytes_max, self._packed)
         self._put = self.buffer.put
-        self.recorder = RecorderProcess(rules, self.buffer)
+        self._beaten_ms = clock.now_ms()
+        self.recorder = RecorderProcess(rules, self.buffer, self.beat)
 
     @property
     def dropped(self) -> int:
@@ -115,6 +119,14 @@ class Journal:
 
     def queue_deleted(self, queue: Queue) -> None:
         self._tell(EventName.QUEUE_DELETED.value, queue, [None])
+
+    def beat(self) -> None:
+        """Says, when it is time to, that it lives: behind all that was told before."""
+        now_ms = self._now_ms()
+        if not 0 <= now_ms - self._beaten_ms < BEAT_MS:
+            self._beaten_ms = now_ms
+            self.tell_nothing()
+            self._tell(EventName.ALIVE.value, _NO_QUEUE, [None])
 
     def tell_nothing(self) -> None:
         """What was added up of empty receives."""

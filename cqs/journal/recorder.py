@@ -87,7 +87,8 @@ class Recorder:
         return report
 
     def _write(self, packs: Sequence[Pack]) -> None:
-        """These calls, and how many are missing; or, when the disk fails, counts them as missing."""
+        """How many are missing, before what came after them, and these calls; or, when the disk fails, counts them as
+        missing."""
         lines = events_of(packs)
         self._lines += lines
         if self._failed_ms is not None and 0 <= self._clock.now_ms() - self._failed_ms < RETRY_MS:
@@ -97,11 +98,11 @@ class Recorder:
         try:
             self._writer.open()
             mark = self._numberer.number
-            if packs:
-                self._writer.write(self._numberer.encode(packs))
-            mark, lines = self._numberer.number, 0
             if self._untold:
                 self._tell_missing()
+                mark = self._numberer.number
+            if packs:
+                self._writer.write(self._numberer.encode(packs))
             self._failed_ms = None
         except OSError as error:
             self._numberer.number = mark

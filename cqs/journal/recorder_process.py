@@ -13,6 +13,7 @@ Whoever dies, the gap is seen:
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import structlog
 
@@ -32,8 +33,10 @@ _log = structlog.get_logger("cqs.journal")
 class RecorderProcess:
     """Hands over what is in the buffer, each FLUSH_S or when a frame is full. Belongs to one event loop."""
 
-    def __init__(self, rules: JournalRules, buffer: Buffer) -> None:
+    def __init__(self, rules: JournalRules, buffer: Buffer, ticked: Callable[[], None]) -> None:
+        """`ticked` is called each FLUSH_S, before what is in the buffer is handed over."""
         self._rules = rules
+        self._ticked = ticked
         self._buffer = buffer
         self._child: Child | None = None
         self.unreported = 0
@@ -99,6 +102,7 @@ class RecorderProcess:
         self._timer = self._loop.call_later(FLUSH_S, self._tick)
         if self._child is None and self._loop.time() - self._started_s >= RESTART_S:
             self._start()
+        self._ticked()
         self._hand_over()
 
     def _hand_over(self) -> None:

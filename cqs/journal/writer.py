@@ -68,11 +68,10 @@ class Writer:
 
     @property
     def is_due(self) -> bool:
-        """The file is full, or old and not empty."""
-        return self._fd >= 0 and (
-            self._bytes >= self._file_bytes_max
-            or (self._clock.now_ms() - self._opened_ms >= self._file_age_ms and self._counts.total() > 1)
-        )
+        """The file is full, or old and something happened in it."""
+        happened = self._counts.total() - self._counts[EventName.ALIVE.value] - 1
+        is_old = self._clock.now_ms() - self._opened_ms >= self._file_age_ms
+        return self._fd >= 0 and (self._bytes >= self._file_bytes_max or (is_old and happened > 0))
 
     def close(self, *, is_last: bool = False) -> None:
         """Ends the file, if one is open, with its closing line. It is made durable when it is compressed: to write the

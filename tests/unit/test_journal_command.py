@@ -14,6 +14,7 @@ from cqs.commands import journal as command
 from cqs.errors import CannotStart
 from cqs.events import Line
 from cqs.journal.files import files_of
+from cqs.journal.journal import BEAT_MS
 from tests.unit.journal_bench import QUEUE, JournalBench
 
 
@@ -66,6 +67,20 @@ def test_tail_tells_events_in_the_order_of_their_numbers(tmp_path: Path) -> None
     assert [line.event.value for line in found] == ["deleted", "sent", "deleted", "deleted", "sent"]
     assert len(run(tmp_path, "tail", "-n", "100").splitlines()) == 11
     assert run(tmp_path, "tail", "-n", "0") == ""
+
+
+def test_tail_leaves_out_what_says_nothing_but_that_the_server_lives(tmp_path: Path) -> None:
+    bench = JournalBench(tmp_path)
+    bench.send("message 1")
+    bench.send("message 2")
+    for _ in range(5):
+        bench.flush()
+        bench.clock.advance_ms(BEAT_MS)
+        bench.journal.beat()
+    bench.flush()
+
+    assert bench.names()[-5:] == ["alive"] * 5
+    assert [text.count('"event":"sent"') for text in run(tmp_path, "tail", "-n", "2").splitlines()] == [1, 1]
 
 
 def test_what_is_followed_begins_where_the_latest_events_ended(folder: Path) -> None:

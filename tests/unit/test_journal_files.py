@@ -52,7 +52,9 @@ def test_only_the_file_that_ends_in_order_says_that_it_is_the_last(tmp_path: Pat
 def test_old_file_is_finished_unless_nothing_was_told(tmp_path: Path) -> None:
     bench = JournalBench(tmp_path, file_age_ms=60_000)
     bench.clock.advance_ms(60_000)
+    bench.journal.beat()
     bench.flush()
+    assert bench.names() == ["opened", "alive"]
     assert len(files_of(tmp_path)) == 1
 
     bench.send("x")
