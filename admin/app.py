@@ -17,7 +17,7 @@ import structlog
 from aiohttp import web
 
 from admin import answers, headers
-from admin.actions import undo
+from admin.actions import log_in, undo
 from admin.console import CONSOLE, Console
 from admin.csrf import FIELD, HEADER, check_origin
 from admin.forms import BadInput, Form, TooLarge, read_form
@@ -48,6 +48,7 @@ def make_application(console: Console) -> web.Application:
     application = web.Application(middlewares=[_frame], client_max_size=1)
     application[CONSOLE] = console
     undo.listen(console)
+    log_in.listen(console)
     application.cleanup_ctx.append(_warming)
     application.on_shutdown.append(_end_jobs)
     application.router.add_get(PREFIX, _to_root)

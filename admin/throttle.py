@@ -5,19 +5,21 @@
     one address               20 a minute               the same
     one user, everywhere      50 in ten minutes         1 minute, so that nobody can keep a user out for long
 
-An IPv6 address stands for its /64, which one person has. Everything is bounded: when the book is full the oldest entry
-goes.
+An IPv6 address stands for its /64, which one person has. Everything is bounded: when the book is full the entry goes
+that was not used for longest, one that is not locked before one that is. Whoever is locked out writes nothing into it,
+or a guesser would make new names up until the book has forgotten him. Workers of one node tell each other of each try.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from ipaddress import IPv6Address, IPv6Network
+from itertools import islice
 
 from admin.origins import parsed
 from cqs.clock import Clock
 
-BOOK_MAX = 20_000
+BOOK_MAX, LOOKED_AT_MAX = 20_000, 100
 MINUTE_MS = 60_000
 LOCK_MS_MAX = 15 * MINUTE_MS
 
@@ -56,12 +58,13 @@ class Throttle:
     def begin(self, user: str, address: str) -> int:
         """0: go on, the try is counted. Else: locked for so many milliseconds more, and nothing was counted."""
         now_ms = self._clock.now_ms()
-        entries = [(self._entry(key, now_ms), rule) for key, rule in _keys(user, address)]
-        wait_ms = max(entry.locked_until_ms - now_ms for entry, _ in entries)
+        keys = _keys(user, address)
+        known = [self._book[key] for key, _ in keys if key in self._book]
+        wait_ms = max((entry.locked_until_ms - now_ms for entry in known), default=0)
         if wait_ms > 0:
             return wait_ms
-        for entry, rule in entries:
-            _count(entry, rule, now_ms)
+        for key, rule in keys:
+            _count(self._entry(key, now_ms), rule, now_ms)
         return 0
 
     def forgive(self, user: str, address: str) -> None:
@@ -78,10 +81,16 @@ class Throttle:
     def _entry(self, key: tuple[str, str], now_ms: int) -> _Entry:
         entry = self._book.get(key)
         if entry is None:
+            if len(self._book) >= BOOK_MAX:
+                self._make_room(now_ms)
             entry = self._book[key] = _Entry(now_ms)
-            if len(self._book) > BOOK_MAX:
-                self._book.popitem(last=False)
+        self._book.move_to_end(key)
         return entry
+
+    def _make_room(self, now_ms: int) -> None:
+        oldest = islice(self._book.items(), LOOKED_AT_MAX)
+        key = next((key for key, entry in oldest if entry.locked_until_ms <= now_ms), next(iter(self._book)))
+        del self._book[key]
 
 
 def _count(entry: _Entry, rule: _Rule, now_ms: int) -> None:

@@ -84,7 +84,8 @@ async def accounts_for_command(config: Config, clock: Clock) -> AsyncIterator[Ac
 def _people_of(config: Config, identities: IdentityStore, clock: Clock) -> People:
     sealer = Sealer(_master_keys(config))
     credentials = Credentials(identities, sealer, clock)
-    return People(Accounts(identities, sealer, Passwords(), clock, credentials), credentials)
+    accounts = Accounts(identities, sealer, Passwords(), clock, credentials, config.behaviour.account)
+    return People(accounts, credentials)
 
 
 def _declared(config: Config) -> Declared:

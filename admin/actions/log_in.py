@@ -6,10 +6,12 @@ push everything else out of the log.
 
 from __future__ import annotations
 
+import msgspec
 from aiohttp import web
 
 from admin.action_log import Line
 from admin.answers import redirect, set_cookie
+from admin.console import Console
 from admin.formats import duration
 from admin.forms import Form
 from admin.session import AGE_MS_MAX, COOKIE
@@ -18,6 +20,9 @@ from admin.visit import Visit
 
 _WRONG = "The user or the password is wrong."
 _NAME_MAX = 100
+_who = msgspec.json.Decoder(tuple[str, str])
+_TRIED, _FORGIVEN = "tried", "forgiven"
+"""What workers of a node tell each other, so that their number does not multiply the tries."""
 
 
 async def act(visit: Visit, form: Form) -> web.StreamResponse:
@@ -29,19 +34,37 @@ async def act(visit: Visit, form: Form) -> web.StreamResponse:
         response = login.form(visit, next_path=goal, user=name, error=_locked(wait_ms), status=429)
         response.headers["Retry-After"] = str(-(-wait_ms // 1_000))
         return response
+    told = msgspec.json.encode((name, address)).decode()
+    await console.engine.fellows.ask(_TRIED, told)
     user = await console.accounts.user_with_password(name, form.text("password"))
     if user is None:
         await _log(visit, name, "wrong user or password")
         return login.form(visit, next_path=goal, user=name, error=_WRONG, status=401)
     console.throttle.forgive(name, address)
+    await console.engine.fellows.ask(_FORGIVEN, told)
     if visit.viewer.user:
         await console.accounts.end_session(visit.viewer.user, visit.session.sid, visit.session.end_ms)
-    present = next(one for one in (await console.accounts.identities()).users if one.name == user.name)
     response = redirect(goal)
-    session = console.sessions.begin(present)
+    session = console.sessions.begin(user)
     set_cookie(visit, response, COOKIE, console.sessions.write(session), AGE_MS_MAX // 1_000)
-    await _log(visit, user.name, "", present.role.value, present.account)
+    await _log(visit, user.name, "", user.role.value, user.account)
     return response
+
+
+def listen(console: Console) -> None:
+    """Counts what is tried at the other workers of the node."""
+    throttle = console.throttle
+
+    async def tried(who: str) -> bytes:
+        throttle.begin(*_who.decode(who))
+        return b""
+
+    async def forgiven(who: str) -> bytes:
+        throttle.forgive(*_who.decode(who))
+        return b""
+
+    console.engine.fellows.answer(_TRIED, tried)
+    console.engine.fellows.answer(_FORGIVEN, forgiven)
 
 
 def _locked(wait_ms: int) -> str:

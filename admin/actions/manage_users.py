@@ -18,7 +18,7 @@ async def add(visit: Visit, form: Form) -> Done:
         raise BadInput("Account: twelve digits, and one that you may manage.")
     name, role = form.word("name"), Role(form.chosen("role", "Role", _ROLES, Role.OPERATOR.value))
     password = form.text("password")
-    _check_first(visit, role, password)
+    _check_first(visit, role, account, password)
     await visit.console.accounts.add_user(name, account, role, password)
     path = visit.links.to("/login") if password and not visit.is_locked else visit.links.to(f"/users/{name}")
     return Done(f"User {name} is there.", path, target=name, detail=f"{role.value} of {account}")
@@ -30,7 +30,7 @@ async def set_password(visit: Visit, form: Form) -> Done:
     password = form.text("password")
     if not password and not form.is_on("none"):
         raise BadInput("Type a password, or tick that there is to be none.")
-    _check_first(visit, person.user.role, password)
+    _check_first(visit, person.user.role, person.user.account, password)
     await visit.console.accounts.set_password(person.user.name, password)
     said = "has a new password" if password else "can't log in any more"
     return _done(visit, person.user.name, f"{person.user.name} {said}.", "password" if password else "no password")
@@ -63,11 +63,13 @@ async def drop(visit: Visit, form: Form) -> Done:
     return Done(f"User {name} is gone.", visit.links.to("/users"), target=name)
 
 
-def _check_first(visit: Visit, role: Role, password: str) -> None:
+def _check_first(visit: Visit, role: Role, account: str, password: str) -> None:
     """The first password closes the door behind whoever sets it."""
-    if password and not visit.is_locked and role is not Role.ADMINISTRATOR:
+    home = visit.console.about.home
+    if password and not visit.is_locked and (role is not Role.ADMINISTRATOR or account != home):
         raise BadInput(
-            "The first user with a password must be an administrator, or nobody could manage users any more."
+            f"The first user with a password must be an administrator of the server's own account ({home}), "
+            "or nobody could manage users any more."
         )
 
 

@@ -10,21 +10,22 @@ from __future__ import annotations
 import secrets
 from base64 import b32encode
 from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 
 from cqs.clock import Clock
-from cqs.errors import IdentityError, NoSuchIdentity
-from cqs.identity import ACCOUNT_ID, KEY_ID, USER_NAME, AccessKey, Account, EndedSession, Identities, Role, User
+from cqs.errors import CqsError, IdentityError, NoSuchIdentity
+from cqs.identity import ACCOUNT_ID, DEFAULT_ACCOUNT, KEY_ID, USER_NAME, AccessKey, Account, Identities, Role, User
+from cqs.service.administrators import check_not_last, is_administrating
 from cqs.service.credentials import Credentials
 from cqs.service.passwords import Passwords, check_hash
 from cqs.service.seal import Sealer
+from cqs.service.sessions import without_session, without_sessions
 from cqs.store.identity import IdentityStore
 
 KEYS_PER_USER_MAX = 10
 SECRET_LENGTH_MIN, SECRET_LENGTH_MAX = 1, 128
-ENDED_SESSIONS_MAX = 64
-"""Logged-out sessions kept of one user; one more, and all sessions of the user end."""
 _TRIES_MAX = 10
 
 
@@ -42,8 +43,16 @@ class Accounts:
     """All changes raise IdentityError (the text says why), StoreUnavailable or OutcomeUnknown."""
 
     def __init__(
-        self, store: IdentityStore, sealer: Sealer, passwords: Passwords, clock: Clock, credentials: Credentials
+        self,
+        store: IdentityStore,
+        sealer: Sealer,
+        passwords: Passwords,
+        clock: Clock,
+        credentials: Credentials,
+        home: str = DEFAULT_ACCOUNT,
     ) -> None:
+        """`home`: the server's own account, whose administrators manage all others."""
+        self.home = home
         self._store = store
         self._sealer = sealer
         self._passwords = passwords
@@ -88,28 +97,28 @@ class Accounts:
     async def set_password(self, name: str, password: str) -> None:
         """`password` "" takes it away: the user can't log in."""
         kept = await self._passwords.hash(password) if password else ""
-        await self._change_user(name, lambda user: _without_sessions(user, password_hash=kept))
+        await self._change_user(name, lambda user: without_sessions(user, password_hash=kept))
 
     async def set_role(self, name: str, role: Role) -> None:
-        await self._change_user(name, lambda user: _without_sessions(user, role=role))
+        await self._change_user(name, lambda user: without_sessions(user, role=role))
 
     async def set_user_enabled(self, name: str, is_enabled: bool) -> None:
         """A disabled user can't log in, and none of its keys works."""
-        await self._change_user(name, lambda user: _without_sessions(user, is_enabled=is_enabled))
+        await self._change_user(name, lambda user: without_sessions(user, is_enabled=is_enabled))
 
     async def end_session(self, name: str, sid: str, until_ms: int) -> None:
         """The console session is over for good, on every node and after every restart. Idempotent."""
         now_ms = self._clock.now_ms()
-        await self._change_user(name, lambda user: _without_session(user, EndedSession(sid, until_ms), now_ms))
+        await self._change_user(name, lambda user: without_session(user, sid, until_ms, now_ms))
 
     async def end_sessions(self, name: str) -> None:
         """All console sessions of the user are over."""
-        await self._change_user(name, _without_sessions)
+        await self._change_user(name, without_sessions)
 
     async def drop_user(self, name: str) -> None:
         """Removes the user and its keys."""
         everybody = await self._store.identities()
-        _check_not_last(everybody, _user_of(everybody, name))
+        check_not_last(everybody, _user_of(everybody, name), self.home)
         if not await self._store.drop_user(name):
             raise NoSuchIdentity(f"There is no user {name!r}.")
         await self._credentials.refresh()
@@ -121,8 +130,19 @@ class Accounts:
         if not await self._passwords.is_right(user.password_hash if user else "", password) or user is None:
             return None
         if self._passwords.is_outdated(user.password_hash):
-            await self.set_password(name, password)
+            with suppress(CqsError):
+                await self._renew_hash(user, password)
         return user
+
+    async def _renew_hash(self, user: User, password: str) -> None:
+        """The same password at present costs; nothing, if the user has another one by now."""
+        kept = await self._passwords.hash(password)
+
+        def change(present: User) -> User:
+            is_same = present.password_hash == user.password_hash
+            return msgspec.structs.replace(present, password_hash=kept) if is_same else present
+
+        await self._change_user(user.name, change)
 
     async def has_password(self) -> bool:
         """Whether anybody can log in. Until then the console answers on loopback only."""
@@ -171,8 +191,8 @@ class Accounts:
             everybody = await self._store.identities()
             user = _user_of(everybody, name)
             changed = change(user)
-            if not _is_administrating(changed):
-                _check_not_last(everybody, user)
+            if not is_administrating(changed):
+                check_not_last(everybody, user, self.home)
             if await self._store.save_user(msgspec.structs.replace(changed, version=user.version + 1)):
                 await self._credentials.refresh()
                 return
@@ -195,28 +215,6 @@ def _user_of(everybody: Identities, name: str) -> User:
         if user.name == name:
             return user
     raise NoSuchIdentity(f"There is no user {name!r}.")
-
-
-def _without_sessions(user: User, **changes: object) -> User:
-    """Changed, and logged out everywhere."""
-    return msgspec.structs.replace(user, sessions=user.sessions + 1, ended=(), **changes)
-
-
-def _without_session(user: User, ended: EndedSession, now_ms: int) -> User:
-    if any(one.sid == ended.sid for one in user.ended):
-        return user
-    kept = (*(one for one in user.ended if one.until_ms > now_ms), ended)
-    return _without_sessions(user) if len(kept) > ENDED_SESSIONS_MAX else msgspec.structs.replace(user, ended=kept)
-
-
-def _is_administrating(user: User) -> bool:
-    return user.role is Role.ADMINISTRATOR and user.is_enabled and bool(user.password_hash)
-
-
-def _check_not_last(everybody: Identities, user: User) -> None:
-    """Nobody could let anybody in again without the files of the server."""
-    if _is_administrating(user) and sum(_is_administrating(one) for one in everybody.users) == 1:
-        raise IdentityError(f"{user.name!r} is the last administrator who can log in: make another one first.")
 
 
 def _letters(count: int) -> str:

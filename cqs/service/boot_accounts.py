@@ -8,7 +8,8 @@
     keys = [{ id = "AKIA…", secret = "…" }]
 
 What is missing is made. What exists is left alone, whatever the file says: a key that somebody disabled must not come
-back to life by a restart.
+back to life by a restart. Nodes that start with the same file at the same time all want to make the same: one does, and
+the others find it there.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from cqs.errors import ConfigError, IdentityError
-from cqs.identity import DEFAULT_ACCOUNT, Role
+from cqs.identity import Identities, Role
 from cqs.service.accounts import Accounts
 from cqs.service.private_file import is_private
 
@@ -34,7 +35,8 @@ class DeclaredUser(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     """A user, and its keys."""
 
     name: str
-    account: str = DEFAULT_ACCOUNT
+    account: str = ""
+    """"" = the server's own, for one that is made."""
     role: Role = Role.OPERATOR
     password: str = ""
     password_hash: str = ""
@@ -69,18 +71,48 @@ def read(text: bytes, origin: str) -> Declared:
 async def declare(accounts: Accounts, declared: Declared, origin: str) -> None:
     """Makes what is missing. Raises ConfigError, and what the store raises."""
     everybody = await accounts.identities()
-    users = {user.name: user for user in everybody.users}
-    owner_of = {key.key_id: key.user for key in everybody.keys}
-    for one in declared.user:
+    for place, one in enumerate(declared.user):
         try:
-            if one.name not in users:
-                await accounts.add_user(one.name, one.account, one.role, one.password, one.password_hash)
-            elif users[one.name].account != one.account:
-                raise IdentityError(f"it belongs to account {users[one.name].account}, not {one.account}.")
+            if any(one.name == before.name for before in declared.user[:place]):
+                raise IdentityError("it is there twice.")
+            await _make_user(accounts, one, everybody)
             for key in one.keys:
-                if owner_of.get(key.id, one.name) != one.name:
-                    raise IdentityError(f"access key {key.id!r} is {owner_of[key.id]!r}'s.")
-                if key.id not in owner_of:
-                    await accounts.add_key(one.name, key.id, key.secret)
+                await _make_key(accounts, one, key, everybody)
         except IdentityError as error:
             raise ConfigError(f"{origin}: user {one.name!r}: {error}") from error
+
+
+async def _make_user(accounts: Accounts, one: DeclaredUser, everybody: Identities) -> None:
+    account = _account_of(one.name, everybody)
+    if account is None:
+        try:
+            await accounts.add_user(one.name, one.account or accounts.home, one.role, one.password, one.password_hash)
+            return
+        except IdentityError:
+            account = _account_of(one.name, await accounts.identities())
+            if account is None:
+                raise
+    if one.account and account != one.account:
+        raise IdentityError(f"it belongs to account {account}, not {one.account}.")
+
+
+async def _make_key(accounts: Accounts, one: DeclaredUser, key: DeclaredKey, everybody: Identities) -> None:
+    owner = _owner_of(key.id, everybody)
+    if owner is None:
+        try:
+            await accounts.add_key(one.name, key.id, key.secret)
+            return
+        except IdentityError:
+            owner = _owner_of(key.id, await accounts.identities())
+            if owner is None:
+                raise
+    if owner != one.name:
+        raise IdentityError(f"access key {key.id!r} is {owner!r}'s.")
+
+
+def _account_of(name: str, everybody: Identities) -> str | None:
+    return next((user.account for user in everybody.users if user.name == name), None)
+
+
+def _owner_of(key_id: str, everybody: Identities) -> str | None:
+    return next((key.user for key in everybody.keys if key.key_id == key_id), None)

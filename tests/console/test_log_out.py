@@ -6,7 +6,7 @@ import pytest
 
 from admin.session import AGE_MS_MAX
 from cqs.identity import Role
-from cqs.service.accounts import ENDED_SESSIONS_MAX
+from cqs.service.sessions import ENDED_SESSIONS_MAX
 from tests.console.desk import Desk
 
 

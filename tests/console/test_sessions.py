@@ -8,7 +8,7 @@ import pytest
 
 from admin.action_log import Question
 from admin.session import AGE_MS_MAX, IDLE_MS_MAX, TOUCH_MS, Flash, Sessions
-from cqs.identity import Role
+from cqs.identity import Role, User
 from cqs.testing.clock import ManualClock
 from tests.console.desk import PASSWORD, Desk
 
@@ -132,6 +132,23 @@ async def test_a_locked_guesser_makes_no_work_of_hashing(desk: Desk, monkeypatch
     await desk.log_in("alice")
 
     assert asked == []
+
+
+async def test_a_password_that_is_replaced_while_it_is_checked_lets_nobody_in(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await desk.add_user("alice", Role.ADMINISTRATOR)
+    check = desk.accounts.user_with_password
+
+    async def slowly(name: str, password: str) -> User | None:
+        user = await check(name, password)
+        await desk.accounts.set_password("alice", "another password")
+        return user
+
+    monkeypatch.setattr(desk.accounts, "user_with_password", slowly)
+    await desk.log_in("alice")
+
+    assert (await desk.get("/", follow=False)).status == 303
 
 
 async def test_tries_are_written_down_and_passwords_are_not(desk: Desk) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from admin.throttle import LOCK_MS_MAX, Throttle
+from admin.throttle import BOOK_MAX, LOCK_MS_MAX, Throttle
 from cqs.testing.clock import ManualClock
 
 
@@ -40,6 +40,27 @@ def test_many_addresses_can_not_try_one_user_for_long_nor_keep_it_out_for_long()
     assert 0 < wait_ms <= 60_000
     clock.advance_ms(wait_ms)
     assert throttle.begin("alice", "198.51.100.1") == 0
+
+
+def test_nobody_gets_further_tries_by_making_names_up() -> None:
+    throttle = Throttle(ManualClock())
+    free = 0
+    for number in range(BOOK_MAX):
+        free += throttle.begin("alice", "192.0.2.1") == 0
+        throttle.begin(f"nobody{number}", "192.0.2.1")
+
+    assert free == 5
+
+
+def test_who_is_locked_out_is_not_forgotten_when_many_others_try() -> None:
+    throttle = Throttle(ManualClock())
+    for _ in range(5):
+        throttle.begin("alice", "192.0.2.1")
+    for number in range(BOOK_MAX):
+        throttle.begin(f"nobody{number}", f"2001:db8:{number:x}::1")
+
+    assert throttle.begin("alice", "192.0.2.1") > 0
+    assert throttle.begin("alice", "192.0.2.2") == 0
 
 
 def test_a_right_password_starts_anew() -> None:

@@ -31,11 +31,14 @@ async def test_the_first_password_closes_the_door(desk: Desk) -> None:
     assert (await desk.log_in("root")).path == "/ADMIN/"
 
 
-@pytest.mark.parametrize("role", ["operator", "read_only"])
-async def test_the_first_user_with_a_password_must_be_able_to_let_others_in(desk: Desk, role: str) -> None:
+@pytest.mark.parametrize(
+    "of",
+    [{"role": "operator"}, {"role": "read_only"}, {"role": "administrator", "account": "111122223333"}],
+)
+async def test_the_first_user_with_a_password_must_be_able_to_let_others_in(desk: Desk, of: dict[str, str]) -> None:
     await desk.get("/users")
 
-    page = await desk.post("/users/add", {"name": "bob", "role": role, "password": PASSWORD})
+    page = await desk.post("/users/add", {"name": "bob", "password": PASSWORD} | of)
 
     assert page.status == 422
     assert "must be an administrator" in page.words

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from admin.grace import Grace
 from cqs.api.siblings import Siblings
+from cqs.identity import Role
 from tests.console.desk import Desk, make_desk
 from tests.engine import make_bench
 
@@ -57,6 +58,24 @@ async def test_what_waits_at_one_worker_is_called_off_at_another(tmp_path: Path)
     assert "Called off: nothing was done." in words
     assert "Too late" in again
     assert one.console.grace.of("000000000000") == []
+
+
+async def test_tries_to_log_in_count_at_whichever_worker_they_are_made(tmp_path: Path) -> None:
+    one, siblings = await worker(tmp_path, 1)
+    other, its_siblings = await worker(tmp_path, 2)
+    for desk in (one, other):
+        await desk.add_user("alice", Role.ADMINISTRATOR)
+    for _ in range(3):
+        await one.log_in("alice", "wrong password")
+        await other.log_in("alice", "wrong password")
+
+    locked = [(await desk.log_in("alice")).status for desk in (one, other)]
+    siblings.close()
+    its_siblings.close()
+    for desk in (one, other):
+        await desk.client.close()
+
+    assert locked == [429, 429]
 
 
 async def test_figures_say_as_of_when_they_are(desk: Desk) -> None:

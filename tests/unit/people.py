@@ -32,9 +32,14 @@ def cheap_passwords() -> Passwords:
 
 
 def make_people(
-    store: IdentityStore | None = None, clock: ManualClock | None = None, sealer: Sealer | None = None
+    store: IdentityStore | None = None,
+    clock: ManualClock | None = None,
+    sealer: Sealer | None = None,
+    passwords: Passwords | None = None,
 ) -> People:
     """A node; give two the same store and they are a cluster."""
     store, clock, sealer = store or MemoryIdentities(), clock or ManualClock(), sealer or Sealer([MASTER_KEY])
     credentials = Credentials(store, sealer, clock)
-    return People(store, clock, credentials, Accounts(store, sealer, cheap_passwords(), clock, credentials))
+    return People(
+        store, clock, credentials, Accounts(store, sealer, passwords or cheap_passwords(), clock, credentials)
+    )

@@ -137,6 +137,36 @@ async def test_given_hash_is_used_as_it_is_and_renewed_when_its_costs_are_old() 
     assert await people.accounts.user_with_password("alice", PASSWORD) == alice
 
 
+@pytest.mark.parametrize("password", [PASSWORD, "short"])
+async def test_renewing_a_hash_is_no_condition_of_the_login_and_ends_no_session(password: str) -> None:
+    people = make_people()
+    old = PasswordHasher(time_cost=2, memory_cost=16, parallelism=1).hash(password)
+    alice = await people.accounts.add_user("alice", OURS, Role.OPERATOR, password_hash=old)
+
+    assert await people.accounts.user_with_password("alice", password) == alice
+    assert (await people.accounts.identities()).users[0].sessions == alice.sessions
+
+
+async def test_renewing_a_hash_brings_no_replaced_password_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    passwords = cheap_passwords()
+    people = make_people(passwords=passwords)
+    old = PasswordHasher(time_cost=2, memory_cost=16, parallelism=1).hash(PASSWORD)
+    await people.accounts.add_user("alice", OURS, Role.OPERATOR, password_hash=old)
+    monkeypatch.setattr(passwords, "is_outdated", lambda kept: kept == old)
+    hash_it = passwords.hash
+
+    async def hash_slowly(password: str) -> str:
+        monkeypatch.setattr(passwords, "hash", hash_it)
+        await people.accounts.set_password("alice", "another password")
+        return await hash_it(password)
+
+    monkeypatch.setattr(passwords, "hash", hash_slowly)
+    await people.accounts.user_with_password("alice", PASSWORD)
+
+    assert await people.accounts.user_with_password("alice", PASSWORD) is None
+    assert await people.accounts.user_with_password("alice", "another password") is not None
+
+
 async def test_disabled_user_can_not_log_in() -> None:
     people = await with_alice()
     await people.accounts.add_user("bob", OURS, Role.ADMINISTRATOR, PASSWORD)
@@ -163,6 +193,16 @@ async def test_last_administrator_who_can_log_in_stays() -> None:
     await accounts.set_password("robot", PASSWORD)
     await accounts.drop_user("alice")
     assert [user.name for user in (await accounts.identities()).users] == ["robot"]
+
+
+async def test_last_administrator_of_the_servers_own_account_stays() -> None:
+    people = make_people()
+    await people.accounts.add_user("root", people.accounts.home, Role.ADMINISTRATOR, PASSWORD)
+    await people.accounts.add_user("alice", OURS, Role.ADMINISTRATOR, PASSWORD)
+
+    with pytest.raises(IdentityError, match="last administrator of the server's own account"):
+        await people.accounts.drop_user("root")
+    await people.accounts.drop_user("alice")
 
 
 async def test_changes_by_two_at_once_all_count() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import stat
 from base64 import b64encode
 from pathlib import Path
@@ -130,6 +131,28 @@ async def test_declaring_again_changes_nothing_and_brings_no_disabled_key_back()
     assert people.credentials.find("AKIAALICE") is None
 
 
+async def test_nodes_that_start_at_the_same_time_make_the_same_users_once() -> None:
+    people = make_people()
+    others = [make_people(people.store) for _ in range(3)]
+    declared = boot_accounts.read(BOOT, "boot.toml")
+
+    await asyncio.gather(*(boot_accounts.declare(one.accounts, declared, "boot.toml") for one in (people, *others)))
+
+    everybody = await people.accounts.identities()
+    assert [user.name for user in everybody.users] == ["alice", "probe"]
+    assert [key.key_id for key in everybody.keys] == ["AKIAALICE"]
+
+
+async def test_declared_user_of_no_account_is_of_the_servers_own() -> None:
+    people = make_people()
+    people.accounts.home = OURS
+    await boot_accounts.declare(people.accounts, boot_accounts.read(b"[[user]]\nname = 'a'", "boot.toml"), "boot.toml")
+
+    assert [user.account for user in (await people.accounts.identities()).users] == [OURS]
+    people.accounts.home = "222233334444"
+    await boot_accounts.declare(people.accounts, boot_accounts.read(b"[[user]]\nname = 'a'", "boot.toml"), "boot.toml")
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -154,6 +177,7 @@ def test_mistake_in_the_file_is_named(text: str, reason: str) -> None:
         ("[[user]]\nname = 'a'\npassword = 'short'", "8 to 256 characters"),
         ("[[user]]\nname = 'a'\naccount = '1'", "twelve digits"),
         ("[[user]]\nname = 'alice'\naccount = '222233334444'", f"it belongs to account {OURS}"),
+        ("[[user]]\nname = 'a'\n[[user]]\nname = 'a'", "boot.toml: user 'a': it is there twice."),
         ("[[user]]\nname = 'b'\nkeys = [{id = 'AKIAALICE', secret = 's'}]", "access key 'AKIAALICE' is 'alice''s"),
     ],
 )
