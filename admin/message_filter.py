@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from admin.visit import Visit
-from cqs.cache.interface import Entry
+from cqs.cache.entry import Entry
 from cqs.message import Message
 from cqs.service.peek import Filter
 

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from itertools import islice
 
 from benchmarks.simulated import LoopClock
-from cqs.cache.interface import Entry, Residency, Shard, Taken, TakeRequest
+from cqs.cache.entry import Entry
+from cqs.cache.interface import Residency, Shard, Taken, TakeRequest
 from cqs.cache.memory import MemoryCache
 from cqs.errors import CacheUnavailable
 from cqs.events import NullWitness

@@ -27,6 +27,7 @@ import uvloop
 from cqs import backends, doors, heap, observers, parts
 from cqs.api.app import App
 from cqs.api.http.connection import Connection
+from cqs.api.lane import Lane
 from cqs.api.lanes import Lanes
 from cqs.clock import SystemClock
 from cqs.config import load
@@ -87,7 +88,7 @@ class Client:
 
     def __init__(self, lanes: Lanes, script: Script) -> None:
         self._script = script
-        self._lane = lanes()
+        self._lane = Lane(lanes)
         self._left = 0
         self._handles: list[bytes] = []
         self._is_sending = True

@@ -14,7 +14,7 @@ from admin.redrive_form import arn_of
 from admin.views.dead_letters import asked_filter, is_alike
 from admin.visit import Done, Visit
 from cqs import limits
-from cqs.cache.interface import State
+from cqs.cache.entry import State
 from cqs.errors import CqsError, QueueDoesNotExist, ResourceNotFound
 from cqs.queue import Queue
 from cqs.service import move_tasks

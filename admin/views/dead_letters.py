@@ -13,7 +13,7 @@ from admin.snippets import ELLIPSIS, Snippets, of_each, url_of
 from admin.views.new_queue import NAMES_MAX
 from admin.views.queues import rows_of
 from admin.visit import Visit
-from cqs.cache.interface import State
+from cqs.cache.entry import State
 from cqs.errors import CacheUnavailable
 from cqs.limits import MOVE_RATE_MAX
 from cqs.message import Message

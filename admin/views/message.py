@@ -13,7 +13,7 @@ from admin.journal_search import search
 from admin.snippets import Snippets, of_each, snippets, url_of
 from admin.visit import Visit
 from cqs import digests, ids
-from cqs.cache.interface import State
+from cqs.cache.entry import State
 from cqs.errors import ResourceNotFound
 from cqs.message import Message
 from cqs.queue import Queue

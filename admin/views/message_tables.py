@@ -14,7 +14,7 @@ from admin.message_filter import is_asking, wanted_of
 from admin.views.dead_letters import letters_of
 from admin.views.messages import SCAN_LIMIT, state_of
 from admin.visit import Visit
-from cqs.cache.interface import State
+from cqs.cache.entry import State
 from cqs.queue import Queue
 from cqs.service.peek import COUNT_MAX, SCAN_MAX, Peeked, peek
 

@@ -19,7 +19,7 @@ from admin.snippets import ELLIPSIS, Snippets, of_each, url_of
 from admin.visit import Visit
 from admin.where import where_of
 from cqs.cache.counts import Counts
-from cqs.cache.interface import State
+from cqs.cache.entry import State
 from cqs.errors import CacheUnavailable
 from cqs.queue import Queue
 from cqs.service import queues

@@ -13,7 +13,8 @@ from admin.views.queues import rows_of
 from admin.visit import Visit
 from admin.where import where_of
 from admin.wire_attributes import attributes_of
-from cqs.cache.interface import BROWSED_MAX, ShardState, State
+from cqs.cache.entry import State
+from cqs.cache.interface import BROWSED_MAX, ShardState
 from cqs.errors import CacheUnavailable
 from cqs.queue import Queue
 from cqs.service.engine import shard_of

@@ -34,6 +34,7 @@ from cqs.api.http.room import Room
 from cqs.api.http.rules import refusal
 from cqs.api.http.shared_door import SharedDoor
 from cqs.api.http.tls_door import TlsDoor
+from cqs.api.lane import Lane
 from cqs.api.lanes import Lanes
 from cqs.api.request import Reply, Request
 from cqs.api.wire_errors import BadRequest, CrowdedOut, HttpError
@@ -102,7 +103,7 @@ class App:
             self._dispatcher, self.connections, self._bounds, self.room, functools.partial(self.connection, server)
         )
         loop = asyncio.get_running_loop()
-        factory: Callable[[], asyncio.BaseProtocol] = self._lanes if self._is_fast else server
+        factory: Callable[[], asyncio.BaseProtocol] = functools.partial(Lane, self._lanes) if self._is_fast else server
         for listening in sockets:
             if tls is not None:
                 self._listening.append(TlsDoor(listening, factory, tls, self.connections, self._bounds))

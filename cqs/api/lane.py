@@ -13,18 +13,15 @@ the only one that knows how to refuse. So this file has no error of its own, and
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from cqs.api.http.connection import FULL, told
 from cqs.api.http.drive import Run, run_at_once
 from cqs.api.http.plain_head import PlainHead, read_plain_head
 from cqs.api.http.room import PLACE_FREE, Place
+from cqs.api.lanes import SLOW_S, Lanes
 from cqs.api.request import Reply, Request
 
-if TYPE_CHECKING:
-    from cqs.api.lanes import Lanes
-
-SLOW_S = 1.0
 _HEAD_END = b"\r\n\r\n"
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -101,7 +98,6 @@ class Lane(asyncio.Protocol):
             self._transport.abort()
 
     def stop(self, *, is_patient: bool = False) -> None:
-        """The server stops: idle, the connection closes (`is_patient`: if it ever served); else after its answer."""
         is_idle = not self._is_busy and not self._size
         if is_idle and (self._has_served or not is_patient) and self._transport is not None:
             self._transport.close()

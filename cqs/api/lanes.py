@@ -5,19 +5,32 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Protocol
 
 from cqs.api.dispatch import Dispatcher
 from cqs.api.http.bounds import Bounds
 from cqs.api.http.connection import Connection
-from cqs.api.http.connections import Connections
+from cqs.api.http.connections import Connections, Guest
 from cqs.api.http.outbox import Outbox
 from cqs.api.http.plain_reply import ReplyWriter
 from cqs.api.http.room import Room
-from cqs.api.lane import SLOW_S, Lane
+
+SLOW_S = 1.0
+"""A request that is not complete by then is none for a lane."""
+
+
+class Ending(Guest, Protocol):
+    """A lane, as its end sees it."""
+
+    def stop(self, *, is_patient: bool = False) -> None:
+        """The server stops: idle, the connection closes (`is_patient`: if it ever served); else after its answer."""
+
+    def cut(self) -> None:
+        """Gives up the request, and ends the connection at once."""
 
 
 class Lanes:
-    """Makes a lane for each connection."""
+    """The open lanes, and what each of them works with."""
 
     def __init__(
         self,
@@ -36,16 +49,13 @@ class Lanes:
         self.writer = ReplyWriter()
         self.outbox = Outbox(asyncio.get_running_loop())
         self.is_stopping = False
-        self._open: set[Lane] = set()
+        self._open: set[Ending] = set()
         self._emptied = asyncio.Event()
 
-    def __call__(self) -> Lane:
-        return Lane(self)
-
-    def entered(self, lane: Lane) -> None:
+    def entered(self, lane: Ending) -> None:
         self._open.add(lane)
 
-    def left(self, lane: Lane) -> None:
+    def left(self, lane: Ending) -> None:
         self._open.discard(lane)
         self.connections.leave(lane)
         if not self._open:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 
-from cqs.cache.interface import Entry, State
+from cqs.cache.entry import Entry, State
 
 _ADDRESS_BITS = 122
 _ADDRESS_MASK = (1 << _ADDRESS_BITS) - 1

@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from operator import attrgetter
 
-from cqs.cache.interface import Entry, State
+from cqs.cache.entry import Entry, State
 
 _USED_UP_MIN = 32
 

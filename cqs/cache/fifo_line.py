@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from itertools import chain
 from operator import attrgetter
 
+from cqs.cache.entry import Entry, State
 from cqs.cache.fifo_group import Group
-from cqs.cache.interface import Entry, State
 from cqs.cache.line import first_waiting
 
 _SLACK = 64

@@ -24,6 +24,7 @@ from typing import Protocol
 import msgspec
 
 from cqs.cache.counts import Counts
+from cqs.cache.entry import Entry, State
 from cqs.cache.page import Page
 from cqs.message import Message
 
@@ -38,14 +39,6 @@ class Shard(msgspec.Struct, frozen=True, gc=False):
     number: int = 0
 
 
-class State(StrEnum):
-    """Where a message is."""
-
-    READY = "ready"
-    DELAYED = "delayed"
-    IN_FLIGHT = "in_flight"
-
-
 class Residency(StrEnum):
     """Q.STATE of the CQS paper: whether the shard's messages are in this cache."""
 
@@ -58,26 +51,6 @@ class ShardState(msgspec.Struct, frozen=True):
     residency: Residency
     epoch: int
     """Random, new at each fill; 0 when absent. A fill page of another epoch is refused."""
-
-
-class Entry(msgspec.Struct, gc=False, kw_only=True):
-    """One message as the cache knows it. A backend may keep the object that `put` or `fill` was given, and changes
-    only the fields below the line."""
-
-    address: int
-    sent_ms: int
-    group: str | None = None
-    sequence: int = 0
-    # ---- changed by the cache
-    message: Message | None = None
-    """The content, when it is within the cache's byte budget; else the store has it."""
-    visible_ms: int = 0
-    """Delayed or in flight: until when. Ready: 0."""
-    receive_count: int = 0
-    first_receive_ms: int = 0
-    receive_number: int = 0
-    """Number of the last receive: the fence of its lease; 0 = never received."""
-    state: State = State.READY
 
 
 class Ticket(msgspec.Struct, frozen=True, gc=False):

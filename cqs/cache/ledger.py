@@ -12,8 +12,9 @@ from copy import copy
 
 from cqs.cache.bodies import BodyBudget, cost
 from cqs.cache.due import DueIndex
+from cqs.cache.entry import Entry, State
 from cqs.cache.fifo_line import FifoLine
-from cqs.cache.interface import RECEIVES_BEFORE_BACK, Entry, Received, Shard, State, Ticket
+from cqs.cache.interface import RECEIVES_BEFORE_BACK, Received, Shard, Ticket
 from cqs.cache.line import Line
 from cqs.cache.standard_line import StandardLine
 from cqs.cache.vesting import NEVER_MS, VestingIndex

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Protocol
 
-from cqs.cache.interface import RECEIVES_BEFORE_BACK, Entry, State
+from cqs.cache.entry import Entry, State
+from cqs.cache.interface import RECEIVES_BEFORE_BACK
 
 OLDEST_LOOKS_MAX = 32
 

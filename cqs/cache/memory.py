@@ -16,19 +16,8 @@ from collections.abc import Sequence
 
 from cqs.cache.bodies import BodyBudget
 from cqs.cache.counts import Counts
-from cqs.cache.interface import (
-    Entry,
-    Outcome,
-    Residency,
-    Revealed,
-    Shard,
-    ShardState,
-    Sight,
-    State,
-    Taken,
-    TakeRequest,
-    Ticket,
-)
+from cqs.cache.entry import Entry, State
+from cqs.cache.interface import Outcome, Residency, Revealed, Shard, ShardState, Sight, Taken, TakeRequest, Ticket
 from cqs.cache.memory_shard import MemoryShard
 from cqs.cache.page import Page
 from cqs.cache.tombstones import Tombstones

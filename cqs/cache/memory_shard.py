@@ -10,16 +10,15 @@ from collections.abc import Sequence
 
 from cqs.cache.bodies import BodyBudget
 from cqs.cache.counts import Counts
+from cqs.cache.entry import Entry, State
 from cqs.cache.interface import (
     DEAD_BATCH_MAX,
     DEAD_LEASE_MS,
-    Entry,
     Outcome,
     Received,
     Residency,
     Revealed,
     Shard,
-    State,
     Taken,
     TakeRequest,
     Ticket,

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
-if TYPE_CHECKING:
-    from cqs.cache.interface import Entry
+from cqs.cache.entry import Entry
 
 
 class Page(msgspec.Struct, frozen=True):

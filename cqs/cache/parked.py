@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from cqs.cache.interface import Entry, State
+from cqs.cache.entry import Entry, State
 from cqs.cache.tenants import NOISY_BUSY_MS_MIN, BusyMeter, is_noisy
 
 _PRUNE_SLACK = 1_000

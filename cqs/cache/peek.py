@@ -9,7 +9,7 @@ from copy import copy
 from heapq import nsmallest
 from itertools import chain
 
-from cqs.cache.interface import Entry, State
+from cqs.cache.entry import Entry, State
 from cqs.cache.page import Page
 
 PEEK_BATCH = 20_000

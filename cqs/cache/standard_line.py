@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from cqs.cache.interface import Entry, State
+from cqs.cache.entry import Entry, State
 from cqs.cache.line import first_waiting
 from cqs.cache.parked import Tenants
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
-from cqs.cache.interface import State
+from cqs.cache.entry import State
 from cqs.errors import InvalidParameterValue, ResourceNotFound
 from cqs.queue import Queue
 from cqs.receipt import Receipt

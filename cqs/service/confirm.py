@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cqs.cache.interface import Entry, Residency
+from cqs.cache.entry import Entry
+from cqs.cache.interface import Residency
 from cqs.errors import CacheUnavailable, OutcomeUnknown, StoreUnavailable
 from cqs.queue import Queue
 from cqs.service import fenced, marking, residency

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cqs.cache.interface import Entry, State
+from cqs.cache.entry import Entry, State
 from cqs.message import Message
 
 

@@ -46,7 +46,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cqs.cache.interface import Entry, Outcome, Received, Residency, State, Ticket
+from cqs.cache.entry import Entry, State
+from cqs.cache.interface import Outcome, Received, Residency, Ticket
 from cqs.cluster import hint
 from cqs.cluster.ring import Ring
 from cqs.errors import CacheUnavailable

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cqs.cache.counts import Counts
+from cqs.cache.entry import Entry, State
 from cqs.cache.interface import (
-    Entry,
     Outcome,
     QueueCache,
     Residency,
@@ -22,7 +22,6 @@ from cqs.cache.interface import (
     Shard,
     ShardState,
     Sight,
-    State,
     Taken,
     TakeRequest,
     Ticket,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cqs.cache.interface import Entry, Received
+from cqs.cache.entry import Entry
+from cqs.cache.interface import Received
 from cqs.store.interface import Lease
 
 

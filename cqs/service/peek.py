@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from cqs import ids, limits
-from cqs.cache.interface import Entry, State
+from cqs.cache.entry import Entry, State
 from cqs.errors import InvalidParameterValue, ResourceNotFound
 from cqs.message import Message
 from cqs.queue import Queue

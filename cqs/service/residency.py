@@ -26,7 +26,8 @@ from time import perf_counter_ns
 
 import structlog
 
-from cqs.cache.interface import Entry, Shard, State
+from cqs.cache.entry import Entry, State
+from cqs.cache.interface import Shard
 from cqs.errors import CacheUnavailable, CannotStart
 from cqs.queue import Queue
 from cqs.service import expiry, lookup

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cqs.cache.interface import State
+from cqs.cache.entry import State
 from cqs.queue import Queue
 from cqs.service.peek import Peeked, peek
 from tests.console.desk import Desk, Seen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cqs.cache.interface import State
+from cqs.cache.entry import State
 from cqs.errors import StoreUnavailable
 from cqs.message import Attribute
 from cqs.queue import Queue

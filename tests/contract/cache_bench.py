@@ -15,18 +15,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from cqs.cache.counts import Counts
-from cqs.cache.interface import (
-    Entry,
-    Outcome,
-    QueueCache,
-    Received,
-    Revealed,
-    Shard,
-    State,
-    Taken,
-    TakeRequest,
-    Ticket,
-)
+from cqs.cache.entry import Entry, State
+from cqs.cache.interface import Outcome, QueueCache, Received, Revealed, Shard, Taken, TakeRequest, Ticket
 
 VISIBILITY_MS = 30_000
 RETENTION_MS = 345_600_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cqs.cache.interface import State
+from cqs.cache.entry import State
 from cqs.cache.page import Page
 from cqs.message import Message
 from tests.contract.cache_bench import RETENTION_MS, CacheBench, of

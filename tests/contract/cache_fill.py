@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cqs.cache.interface import TOMBSTONE_MS, Outcome, Residency, State, Ticket
+from cqs.cache.entry import State
+from cqs.cache.interface import TOMBSTONE_MS, Outcome, Residency, Ticket
 from tests.contract.cache_bench import RETENTION_MS, CacheBench, of
 
 
@@ -21,7 +22,6 @@ class FillRules:
 
         last = [] if is_last_empty else [absent.entry(3)]
         assert await absent.cache.fill(absent.shard, epoch, last, is_last=True)
-
         if await absent.cache.vesting(10):
             await absent.reveal()
         assert await absent.numbers() == (2 - is_last_empty, 0, 0)

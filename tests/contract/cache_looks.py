@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cqs.cache.counts import Counts
-from cqs.cache.interface import SURVEYED_MAX, Residency, Shard, ShardState, Sight, State
+from cqs.cache.entry import State
+from cqs.cache.interface import SURVEYED_MAX, Residency, Shard, ShardState, Sight
 from cqs.message import Message
 from tests.contract.cache_bench import RETENTION_MS, CacheBench, of
 

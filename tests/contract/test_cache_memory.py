@@ -7,7 +7,8 @@ import random
 import pytest
 
 from cqs.cache.bodies import cost
-from cqs.cache.interface import Entry, QueueCache, State
+from cqs.cache.entry import Entry, State
+from cqs.cache.interface import QueueCache
 from cqs.cache.memory import MemoryCache
 from cqs.cache.memory_shard import EXPIRED_BATCH_MAX
 from cqs.cache.peek import PEEK_BATCH

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator
 import pytest
 import redis
 
-from cqs.cache.interface import QueueCache, State
+from cqs.cache.entry import State
+from cqs.cache.interface import QueueCache
 from cqs.cache.redis.cache import RedisCache
 from cqs.testing.clock import ManualClock
 from tests.contract import redis_keys

@@ -8,7 +8,8 @@ from typing import cast
 import pytest
 import redis
 
-from cqs.cache.interface import Residency, Shard, State
+from cqs.cache.entry import State
+from cqs.cache.interface import Residency, Shard
 from cqs.cache.redis.cache import FILL_LEASE_MS
 from cqs.testing.clock import ManualClock
 from tests import needs

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from cqs.cache.interface import Entry
+from cqs.cache.entry import Entry
 from cqs.queue import Queue
 from cqs.service.engine import shard_of
 from cqs.service.receive import ReceiveRequest, receive

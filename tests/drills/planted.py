@@ -26,7 +26,8 @@ from cqs.api.http.bounds import Bounds
 from cqs.api.origins import Origins
 from cqs.api.request_ids import RequestIds
 from cqs.api.urls import BaseUrls
-from cqs.cache.interface import Entry, Residency, Shard, Taken, TakeRequest
+from cqs.cache.entry import Entry
+from cqs.cache.interface import Residency, Shard, Taken, TakeRequest
 from cqs.cache.memory import MemoryCache
 from cqs.clock import SystemClock
 from cqs.ids import Addresses

@@ -10,16 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from cqs.cache.interface import (
-    DEAD_LEASE_MS,
-    RECEIVES_BEFORE_BACK,
-    Entry,
-    Outcome,
-    State,
-    Taken,
-    TakeRequest,
-    Ticket,
-)
+from cqs.cache.entry import Entry, State
+from cqs.cache.interface import DEAD_LEASE_MS, RECEIVES_BEFORE_BACK, Outcome, Taken, TakeRequest, Ticket
 
 
 @dataclass

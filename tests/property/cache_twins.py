@@ -11,7 +11,8 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from cqs.cache.interface import Entry, QueueCache, Received, Shard, State, Taken, Ticket
+from cqs.cache.entry import Entry, State
+from cqs.cache.interface import QueueCache, Received, Shard, Taken, Ticket
 
 T = TypeVar("T")
 

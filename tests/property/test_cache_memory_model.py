@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from cqs.cache.interface import Entry, Received, Shard, State, TakeRequest, Ticket
+from cqs.cache.entry import Entry, State
+from cqs.cache.interface import Received, Shard, TakeRequest, Ticket
 from cqs.cache.memory import MemoryCache
 from cqs.testing.clock import ManualClock
 from tests.property.cache_model import ShardModel

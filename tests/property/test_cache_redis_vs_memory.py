@@ -1,5 +1,4 @@
-"""The memory cache, which is the specification, and the Redis cache live through the same random days and agree in
-every answer and in the end state."""
+"""The memory cache, which is the specification, and the Redis cache live through the same random days, and agree."""
 
 from __future__ import annotations
 
@@ -16,7 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from msgspec.structs import replace
 
-from cqs.cache.interface import Entry, QueueCache, Received, Shard, State, TakeRequest, Ticket
+from cqs.cache.entry import Entry, State
+from cqs.cache.interface import QueueCache, Received, Shard, TakeRequest, Ticket
 from cqs.cache.memory import MemoryCache
 from cqs.cache.redis.cache import RedisCache
 from cqs.testing.clock import ManualClock

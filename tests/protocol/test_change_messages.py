@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cqs.cache.interface import State
+from cqs.cache.entry import State
 from cqs.service import revisibility
 from cqs.service.chosen import CHOSEN_MAX
 from tests.protocol.extension_world import peeked, refused, told, world_with

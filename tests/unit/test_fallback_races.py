@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from cqs.cache.interface import Entry, Shard
+from cqs.cache.entry import Entry
+from cqs.cache.interface import Shard
 from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.queue import Queue
 from cqs.service import delete, repair, residency, revisibility

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from cqs.cache.entry import Entry
 from cqs.cache.fifo_group import Group
-from cqs.cache.interface import Entry
 
 
 def test_a_message_comes_back_though_all_behind_it_were_removed_meanwhile() -> None:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from cqs.cache.interface import Entry, Residency, Shard
+from cqs.cache.entry import Entry
+from cqs.cache.interface import Residency, Shard
 from cqs.errors import CacheUnavailable
 from cqs.message import Message
 from cqs.queue import Queue

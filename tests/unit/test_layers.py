@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from graphlib import TopologicalSorter
 
 import pytest
 
@@ -111,6 +112,17 @@ def test_library_is_imported_only_at_home(library: str) -> None:
     ]
 
     assert not wrong, "\n".join(wrong)
+
+
+def test_no_modules_import_each_other() -> None:
+    """Not even for types alone: what two of them need is a third one's."""
+    modules = {source.module for source in OURS}
+    imports = {
+        source.module: {one if one in modules else one.rpartition(".")[0] for one, _ in source.imports} & modules
+        for source in OURS
+    }
+
+    TopologicalSorter(imports).prepare()
 
 
 def test_nouns_need_nothing_but_the_standard_library_and_msgspec() -> None:

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from cqs.cache.interface import Entry, Residency, Shard
+from cqs.cache.entry import Entry
+from cqs.cache.interface import Residency, Shard
 from cqs.queue import Queue
 from cqs.service import residency
 from cqs.service.engine import shard_of

@@ -28,7 +28,7 @@ from cqs.api.shapes.extensions import (
     ResendMessageResult,
 )
 from cqs.api.shapes.queues import ListQueuesResult
-from cqs.cache.interface import State
+from cqs.cache.entry import State
 from cqs.errors import InvalidParameterValue, MissingParameter
 from cqs.queue import Queue
 from cqs.service import chosen, drain, lookup, page_token, peek, resend, statistics

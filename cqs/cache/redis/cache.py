@@ -18,17 +18,16 @@ from itertools import count
 from typing import TypeVar, cast
 
 from cqs.cache.counts import Counts
+from cqs.cache.entry import Entry, State
 from cqs.cache.interface import (
     BROWSED_MAX,
     VESTING_LEASE_MS,
-    Entry,
     Outcome,
     Residency,
     Revealed,
     Shard,
     ShardState,
     Sight,
-    State,
     Taken,
     TakeRequest,
     Ticket,

@@ -16,7 +16,8 @@ from typing import cast
 
 import msgspec
 
-from cqs.cache.interface import Entry, Received, Residency, State, Ticket
+from cqs.cache.entry import Entry, State
+from cqs.cache.interface import Received, Residency, Ticket
 from cqs.errors import CacheUnavailable
 from cqs.message import Attribute, Message
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from heapq import nsmallest
 
-from cqs.cache.interface import Entry, State
+from cqs.cache.entry import Entry, State
 from cqs.cache.page import Page
 from cqs.cache.redis.codec import address_of, address_word
 
