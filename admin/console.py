@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,8 +118,8 @@ def make_console(
         throttle=Throttle(engine.clock),
         actions=ActionLog(folder),
         lately=lately or Lately(engine.clock),
-        jobs=Jobs(engine.clock, first=secrets.randbelow(NUMBERS_MAX)),
-        grace=grace or Grace(engine.clock, first=secrets.randbelow(NUMBERS_MAX)),
+        jobs=Jobs(engine.clock, first=engine.rng.randrange(NUMBERS_MAX)),
+        grace=grace or Grace(engine.clock, first=engine.rng.randrange(NUMBERS_MAX)),
         health=Health(engine),
         abroad=Abroad(engine),
         thrift=Thrift(),
