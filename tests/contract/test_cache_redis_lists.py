@@ -32,11 +32,11 @@ async def stack() -> AsyncIterator[AsyncExitStack]:
         yield stack
 
 
-async def node(stack: AsyncExitStack, processes: list[RedisProcess], version: int) -> RedisCache:
+async def node(stack: AsyncExitStack, processes: list[RedisProcess], version: int, let_go_ms: int = 1) -> RedisCache:
     """A node whose list is these servers."""
     servers = {process.path: server_at(process) for process in processes}
     owner = Ring(dict.fromkeys(servers, 1.0)).owner
-    listed = ServerList(version, list(servers), owner)
+    listed = ServerList(version, list(servers), owner, let_go_ms)
     for name, server in servers.items():
         server.name, server.list = name, listed
     cache = RedisCache(servers, owner, random.Random(version))

@@ -32,9 +32,9 @@ def told(fields: dict[str, str], name: str) -> str:
     return fields[name]
 
 
-def run_id_of(fields: dict[str, str]) -> bytes:
-    """Names this life of the server."""
-    return told(fields, "run_id")[:RUN_ID_LENGTH].encode()
+def run_id_of(fields: dict[str, str]) -> str:
+    """New at each start of the server."""
+    return told(fields, "run_id")
 
 
 def why_unfit(fields: dict[str, str]) -> str:

@@ -1,7 +1,7 @@
 """All Redis keys, in one place. What stands in each is told by `scripts/common.lua`, `fifo.lua` and `fair.lua`.
 
     cqs:{<storage id, base 36>:<number>}:<name>     one shard; the braces make all its keys one hash slot
-    cqs:vesting   cqs:number   cqs:servers          one of each per server
+    cqs:vesting   cqs:number   cqs:servers   cqs:life   one of each per server; cqs:servers:new for a moment
 
 Scripts get the shard's `state` key and build the others from it. Redis Cluster is out of scope: the vesting index is
 one key for all shards of a server. No key is without an expiry.
@@ -20,7 +20,8 @@ SHARD_KEYS = (
 """Names of a shard's keys; the answer of a take with a request id, `attempt:<request id>`, besides."""
 VESTING = b"cqs:vesting"
 NUMBER = b"cqs:number"
-SERVER_LIST = b"cqs:servers"
+SERVER_LIST, NEW_LIST = b"cqs:servers", b"cqs:servers:new"
+LIFE = b"cqs:life"
 NEWS = b"cqs:news"
 """Channel of what every node hears: `filled <shard>`, `ended <queue uid>`."""
 WAKE = b"cqs:wake:"

@@ -1,8 +1,9 @@
 """One Redis server as the cache sees it: a link, its gate, who it is and how much it holds.
 
-Each new connection greets the server before anybody's command: its run id names this life of it, and a server that
-is not fit (`cqs.cache.redis.fitness`) is refused, with the reason. Every LOOK_S it is looked at again: one that became
-a replica or began to evict is given up within a second, and its shards are served from the store until it is put right.
+Each new connection greets the server before anybody's command: which life of it this is (`cqs.cache.redis.life`) is
+asked then, and a server that is not fit (`cqs.cache.redis.fitness`) is refused, with the reason. Every LOOK_S it is
+looked at again: one that became a replica or began to evict is given up within a second, and its shards are served from
+the store until it is put right.
 
 Content is kept within a budget of bytes of the server's memory, all of it (INFO), as last looked at, plus what was put
 since by this node. So nothing has to be counted for each shard, and nothing drifts when keys expire; with N nodes it
@@ -23,6 +24,7 @@ import structlog
 
 from cqs.cache.redis.connection import Address, Link, Send
 from cqs.cache.redis.fitness import disk_warnings, fields_of, run_id_of, told, why_full, why_unfit
+from cqs.cache.redis.life import Life
 from cqs.cache.redis.refusals import in_words
 from cqs.cache.redis.replies import ConnectionLost, Refused, Reply
 from cqs.cache.redis.script import Script
@@ -72,7 +74,7 @@ class RedisServer:
         self._is_list_new = False
         self._gate = gate
         self._budget_bytes = budget_bytes
-        self._run_id = b""
+        self._life, self._run_id = Life(rng), b""
         self._used_bytes = 0
         self._look_s = look_s
         self._looks: asyncio.Task[None] | None = None
@@ -167,7 +169,9 @@ class RedisServer:
         while True:
             if self.link.is_connected:
                 with contextlib.suppress(CacheUnavailable):
-                    self._note(fields_of(await self.link.call(b"INFO")))
+                    fields = fields_of(await self.link.call(b"INFO"))
+                    self._note(fields)
+                    self._run_id = await self._life.look(self.link.call, run_id_of(fields))
                     await self._keep_list()
             if trouble != self.trouble:
                 trouble = self.trouble
@@ -189,7 +193,7 @@ class RedisServer:
         if self.list is None:
             return
         try:
-            self._is_list_new |= await self.list.note(self.link.call, self.name)
+            self._is_list_new |= (await self.list.note(self.link.call, self.name)).is_new
         except ConnectionLost:
             raise
         except CacheUnavailable as error:
@@ -207,11 +211,16 @@ class RedisServer:
         if unfit:
             raise CacheUnavailable(unfit)
         self._used_bytes, self._full = int(told(fields, "used_memory")), why_full(fields)
+        run_id = await self._life.look(send, run_id_of(fields))
         if self.list is not None:
-            self._is_list_new |= await self.list.note(send, self.name)
+            noted = await self.list.note(send, self.name)
+            self._is_list_new |= noted.is_new
+            if noted.is_gap:
+                run_id = await self._life.look(send, run_id_of(fields), is_gap=True)
+            await asyncio.sleep(noted.wait_ms / 1_000)
         self._warnings = await disk_warnings(send)
         await _teach(send)
-        self._run_id = run_id_of(fields)
+        self._run_id = run_id
 
 
 async def _teach(send: Send) -> None:

@@ -3,10 +3,12 @@ queue from two servers.
 
     node A: version 1, servers x y        server x: "1 a7…"        node C: version 2, servers x y z
     ──────────────────────────────        ────────────────        ──────────────────────────────
-    greets, looks each second: 1 a7 ────► 1 a7
-                                          2 c4 ◄────────────────── greets: 2 is newer, noted
+    greets, looks each half s: 1 a7 ────► 1 a7
+                                          2 c4 ◄────────────────── greets: 2 is newer, noted; waits LET_GO_MS
     looks: 2 is newer than mine ────────► gives x up, and answers no more from it
-                                                                   drops what lives elsewhere by its list
+                                                                   serves; drops what lives elsewhere by its list
+
+Without the wait A would serve a queue from x while C has it on z: what A sends C misses, what A deletes C hands out.
 
 A node of an older list, or of another one under the same version, uses none of its servers, and says why. The note
 lives as long as some node looks after it, so a cluster that starts anew may have any list.
@@ -16,36 +18,59 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
-from typing import cast
+from typing import NamedTuple, cast
 
 from cqs.cache.redis import keys
 from cqs.cache.redis.connection import Send
-from cqs.cache.redis.script import Script
+from cqs.cache.redis.notes import Note
 from cqs.errors import CacheUnavailable
 
 NOTE_MS = 15_000
+LET_GO_MS = 1_500
+"""Three looks of a node of the former list, which refuses what it still serves at the first of them."""
 SCAN_COUNT = 1_000
-_NOTE = Script(
+_NOTE = Note(
     """
 local known, version, digest = redis.call('GET', KEYS[1]) or '', tonumber(ARGV[1]), ARGV[2]
 local other, list = string.match(known, '^(%d+) (%x+)$')
 if other and (tonumber(other) > version or (tonumber(other) == version and list ~= digest)) then
-  return { 1, known }
+  return { 1, known, 0 }
 end
-redis.call('SET', KEYS[1], version .. ' ' .. digest, 'PX', ARGV[3])
-return { 0, known }
+if other and list == digest and tonumber(other) == version then
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+else
+  redis.call('SET', KEYS[1], version .. ' ' .. digest, 'PX', ARGV[3])
+  if other then
+    redis.call('SET', KEYS[2], '', 'PX', ARGV[4])
+  end
+end
+return { 0, known, math.max(0, redis.call('PTTL', KEYS[2])) }
 """
 )
+
+
+class Noted(NamedTuple):
+    """What stood in a server when this node's list was noted there."""
+
+    is_new: bool
+    """Another list, or none."""
+    is_gap: bool
+    """A list that more than one change lies behind: nodes of one between may have served its shards elsewhere."""
+    wait_ms: int
+    """By then the nodes of the former list have let go."""
 
 
 class ServerList:
     """This node's list of servers, with the version that its operators gave it. `owner` names the one that a key lives
     on, as in the ring."""
 
-    def __init__(self, version: int, names: Sequence[str], owner: Callable[[bytes], str]) -> None:
+    def __init__(
+        self, version: int, names: Sequence[str], owner: Callable[[bytes], str], let_go_ms: int = LET_GO_MS
+    ) -> None:
         self._version = version
         self._names = sorted(names)
         self._owner = owner
+        self._let_go_ms = let_go_ms
         self._refusals: dict[str, str] = {}
         self._digest = blake2b("\n".join(self._names).encode(), digest_size=8).hexdigest()
 
@@ -55,17 +80,19 @@ class ServerList:
         queue on any other may be theirs, too."""
         return next(iter(self._refusals.values()), "")
 
-    async def note(self, send: Send, name: str) -> bool:
-        """Notes the list in the server of this name; whether another one, or none, stood there. Raises CacheUnavailable
-        when nodes with another list use it."""
-        answer = await send(b"EVAL", _NOTE.text, 1, keys.SERVER_LIST, self._version, self._digest, NOTE_MS)
-        is_refused, known = cast("tuple[int, bytes]", answer)
+    async def note(self, send: Send, name: str) -> Noted:
+        """Notes the list in the server of this name. Raises CacheUnavailable when nodes with another list use it."""
+        words = (self._version, self._digest, NOTE_MS, self._let_go_ms)
+        answer = await _NOTE.write(send, (keys.SERVER_LIST, keys.NEW_LIST), *words)
+        is_refused, known, wait_ms = cast("tuple[int, bytes, int]", answer)
         if is_refused:
             why = self._why_refused(int(known.decode().split()[0]))
             self._refusals[name] = f"Redis {name}: {why}"
             raise CacheUnavailable(why)
         self._refusals.pop(name, None)
-        return known.decode() != f"{self._version} {self._digest}"
+        is_new = known.decode() != f"{self._version} {self._digest}"
+        is_gap = is_new and known != b"" and int(known.split()[0]) < self._version - 1
+        return Noted(is_new, is_gap, wait_ms)
 
     def _why_refused(self, version: int) -> str:
         if version == self._version:

@@ -1,0 +1,81 @@
+"""Which life of a server a shard belongs to. A shard of another one is absent.
+
+    address ──► R1 ──────────► R2, its replica ──────────► R1, which has run on
+    shards      ready          another run id: absent      as they were: what was deleted is there, what was sent is not
+
+A run id tells of a restart, and not that the nodes were served elsewhere meanwhile. So each server holds a mark, which
+ends with KEPT_MS without a node that looks after it. Where there is none, though there are shards, another one is made
+(not by a node that has just seen it: then all was flushed, and what is there is new); so it is by a node that comes
+back to a run id which it had left, and by one whose list of servers tells it of a gap.
+
+A life is run id and mark. While a server has never been out of sight it is the run id alone, as older nodes know it.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from hashlib import blake2b
+from typing import cast
+
+from cqs.cache.redis import keys
+from cqs.cache.redis.connection import Send
+from cqs.cache.redis.fitness import RUN_ID_LENGTH
+from cqs.cache.redis.notes import Note
+
+KEPT_MS = 15_000
+LEFT_MAX = 16
+_UNMARKED = "-"
+_LOOK = Note(
+    """
+local known = redis.call('GET', KEYS[1])
+local mark = known
+if not mark and (redis.call('EXISTS', KEYS[2]) == 1 or redis.call('DBSIZE') == 0) then
+  mark = '-'
+end
+if not mark or mark == ARGV[2] or ARGV[3] == '1' then
+  mark = ARGV[1]
+end
+if mark == known then
+  redis.call('PEXPIRE', KEYS[1], ARGV[4])
+else
+  redis.call('SET', KEYS[1], mark, 'PX', ARGV[4])
+end
+return mark
+"""
+)
+
+
+class Life:
+    """Of one server, as one node knows it."""
+
+    def __init__(self, rng: random.Random, now_s: Callable[[], float] = time.monotonic) -> None:
+        self._rng = rng
+        self._now_s = now_s
+        self._looked_s = float("-inf")
+        self._run_id, self._mark = "", _UNMARKED
+        self._left: dict[str, str] = {}
+        """The marks of run ids that were left for others."""
+
+    async def look(self, send: Send, run_id: str, *, is_gap: bool = False) -> bytes:
+        """What the life of the server is called that has this run id, from now on for all nodes that look. `is_gap`:
+        nodes have served its shards elsewhere. Raises CacheUnavailable."""
+        left = self._left.get(run_id, "") if run_id != self._run_id else ""
+        known, began_s = (keys.LIFE, keys.SERVER_LIST), self._now_s()
+        was_flushed = run_id == self._run_id and began_s < self._looked_s + KEPT_MS / 1_000 and not is_gap
+        mark = self._mark if was_flushed else f"{self._rng.getrandbits(64):016x}"
+        answer = await _LOOK.write(send, known, mark, left, int(is_gap), KEPT_MS)
+        self._looked_s = began_s
+        if self._run_id and run_id != self._run_id:
+            self._leave()
+        self._run_id, self._mark = run_id, cast(bytes, answer).decode()
+        self._left.pop(run_id, None)
+        if self._mark == _UNMARKED:
+            return run_id[:RUN_ID_LENGTH].encode()
+        return blake2b(f"{run_id} {self._mark}".encode(), digest_size=RUN_ID_LENGTH // 2).hexdigest().encode()
+
+    def _leave(self) -> None:
+        self._left[self._run_id] = self._mark
+        if len(self._left) > LEFT_MAX:
+            del self._left[next(iter(self._left))]

@@ -1,0 +1,192 @@
+"""Servers that were out of the nodes' sight and have run on: what they hold is of before, and is filled anew."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import redis
+
+from cqs.cache.interface import Residency, Shard
+from cqs.cache.redis.cache import RedisCache
+from cqs.cache.redis.connection import Address
+from cqs.cache.redis.server import RedisServer
+from cqs.cache.redis.server_list import ServerList
+from cqs.cluster.breaker import Breaker
+from tests.needs import needs
+from tests.redis_server import RedisProcess
+
+pytestmark = needs("redis-server")
+SHARD = Shard(1 << 60 | 5)
+NAME = "cache"
+
+
+@pytest.fixture
+def processes() -> Iterator[list[RedisProcess]]:
+    with RedisProcess() as one, RedisProcess() as two:
+        yield [one, two]
+
+
+@pytest.fixture
+def address(tmp_path: Path, processes: list[RedisProcess]) -> Path:
+    """Of whichever server `point` says, the first one now."""
+    path = tmp_path / "redis"
+    point(path, processes[0])
+    return path
+
+
+def point(address: Path, process: RedisProcess) -> None:
+    address.unlink(missing_ok=True)
+    address.symlink_to(process.path)
+
+
+@asynccontextmanager
+async def node(address: Path, seed: int = 0, version: int = 1) -> AsyncIterator[RedisCache]:
+    """A node that looks only when it is told to."""
+    rng = random.Random(seed)
+    server = RedisServer(Address(path=str(address)), Breaker(rng), rng, 1 << 30, look_s=600, name=NAME)
+    server.list = ServerList(version, [NAME], lambda _: NAME, let_go_ms=1)
+    cache = RedisCache({NAME: server}, lambda _: NAME, rng)
+    await cache.start()
+    try:
+        yield cache
+    finally:
+        await cache.close()
+
+
+def server_of(cache: RedisCache) -> RedisServer:
+    server = cache.server_of(SHARD)
+    assert isinstance(server, RedisServer)
+    return server
+
+
+async def reconnect(*caches: RedisCache) -> None:
+    for cache in caches:
+        server_of(cache).link.give_up("by the test")
+        async with asyncio.timeout(10):
+            while not await server_of(cache).regained():
+                pass
+
+
+async def residency(cache: RedisCache) -> Residency:
+    return (await cache.state(SHARD)).residency
+
+
+async def fill(cache: RedisCache) -> None:
+    epoch = await cache.begin_fill(SHARD, 60_000)
+    assert epoch is not None
+    assert await cache.fill(SHARD, epoch, [], is_last=True)
+
+
+async def test_an_address_that_comes_back_to_a_server_it_had_left_is_filled_anew(
+    processes: list[RedisProcess], address: Path
+) -> None:
+    async with node(address) as first, node(address, 1) as second:
+        await fill(first)
+        point(address, processes[1])
+        await reconnect(first, second)
+        assert await residency(first) is Residency.ABSENT
+
+        point(address, processes[0])
+        await reconnect(first)
+        assert await residency(first) is Residency.ABSENT
+        await fill(first)
+        await reconnect(second)
+
+        assert await residency(second) is Residency.READY
+        assert await residency(first) is Residency.READY
+
+
+async def test_a_server_that_was_cut_off_and_stayed_where_it_was_keeps_its_shards(address: Path) -> None:
+    async with node(address) as first, node(address, 1) as second:
+        await fill(first)
+        await reconnect(first, second)
+
+        assert await residency(first) is await residency(second) is Residency.READY
+
+
+async def test_a_server_that_no_node_looked_after_is_filled_anew(processes: list[RedisProcess], address: Path) -> None:
+    async with node(address) as cache:
+        await fill(cache)
+        with redis.Redis(unix_socket_path=processes[0].path) as admin:
+            admin.delete("cqs:life", "cqs:servers")
+
+        async with node(address, 1) as other:
+            assert await residency(other) is Residency.ABSENT
+            await fill(other)
+            await reconnect(cache)
+            assert await residency(cache) is Residency.READY
+
+
+async def test_what_is_filled_after_all_was_flushed_stays(processes: list[RedisProcess], address: Path) -> None:
+    async with node(address) as cache:
+        await fill(cache)
+        with redis.Redis(unix_socket_path=processes[0].path) as admin:
+            admin.flushall()
+        await fill(cache)
+
+        await reconnect(cache)
+        assert await residency(cache) is Residency.READY
+
+
+async def test_a_server_that_nodes_of_before_lives_look_after_keeps_its_shards(
+    processes: list[RedisProcess], address: Path
+) -> None:
+    async with node(address) as cache:
+        await fill(cache)
+        with redis.Redis(unix_socket_path=processes[0].path) as admin:
+            admin.delete("cqs:life")
+
+        await reconnect(cache)
+        assert await residency(cache) is Residency.READY
+
+
+@pytest.mark.parametrize(("version", "expected"), [(2, Residency.READY), (3, Residency.ABSENT)])
+async def test_a_server_that_a_list_passed_over_is_filled_anew(
+    address: Path, version: int, expected: Residency
+) -> None:
+    async with node(address) as before:
+        await fill(before)
+    async with node(address, 1, version) as after:
+        assert await residency(after) is expected
+
+
+async def test_all_nodes_of_a_new_list_wait_until_those_of_the_former_one_have_let_go(
+    processes: list[RedisProcess], address: Path
+) -> None:
+    async with node(address) as old:
+        send = server_of(old).link.call
+        first, second = [await ServerList(2, [NAME], lambda _: NAME, 60_000).note(send, NAME) for _ in range(2)]
+        assert 0 < second.wait_ms <= first.wait_ms <= 60_000
+
+    with redis.Redis(unix_socket_path=processes[0].path) as admin:
+        admin.pexpire("cqs:servers:new", 50)
+        async with node(address, 1, version=2):
+            assert not admin.exists("cqs:servers:new")
+
+
+async def test_nodes_of_the_first_list_wait_for_nobody(address: Path) -> None:
+    async with node(address) as first:
+        noted = await ServerList(1, [NAME], lambda _: NAME).note(server_of(first).link.call, NAME)
+        assert noted.wait_ms == 0
+
+
+@pytest.mark.parametrize("version", [1, 2])
+async def test_a_full_server_is_looked_after_and_serves(
+    processes: list[RedisProcess], address: Path, version: int
+) -> None:
+    async with node(address) as cache:
+        await fill(cache)
+    with redis.Redis(unix_socket_path=processes[0].path) as admin:
+        admin.config_set("maxmemory", 1)
+
+    async with node(address, 1, version) as cache:
+        await server_of(cache)._keep_list()
+        await reconnect(cache)
+
+        assert await residency(cache) is Residency.READY
+        assert cache.servers.in_trouble() == 1
