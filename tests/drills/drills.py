@@ -28,6 +28,9 @@ class Drill:
     nodes: int = 1
     settle_s: float = 5.0
     is_replica_lost: bool = False
+    fifo_copies: int = 1
+    """So many messages may become of one sent to a FIFO queue when nobody knows what became of a try: 2 where a data
+    centre dies before the other one has heard of the try, and of its deduplication id (docs/operations.md)."""
     is_small_disk: bool = False
     is_linked: bool = True
     needs: Path | None = None
@@ -124,11 +127,12 @@ DRILLS = (
     Drill("traffic moved to dc2 and back", Kind.TWO_DATACENTERS, datacenter_faults.traffic_moved, _TWO_DATACENTERS,
           duplicates_share=0.01, messages=20_000, nodes=2),
     Drill("dc1 gone, then back", Kind.TWO_DATACENTERS, datacenter_faults.datacenter_gone(),
-          _TWO_DATACENTERS, duplicates_share=0.01, messages=20_000, nodes=2, is_replica_lost=True, is_apart=True),
+          _TWO_DATACENTERS, duplicates_share=0.01, messages=20_000, nodes=2, is_replica_lost=True, fifo_copies=2,
+          is_apart=True),
     Drill("dc1 gone, its last writes not copied, then back", Kind.TWO_DATACENTERS,
           datacenter_faults.datacenter_gone(is_behind=True), _TWO_DATACENTERS, duplicates_share=0.01, messages=20_000,
-          nodes=2, is_replica_lost=True),
+          nodes=2, is_replica_lost=True, fifo_copies=2),
     Drill("the same with cassandra_writes = each", Kind.TWO_DATACENTERS,
           datacenter_faults.datacenter_gone(is_behind=True, is_each=True), _TWO_DATACENTERS, duplicates_share=_COPIES,
-          messages=20_000, nodes=2),
+          messages=20_000, nodes=2, fifo_copies=2),
 )  # fmt: skip

@@ -124,7 +124,7 @@ async def perform(drill: Drill, seed: int, *, ring: Ring | None = None, messages
             await _find_the_rest(place, run)
         await place.stop_nodes()
         run.history.left = await place.rows_left(list(run.urls))
-    verdict = judge(run.history, drill.settle_s)
+    verdict = judge(run.history, drill.settle_s, drill.fifo_copies)
     return Result(drill, bool(messages), seed, run, verdict, time.monotonic() - started_s)
 
 

@@ -55,8 +55,8 @@ class Story:
         self.history.faults.append(Fault("fault", started_s, ended_s))
         return self
 
-    def judge(self, settle_s: float = 0.0) -> Verdict:
-        return judge(self.history, settle_s)
+    def judge(self, settle_s: float = 0.0, fifo_copies: int = 1) -> Verdict:
+        return judge(self.history, settle_s, fifo_copies)
 
 
 def test_message_that_was_sent_received_and_deleted_is_in_order() -> None:
@@ -101,6 +101,18 @@ def test_copies_are_explained_by_unknown_sends_and_by_nothing_else() -> None:
     assert (story(unknown=1).causes, story(unknown=1).unexpected) == ({Cause.COPY: 1}, 0)
     assert story(unknown=0).unexpected == 1
     assert story(unknown=1, group="g").unexpected == 1
+
+
+def test_deduplication_id_that_died_with_its_data_centre_explains_one_copy_of_a_try_that_nobody_knew_of() -> None:
+    def unexpected(unknown: int, *copies: str) -> int:
+        story = Story().send(1, unknown=unknown, group="g")
+        for copy in copies:
+            story.receive(1, 1, message_id=copy).delete(2, 1)
+        return story.judge(fifo_copies=2).unexpected
+
+    assert unexpected(5, "m1", "other") == 0
+    assert unexpected(5, "m1", "other", "third") == 1
+    assert unexpected(0, "m1", "other") == 1
 
 
 def test_received_after_its_delete_was_acknowledged_is_resurrected() -> None:

@@ -75,13 +75,14 @@ class Verdict:
             self.problems.append(problem)
 
 
-def judge(history: History, settle_s: float = 0.0) -> Verdict:
-    """The verdict on a history whose queues were drained. `settle_s`: how long after its end a fault still explains."""
+def judge(history: History, settle_s: float = 0.0, fifo_copies: int = 1) -> Verdict:
+    """The verdict on a history whose queues were drained. `settle_s`: how long after its end a fault still explains.
+    `fifo_copies`: how many messages a send with a deduplication id may become when a try's outcome is not known."""
     facts = _Facts(history, settle_s)
     verdict = Verdict(attempted=len(history.sends), acknowledged=sum(bool(send.message_id) for send in history.sends))
     _judge_losses(facts, verdict)
     for number, receives in facts.received.items():
-        _judge_copies(facts, number, receives, verdict)
+        _judge_copies(facts, number, receives, fifo_copies, verdict)
         for before, receive in pairwise(receives):
             _judge_again(facts, before, receive, verdict)
     for message, receives in facts.received_by_id.items():
@@ -145,13 +146,16 @@ def _judge_losses(facts: _Facts, verdict: Verdict) -> None:
             verdict.note(f"{receive.queue}: {receive.message_id} is damaged, or nobody sent it")
 
 
-def _judge_copies(facts: _Facts, number: _Number, receives: Sequence[Receive], verdict: Verdict) -> None:
-    """A message has one id; more only where a send was tried again without a deduplication id."""
+def _judge_copies(
+    facts: _Facts, number: _Number, receives: Sequence[Receive], fifo_copies: int, verdict: Verdict
+) -> None:
+    """A message has one id; more only where a send was tried again without a deduplication id, or where that was lost."""
     send = facts.sends.get(number)
     if send is None:
         return
     ids = {receive.message_id for receive in receives} | ({send.message_id} - {""})
-    copies_max = 1 if send.group else max(1, send.unknown + bool(send.message_id))
+    tries = send.unknown + bool(send.message_id)
+    copies_max = max(1, min(tries, fifo_copies) if send.group else tries)
     if len(ids) > copies_max:
         verdict.unexpected += len(ids) - copies_max
         verdict.note(f"{send.queue} {send.number} exists {len(ids)} times after {send.unknown} unknown sends")
