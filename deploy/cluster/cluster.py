@@ -18,6 +18,7 @@ from deploy.cluster.api_node import ApiNode
 from deploy.cluster.ports import free_ports
 from deploy.cluster.redis_process import RedisProcess
 from deploy.cluster.ring import Node, Ring, Tuning
+from deploy.cluster.started import Started
 
 REPLICAS_MAX = 3
 SCHEMA_S = 30
@@ -37,7 +38,7 @@ ONE_DATACENTER = {"dc1": Share(cassandra=3, redis=2, api=2)}
 TWO_DATACENTERS = {"dc1": Share(cassandra=1, redis=1, api=1), "dc2": Share(cassandra=1, redis=1, api=1)}
 
 
-class Cluster:
+class Cluster(Started):
     """Everything runs from `start` to `stop`; use it with `with`. Parts may be stopped, killed, paused and started one
     by one in between."""
 
@@ -94,17 +95,6 @@ class Cluster:
         for redis in self.redises:
             redis.stop()
         self.ring.stop()
-
-    def __enter__(self) -> Cluster:
-        try:
-            self.start()
-        except BaseException:
-            self.stop()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     def _apply_schema(self) -> None:
         """Repeats until the nodes see enough of each other for it."""

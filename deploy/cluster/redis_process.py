@@ -13,11 +13,12 @@ import time
 from pathlib import Path
 
 from deploy.cluster.ports import ends_with_parent, signals_held
+from deploy.cluster.started import Started
 
 START_S = 30
 
 
-class RedisProcess:
+class RedisProcess(Started):
     """A redis-server that keeps nothing on disk, on a unix socket or (`port`) on 127.0.0.1. Start it with `with`; it is
     stopped by its process id, and can be started again at the same place."""
 
@@ -74,14 +75,6 @@ class RedisProcess:
 
     def resume(self) -> None:
         os.kill(self.pid, signal.SIGCONT)
-
-    def __enter__(self) -> RedisProcess:
-        try:
-            self.start()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()

@@ -28,6 +28,7 @@ from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile
 from cassandra.policies import WhiteListRoundRobinPolicy
 
 from deploy.cluster.ports import ends_with_parent, free_ports, signals_held
+from deploy.cluster.started import Started
 
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / "build" / "cassandra"
@@ -170,7 +171,7 @@ class Node:
         return (self.folder / "log").read_text(errors="replace").strip()[-1_500:]
 
 
-class Ring:
+class Ring(Started):
     """Nodes that form one cluster, one for each entry of `datacenters`."""
 
     def __init__(self, datacenters: Sequence[str] = ("dc1",), tuning: Tuning | None = None) -> None:
@@ -217,17 +218,6 @@ class Ring:
                 if time.monotonic() > deadline:
                     raise CassandraFailed(f"Cassandra on {node.address} did not meet the others in {seconds} s")
                 time.sleep(0.2)
-
-    def __enter__(self) -> Ring:
-        try:
-            self.start()
-        except BaseException:
-            self.stop()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     def _configure(
         self, folder: Path, address: str, datacenter: str, seeds: str, storage_port: int, ssl_port: int

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cqs.identity import Role
 from tests.console.desk import Desk, make_desk
 
 
@@ -14,3 +15,12 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     made = await make_desk(folder=tmp_path)
     yield made
     await made.client.close()
+
+
+@pytest.fixture
+async def alice(desk: Desk) -> Desk:
+    """An administrator's browser, logged in and at the first page."""
+    await desk.add_user("alice", Role.ADMINISTRATOR)
+    await desk.log_in("alice")
+    await desk.get("/")
+    return desk

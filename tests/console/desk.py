@@ -72,6 +72,10 @@ class Desk:
     def origin(self) -> str:
         return f"http://127.0.0.1:{self.client.port}"
 
+    async def is_in(self) -> bool:
+        """Whether pages are shown, without a login before."""
+        return (await self.get("/", follow=False)).status == 200
+
     async def get(self, path: str, *, follow: bool = True, **headers: str) -> Seen:
         """A page below /ADMIN; its forms' token is kept."""
         sent = self.headers | {name.replace("_", "-"): value for name, value in headers.items()}

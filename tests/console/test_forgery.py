@@ -17,46 +17,34 @@ async def log_out(desk: Desk, token: str, **headers: str) -> int:
     return seen.status
 
 
-async def is_in(desk: Desk) -> bool:
-    return (await desk.get("/", follow=False)).status == 200
-
-
-@pytest.fixture
-async def alice(desk: Desk) -> Desk:
-    await desk.add_user("alice", Role.ADMINISTRATOR)
-    await desk.log_in("alice")
-    await desk.get("/")
-    return desk
-
-
 @pytest.mark.parametrize(
     "origin", ["http://evil.example", "null", "http://127.0.0.1", "https://127.0.0.1:1", "file://", "http://[", ""]
 )
 async def test_a_post_from_another_origin_is_refused(alice: Desk, origin: str) -> None:
     assert await log_out(alice, alice.token, Origin=origin) == 403
-    assert await is_in(alice)
+    assert await alice.is_in()
 
 
 async def test_a_post_without_any_trace_of_its_page_is_refused(alice: Desk) -> None:
     assert await log_out(alice, alice.token) == 403
-    assert await is_in(alice)
+    assert await alice.is_in()
 
 
 async def test_a_post_that_the_browser_calls_cross_site_is_refused(alice: Desk) -> None:
     assert await log_out(alice, alice.token, Origin=alice.origin, Sec_Fetch_Site="cross-site") == 403
     assert await log_out(alice, alice.token, Origin=alice.origin, Sec_Fetch_Site="same-site") == 403
-    assert await is_in(alice)
+    assert await alice.is_in()
 
 
 async def test_a_browser_that_sends_a_referer_only_is_believed(alice: Desk) -> None:
     assert await log_out(alice, alice.token, Referer=alice.origin + "/ADMIN/queues") == 303
-    assert not await is_in(alice)
+    assert not await alice.is_in()
 
 
 @pytest.mark.parametrize("token", ["", "0" * 64, "é", "x" * 10_000])
 async def test_a_missing_or_wrong_token_is_refused(alice: Desk, token: str) -> None:
     assert await log_out(alice, token, Origin=alice.origin) == 403
-    assert await is_in(alice)
+    assert await alice.is_in()
 
 
 async def test_a_token_of_another_session_is_refused(alice: Desk) -> None:
@@ -65,7 +53,7 @@ async def test_a_token_of_another_session_is_refused(alice: Desk) -> None:
     await other.get("/")
 
     assert await log_out(alice, other.token, Origin=alice.origin) == 403
-    assert await is_in(alice)
+    assert await alice.is_in()
     await other.client.session.close()
 
 
@@ -76,14 +64,14 @@ async def test_a_token_from_before_the_login_is_refused(desk: Desk) -> None:
     await desk.log_in("alice")
 
     assert await log_out(desk, early, Origin=desk.origin) == 403
-    assert await is_in(desk)
+    assert await desk.is_in()
 
 
 async def test_the_token_may_come_in_a_header(alice: Desk) -> None:
     seen = await alice.post_raw("/log-out", [], follow=False, Origin=alice.origin, X_CSRF_Token=alice.token)
 
     assert seen.status == 303
-    assert not await is_in(alice)
+    assert not await alice.is_in()
 
 
 @pytest.mark.parametrize("path", ["/log-out", "/log-out-everywhere", "/queues/create", "/users/add", "/queues/purge"])
@@ -91,7 +79,7 @@ async def test_nothing_is_done_by_get(alice: Desk, path: str) -> None:
     seen = await alice.get(path + f"?csrf={alice.token}&name=x", follow=False)
 
     assert seen.status in (400, 404, 405)
-    assert await is_in(alice)
+    assert await alice.is_in()
 
 
 async def test_a_login_can_not_be_forged(desk: Desk) -> None:
@@ -103,7 +91,7 @@ async def test_a_login_can_not_be_forged(desk: Desk) -> None:
 
     assert refused.status == 303
     assert refused.headers["Location"].startswith("/ADMIN/login")
-    assert not await is_in(desk)
+    assert not await desk.is_in()
 
 
 @pytest.mark.parametrize(
@@ -115,7 +103,7 @@ async def test_oversized_and_garbled_forms_are_refused(alice: Desk, body: bytes)
     answer = await alice.client.post("/ADMIN/log-out", data=body, headers=headers)
 
     assert answer.status in (400, 403, 413)
-    assert await is_in(alice)
+    assert await alice.is_in()
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "multipart/form-data; boundary=x", "application/json"])
@@ -125,7 +113,7 @@ async def test_only_plain_forms_are_read(alice: Desk, content_type: str) -> None
     answer = await alice.client.post("/ADMIN/log-out", data=f"csrf={alice.token}", headers=headers)
 
     assert answer.status == 400
-    assert await is_in(alice)
+    assert await alice.is_in()
 
 
 async def test_a_form_that_only_drips_is_not_waited_for(alice: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

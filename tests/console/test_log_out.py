@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
-
 from admin.session import AGE_MS_MAX
 from cqs.identity import Role
 from cqs.service.sessions import ENDED_SESSIONS_MAX
 from tests.console.desk import Desk
 
 
-@pytest.fixture
-async def alice(desk: Desk) -> Desk:
-    await desk.add_user("alice", Role.ADMINISTRATOR)
-    await desk.log_in("alice")
-    return desk
-
-
-async def is_in(desk: Desk) -> bool:
-    return (await desk.get("/", follow=False)).status == 200
-
-
 async def test_logging_out_kills_the_session_and_not_only_its_cookie(alice: Desk) -> None:
     thief = await alice.other()
     thief.client.session.cookie_jar.update_cookies({"cqs_console": alice.cookie()})
-    assert await is_in(thief)
+    assert await thief.is_in()
 
     await alice.post("/log-out")
 
-    assert not await is_in(alice)
-    assert not await is_in(thief)
+    assert not await alice.is_in()
+    assert not await thief.is_in()
     await thief.client.session.close()
 
 
@@ -39,7 +26,7 @@ async def test_logging_out_ends_no_other_session_of_the_user(alice: Desk) -> Non
 
     await alice.post("/log-out")
 
-    assert await is_in(elsewhere)
+    assert await elsewhere.is_in()
     await elsewhere.client.session.close()
 
 
@@ -48,14 +35,14 @@ async def test_a_logged_out_cookie_is_dead_on_another_node_and_after_a_restart(a
     kept = alice.cookie()
     before = await alice.neighbour()
     before.client.session.cookie_jar.update_cookies({"cqs_console": kept})
-    assert await is_in(before)
+    assert await before.is_in()
 
     await alice.post("/log-out")
 
     after = await alice.neighbour()
     after.client.session.cookie_jar.update_cookies({"cqs_console": kept})
-    assert not await is_in(before)
-    assert not await is_in(after)
+    assert not await before.is_in()
+    assert not await after.is_in()
     await before.client.close()
     await after.client.close()
 
@@ -68,18 +55,18 @@ async def test_logging_in_as_somebody_else_ends_the_session_before(alice: Desk) 
 
     thief = await alice.other()
     thief.client.session.cookie_jar.update_cookies({"cqs_console": kept})
-    assert not await is_in(thief)
+    assert not await thief.is_in()
     await thief.client.session.close()
 
 
 async def test_more_log_outs_than_are_kept_end_all_sessions_of_the_user(alice: Desk) -> None:
     for number in range(ENDED_SESSIONS_MAX):
         await alice.accounts.end_session("alice", f"session {number}", alice.bench.clock.now_ms() + AGE_MS_MAX)
-    assert await is_in(alice)
+    assert await alice.is_in()
 
     await alice.accounts.end_session("alice", "one more", alice.bench.clock.now_ms() + AGE_MS_MAX)
 
-    assert not await is_in(alice)
+    assert not await alice.is_in()
 
 
 async def test_log_outs_are_forgotten_when_their_cookies_would_have_ended(alice: Desk) -> None:
@@ -99,6 +86,6 @@ async def test_logging_out_everywhere_ends_every_session_of_the_user(alice: Desk
 
     await alice.post("/log-out-everywhere")
 
-    assert not await is_in(elsewhere)
-    assert not await is_in(alice)
+    assert not await elsewhere.is_in()
+    assert not await alice.is_in()
     await elsewhere.client.session.close()

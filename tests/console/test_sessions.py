@@ -13,17 +13,6 @@ from cqs.testing.clock import ManualClock
 from tests.console.desk import PASSWORD, Desk
 
 
-@pytest.fixture
-async def alice(desk: Desk) -> Desk:
-    await desk.add_user("alice", Role.ADMINISTRATOR)
-    await desk.log_in("alice")
-    return desk
-
-
-async def is_in(desk: Desk) -> bool:
-    return (await desk.get("/", follow=False)).status == 200
-
-
 async def test_the_right_password_gets_in(alice: Desk) -> None:
     page = await alice.get("/")
 
@@ -52,8 +41,8 @@ async def test_the_session_is_a_new_one_after_the_login(desk: Desk) -> None:
     thief = await desk.other()
     thief.client.session.cookie_jar.update_cookies({"cqs_console": planted})
     assert desk.cookie() != planted
-    assert not await is_in(thief)
-    assert await is_in(desk)
+    assert not await thief.is_in()
+    assert await desk.is_in()
     await thief.client.session.close()
 
 
@@ -70,22 +59,22 @@ async def test_a_changed_user_is_logged_out_at_once(alice: Desk, change: str) ->
     else:
         await accounts.drop_user("alice")
 
-    assert not await is_in(alice)
+    assert not await alice.is_in()
 
 
 async def test_an_idle_session_ends(alice: Desk) -> None:
     alice.bench.clock.advance_ms(IDLE_MS_MAX)
 
-    assert not await is_in(alice)
+    assert not await alice.is_in()
 
 
 async def test_a_session_in_use_lives_on_but_not_for_ever(alice: Desk) -> None:
     for _ in range(AGE_MS_MAX // (IDLE_MS_MAX - 1_000)):
         alice.bench.clock.advance_ms(IDLE_MS_MAX - 1_000)
-        assert await is_in(alice)
+        assert await alice.is_in()
 
     alice.bench.clock.advance_ms(IDLE_MS_MAX - 1_000)
-    assert not await is_in(alice)
+    assert not await alice.is_in()
 
 
 async def test_a_page_that_refreshes_itself_does_not_keep_the_session_alive(alice: Desk) -> None:
@@ -93,7 +82,7 @@ async def test_a_page_that_refreshes_itself_does_not_keep_the_session_alive(alic
         alice.bench.clock.advance_ms(IDLE_MS_MAX // 3)
         await alice.get("/", HX_Request="true")
 
-    assert not await is_in(alice)
+    assert not await alice.is_in()
 
 
 async def test_a_refresh_after_the_end_reloads_the_page(alice: Desk) -> None:

@@ -8,8 +8,14 @@ from collections.abc import Iterator
 import pytest
 
 from cqs.store.cassandra import Options
+from cqs.testing.clock import ManualClock
 from tests import cassandra_server, redis_server
 from tests.contract.cassandra_home import make_keyspace
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture(scope="session")

@@ -6,12 +6,22 @@ import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import redis
+
 from cqs.cache.interface import Shard
 from cqs.cache.redis.cache import RedisCache
 from cqs.cache.redis.server import RedisServer
 from cqs.cluster.ring import Ring
 from cqs.testing.clock import ManualClock
 from tests.contract.cache_bench import CacheBench
+from tests.redis_server import RedisProcess
+
+SHARD, FIFO = Shard(1 << 60 | 5), Shard(1 << 60 | 6, is_fifo=True)
+
+
+def admin_of(process: RedisProcess) -> redis.Redis:
+    """A client that may do anything there."""
+    return redis.Redis(unix_socket_path=process.path)
 
 
 @asynccontextmanager

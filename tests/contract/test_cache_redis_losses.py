@@ -7,7 +7,6 @@ import random
 from collections.abc import AsyncIterator
 
 import pytest
-import redis
 
 from cqs.cache.interface import Residency, Shard
 from cqs.cache.redis.cache import RedisCache
@@ -17,22 +16,11 @@ from cqs.cluster.breaker import FAILURES_MAX, Breaker
 from cqs.errors import CacheUnavailable
 from cqs.testing.clock import ManualClock
 from tests.contract.cache_bench import CacheBench, of
-from tests.contract.redis_world import bench_on, cache_on
+from tests.contract.redis_world import SHARD, admin_of, bench_on, cache_on
 from tests.needs import needs
 from tests.redis_server import RedisProcess, server_at
 
 pytestmark = needs("redis-server")
-
-SHARD, FIFO = Shard(1 << 60 | 5), Shard(1 << 60 | 6, is_fifo=True)
-
-
-def admin_of(process: RedisProcess) -> redis.Redis:
-    return redis.Redis(unix_socket_path=process.path)
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
 
 
 class TestLives:

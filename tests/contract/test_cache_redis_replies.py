@@ -7,9 +7,7 @@ import random
 from collections.abc import AsyncIterator
 
 import pytest
-import redis
 
-from cqs.cache.interface import Shard
 from cqs.cache.redis.cache import RedisCache
 from cqs.cache.redis.connection import Address
 from cqs.cache.redis.replies import ConnectionLost
@@ -17,23 +15,12 @@ from cqs.cache.redis.server import RedisServer
 from cqs.cluster.breaker import Breaker
 from cqs.testing.clock import ManualClock
 from tests.contract.cache_bench import CacheBench, of
-from tests.contract.redis_world import bench_on, cache_on
+from tests.contract.redis_world import FIFO, SHARD, bench_on, cache_on
 from tests.needs import needs
 from tests.proxy import Proxy
 from tests.redis_server import RedisProcess
 
 pytestmark = needs("redis-server")
-
-SHARD, FIFO = Shard(1 << 60 | 5), Shard(1 << 60 | 6, is_fifo=True)
-
-
-def admin_of(process: RedisProcess) -> redis.Redis:
-    return redis.Redis(unix_socket_path=process.path)
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
 
 
 class TestLostReplies:

@@ -6,9 +6,7 @@ import asyncio
 import random
 
 import pytest
-import redis
 
-from cqs.cache.interface import Shard
 from cqs.cache.redis.connection import Address
 from cqs.cache.redis.replies import Refused
 from cqs.cache.redis.server import RedisServer
@@ -17,22 +15,11 @@ from cqs.errors import CacheUnavailable
 from cqs.message import Message
 from cqs.testing.clock import ManualClock
 from tests.contract.cache_bench import RETENTION_MS, of
-from tests.contract.redis_world import bench_on, cache_on
+from tests.contract.redis_world import FIFO, SHARD, admin_of, bench_on, cache_on
 from tests.needs import needs
 from tests.redis_server import RedisProcess, server_at
 
 pytestmark = needs("redis-server")
-
-SHARD, FIFO = Shard(1 << 60 | 5), Shard(1 << 60 | 6, is_fifo=True)
-
-
-def admin_of(process: RedisProcess) -> redis.Redis:
-    return redis.Redis(unix_socket_path=process.path)
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
 
 
 class TestFullServers:

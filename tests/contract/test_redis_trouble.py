@@ -11,13 +11,13 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
-import redis
 
 from cqs.cache.interface import Residency
 from cqs.cache.redis.server import RedisServer
 from cqs.queue import Queue
 from cqs.service import delete
 from cqs.service.engine import shard_of
+from tests.contract.redis_world import admin_of
 from tests.needs import needs
 from tests.nodes import Node, nodes_on
 from tests.redis_server import RedisProcess
@@ -30,10 +30,6 @@ PATIENCE_S = 30
 async def two(own: RedisProcess) -> AsyncIterator[list[Node]]:
     async with nodes_on(own, count=2) as nodes:
         yield nodes
-
-
-def admin_of(process: RedisProcess) -> redis.Redis:
-    return redis.Redis(unix_socket_path=process.path)
 
 
 def server_of(node: Node, queue: Queue) -> RedisServer:

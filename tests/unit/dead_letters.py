@@ -11,6 +11,7 @@ from cqs.service import move_tasks
 from cqs.service.engine import shard_of
 from cqs.service.move_board import ACTIVE
 from cqs.store.interface import MoveTask
+from tests.cluster import Town
 from tests.engine import Bench, until
 
 
@@ -35,6 +36,15 @@ async def one_pair(bench: Bench, *bodies: str, suffix: str = "") -> tuple[Queue,
     if bodies:
         await bury(bench, orders, *bodies)
     return orders, dead
+
+
+async def with_dead_letters(*bodies: str) -> tuple[Town, Bench, Bench, Queue, Queue]:
+    """Two nodes, of which a leads, and a queue whose dead-letter queue holds the bodies."""
+    town = Town()
+    a, b = await town.node("a"), await town.node("b")
+    orders, dead = await one_pair(a, *bodies)
+    await town.beat()
+    return town, a, b, orders, dead
 
 
 @contextlib.asynccontextmanager

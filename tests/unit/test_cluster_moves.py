@@ -6,32 +6,19 @@ import pytest
 
 from cqs import limits
 from cqs.errors import InvalidParameterValue, QueueDoesNotExist
-from cqs.queue import Queue, QueueName, Redrive
+from cqs.queue import Queue, QueueName
 from cqs.service import move_tasks, queues
 from cqs.service.move_batch import NO_QUEUE
 from cqs.service.move_runner import step
 from cqs.store.interface import MoveStatus, MoveTask
-from tests.cluster import Town
 from tests.engine import ACCOUNT, Bench
-from tests.unit.dead_letters import bury
+from tests.unit.dead_letters import with_dead_letters
 
 DEAD = QueueName(ACCOUNT, "dead")
 
 
 async def no_pause(_: int) -> None:
     pass
-
-
-async def with_dead_letters(*bodies: str) -> tuple[Town, Bench, Bench, Queue, Queue]:
-    """Two nodes, of which a leads, and a queue whose dead-letter queue holds the bodies."""
-    town = Town()
-    a, b = await town.node("a"), await town.node("b")
-    dead = await a.create("dead")
-    orders = await a.create("orders", redrive=Redrive(dead.arn, 1))
-    await town.beat()
-    if bodies:
-        await bury(a, orders, *bodies)
-    return town, a, b, orders, dead
 
 
 async def received_once(bench: Bench, queue: Queue, body: str) -> None:

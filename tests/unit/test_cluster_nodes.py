@@ -9,13 +9,13 @@ import pytest
 
 from cqs.cache.interface import Residency, Shard
 from cqs.errors import CacheUnavailable, CannotStart
-from cqs.queue import Redrive
 from cqs.service import move_tasks
 from cqs.service.engine import shard_of
 from cqs.service.leadership import LEASE_MS
 from cqs.store.interface import MoveStatus
 from tests.cluster import Town
 from tests.engine import until
+from tests.unit.dead_letters import with_dead_letters
 
 
 async def test_nodes_know_each_other_and_one_of_them_leads() -> None:
@@ -112,14 +112,7 @@ async def test_of_two_nodes_that_start_at_once_one_fills_and_the_other_waits_for
 
 
 async def test_a_move_task_of_one_node_is_carried_out_by_the_leader_and_seen_by_all() -> None:
-    town = Town()
-    a, b = await town.node("a"), await town.node("b")
-    await town.beat()
-    dead = await b.create("dead")
-    queue = await b.create("orders", redrive=Redrive(dead.arn, 3))
-    await b.send(dead, "one", "two")
-    await town.beat()
-
+    town, a, b, queue, dead = await with_dead_letters("one", "two")
     handle = await move_tasks.start(b.engine, dead.arn, queue.arn, 0)
     assert b.engine.moves.active()
     runners = [asyncio.create_task(move_tasks.run(node.engine)) for node in (a, b)]
@@ -135,12 +128,7 @@ async def test_a_move_task_of_one_node_is_carried_out_by_the_leader_and_seen_by_
 
 
 async def test_a_cancel_through_another_node_reaches_the_leader() -> None:
-    town = Town()
-    a, b = await town.node("a"), await town.node("b")
-    await town.beat()
-    dead = await a.create("dead")
-    queue = await a.create("orders", redrive=Redrive(dead.arn, 3))
-    await a.send(dead, "one")
+    town, a, b, queue, dead = await with_dead_letters("one")
     handle = await move_tasks.start(a.engine, dead.arn, queue.arn, 1)
     await town.beat()
 
@@ -153,13 +141,7 @@ async def test_a_cancel_through_another_node_reaches_the_leader() -> None:
 
 
 async def test_a_cancel_outlives_a_leader_that_saved_its_progress_over_it_and_died() -> None:
-    town = Town()
-    a, b = await town.node("a"), await town.node("b")
-    await town.beat()
-    dead = await a.create("dead")
-    queue = await a.create("orders", redrive=Redrive(dead.arn, 3))
-    await a.send(dead, "one", "two")
-    await town.beat()
+    town, a, b, queue, dead = await with_dead_letters("one", "two")
     handle = await move_tasks.start(a.engine, dead.arn, queue.arn, 1)
     started = a.engine.moves.get(handle)
     assert started is not None

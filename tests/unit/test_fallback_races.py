@@ -21,17 +21,22 @@ from cqs.store.interface import Lease
 from tests.engine import Bench, make_bench
 
 
-async def half_filled() -> tuple[Bench, Queue, int]:
-    """A queue whose only message, "one", a fill that goes on has put into the cache already; the fill's epoch."""
+async def filling() -> tuple[Bench, Queue, Entry, int]:
+    """A queue whose only message, "one", is no more in the cache, where a fill has begun; and the fill's epoch."""
     bench = await make_bench()
     queue = await bench.create("orders")
     await bench.send(queue, "one")
     (stored,) = [stored async for page in bench.store.scan(queue) for stored in page]
-    shard = shard_of(queue)
-    await bench.cache.drop(shard)
-    epoch = await bench.cache.begin_fill(shard, queue.settings.retention_ms)
+    await bench.cache.drop(shard_of(queue))
+    epoch = await bench.cache.begin_fill(shard_of(queue), queue.settings.retention_ms)
     assert epoch is not None
-    await bench.cache.fill(shard, epoch, [Entry(address=stored.address, sent_ms=stored.sent_ms)], is_last=False)
+    return bench, queue, Entry(address=stored.address, sent_ms=stored.sent_ms), epoch
+
+
+async def half_filled() -> tuple[Bench, Queue, int]:
+    """The same, when the fill has put the message into the cache already, and goes on."""
+    bench, queue, entry, epoch = await filling()
+    await bench.cache.fill(shard_of(queue), epoch, [entry], is_last=False)
     return bench, queue, epoch
 
 
@@ -168,13 +173,7 @@ async def test_send_of_unknown_outcome_is_looked_up_in_the_store(name: str, is_s
 
 @pytest.mark.parametrize("is_deleted", [False, True])
 async def test_shard_dropped_while_leases_are_entered_takes_no_message_with_it(is_deleted: bool) -> None:
-    bench = await make_bench()
-    queue = await bench.create("orders")
-    await bench.send(queue, "one")
-    (stored,) = [stored async for page in bench.store.scan(queue) for stored in page]
-    shard = shard_of(queue)
-    await bench.cache.drop(shard)
-    await bench.cache.begin_fill(shard, queue.settings.retention_ms)
+    bench, queue, entry, _ = await filling()
     look_up = bench.cache.lookup
 
     async def lookup(shard: Shard, addresses: Sequence[int]) -> list[Entry | None]:
@@ -185,4 +184,4 @@ async def test_shard_dropped_while_leases_are_entered_takes_no_message_with_it(i
 
     bench.cache.lookup = lookup  # type: ignore[method-assign]
 
-    assert [one.message.address for one in await bench.receive(queue)] == [stored.address] * (not is_deleted)
+    assert [one.message.address for one in await bench.receive(queue)] == [entry.address] * (not is_deleted)

@@ -15,11 +15,6 @@ from tests.contract.store_home import Maker
 
 
 @pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
 def make(clock: ManualClock) -> Maker:
     return Maker(clock)
 
