@@ -13,9 +13,10 @@ Each node of a cluster keeps its own. Without a data folder the last LINES_MAX l
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -24,7 +25,7 @@ import structlog
 FILE_BYTES_MAX = 8_000_000
 FILES_MAX = 8
 LINES_MAX = 2_000
-TEXT_MAX = 500
+TEXT_MAX = 4_000
 SCAN_MAX = 200_000
 
 _log = structlog.get_logger("cqs.console")
@@ -52,23 +53,32 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
         return all(word in text for word in words)
 
+    def is_of(self, account: str) -> bool:
+        """Whether it was done by a user of the account, or to a queue of it."""
+        is_queue = self.target.startswith((f"{account}/", "arn:"))
+        return self.account == account or (is_queue and account in self.target.split("/")[0].split(":"))
+
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """What to look for; "" and 0 = anything."""
+
+    account: str = ""
+    """Only what is this account's business."""
 
     text: str = ""
     who: str = ""
     action: str = ""
     is_failed_only: bool = False
-    before_ms: int = 0
-    """Older than this: how a listing goes on."""
+    skip: int = 0
+    """So many of those that fit were seen already: how a listing goes on. Not by time, which lines may share and clocks
+    take back; what is written meanwhile makes some come twice, and none be missed."""
 
     def takes(self, line: Line, words: list[str]) -> bool:
         return (
             (not self.who or line.who == self.who)
             and (not self.action or line.action == self.action)
             and (not self.is_failed_only or bool(line.error))
-            and (not self.before_ms or line.at_ms < self.before_ms)
+            and (not self.account or line.is_of(self.account))
             and line.matches(words)
         )
 
@@ -86,18 +96,17 @@ class ActionLog:
         """The folder, "" for memory."""
         return str(self._folder or "")
 
-    async def add(self, line: Line) -> None:
+    async def add(self, *lines: Line) -> None:
         """Durable when it returns. Never raises: a full disk must not keep an administrator from making room."""
-        kept = msgspec.structs.replace(
-            line, target=line.target[:TEXT_MAX], detail=line.detail[:TEXT_MAX], error=line.error[:TEXT_MAX]
-        )
-        self._recent.appendleft(kept)
-        _log.info("console_action", **msgspec.to_builtins(kept))
+        kept = [_cut(line) for line in lines]
+        for line in kept:
+            self._recent.appendleft(line)
+            _log.info("console_action", **msgspec.to_builtins(line))
         if self._folder is None:
             return
         async with self._turn:
             try:
-                await asyncio.to_thread(_append, self._folder, msgspec.json.encode(kept) + b"\n")
+                await asyncio.to_thread(_append, self._folder, [msgspec.json.encode(line) + b"\n" for line in kept])
             except OSError as error:
                 _log.error("console_action_not_written", reason=str(error))
 
@@ -109,23 +118,39 @@ class ActionLog:
             return await asyncio.to_thread(_search, self._folder, question, limit)
 
 
-def _append(folder: Path, line: bytes) -> None:
+def _cut(line: Line) -> Line:
+    texts = {name: getattr(line, name) for name in ("target", "detail", "error")}
+    long = {name: text[: TEXT_MAX - 1] + "…" for name, text in texts.items() if len(text) > TEXT_MAX}
+    return msgspec.structs.replace(line, **long)
+
+
+def _append(folder: Path, lines: Sequence[bytes]) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = folder / "actions.jsonl"
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(_file(folder, 0), os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
-        is_full = os.fstat(descriptor).st_size + len(line) > FILE_BYTES_MAX
-        if not is_full:
-            os.write(descriptor, line)
-            os.fsync(descriptor)
-            return
+        size = os.fstat(descriptor).st_size
+        is_torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+        taken, room = 0, FILE_BYTES_MAX - size
+        while taken < len(lines) and (len(lines[taken]) <= room or (size == 0 and taken == 0)):
+            room -= len(lines[taken])
+            taken += 1
+        if taken:
+            _write(descriptor, (b"\n" if is_torn else b"") + b"".join(lines[:taken]))
     finally:
         os.close(descriptor)
-    for number in range(FILES_MAX - 1, 0, -1):
-        older = _file(folder, number - 1)
-        if older.exists():
-            older.replace(_file(folder, number))
-    _append(folder, line)
+    if taken < len(lines):
+        for number in range(FILES_MAX - 1, 0, -1):
+            older = _file(folder, number - 1)
+            if older.exists():
+                older.replace(_file(folder, number))
+        _append(folder, lines[taken:])
+
+
+def _write(descriptor: int, content: bytes) -> None:
+    """On disk when it returns; raises OSError also when only a part had room, which the next line then sets apart."""
+    if os.write(descriptor, content) < len(content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    os.fsync(descriptor)
 
 
 def _file(folder: Path, number: int) -> Path:
@@ -152,10 +177,14 @@ def _newest_first(folder: Path) -> Iterator[Line]:
 def _chosen(lines: Iterator[Line], question: Question, limit: int) -> tuple[list[Line], bool]:
     words = question.text.casefold().split()
     found: list[Line] = []
+    to_skip = question.skip
     for seen, line in enumerate(lines):
         if seen >= SCAN_MAX:
             return found, True
         if question.takes(line, words):
+            if to_skip:
+                to_skip -= 1
+                continue
             if len(found) == limit:
                 return found, True
             found.append(line)

@@ -11,7 +11,7 @@ from admin.console import CONSOLE
 from admin.forms import Form
 from admin.gate import admit
 from admin.session import AGE_MS_MAX, COOKIE, FLASH_COOKIE, Flash
-from admin.visit import Done, Visit
+from admin.visit import Done, Told, Visit
 from cqs.errors import AccessDenied, CqsError
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -77,19 +77,22 @@ def origin_of(visit: Visit, form: Form) -> str:
     return wanted if visit.links.is_ours(wanted) else visit.links.to("/")
 
 
-async def log(visit: Visit, action: str, *, target: str = "", detail: str = "", error: str = "") -> None:
-    """Into the log of changes."""
+async def log(visit: Visit, action: str, *told: Told) -> None:
+    """Into the log of changes, a line for each."""
     await visit.console.actions.add(
-        Line(
-            at_ms=visit.now_ms,
-            who=visit.viewer.name,
-            role=visit.viewer.role.value,
-            account=visit.viewer.account,
-            address=visit.address,
-            action=action,
-            target=target,
-            detail=detail,
-            error=error,
+        *(
+            Line(
+                at_ms=visit.now_ms,
+                who=visit.viewer.name,
+                role=visit.viewer.role.value,
+                account=visit.viewer.account,
+                address=visit.address,
+                action=action,
+                target=one.target,
+                detail=one.detail,
+                error=one.error,
+            )
+            for one in told
         )
     )
 

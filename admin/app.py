@@ -26,7 +26,7 @@ from admin.links import PREFIX
 from admin.origins import hosts_of
 from admin.route import Action, Page
 from admin.routes import ROUTES
-from admin.visit import Done, Visit
+from admin.visit import Done, Told, Visit
 from cqs.errors import (
     AccessDenied,
     CacheUnavailable,
@@ -146,14 +146,15 @@ async def _do(visit: Visit, route: Action, form: Form) -> web.StreamResponse:
         outcome = await route.act(visit, form)
     except CqsError as error:
         if route.is_logged and not isinstance(error, BadInput):
-            await answers.log(visit, route.name, error=str(error), target=_target_of(visit))
+            await answers.log(visit, route.name, Told(_target_of(visit), error=str(error)))
         if route.retry is not None:
             return await route.retry(visit, form, error)
         return answers.back(visit, form, str(error))
     if not isinstance(outcome, Done):
         return outcome
     if route.is_logged:
-        await answers.log(visit, route.name, target=outcome.target or _target_of(visit), detail=outcome.detail)
+        told = outcome.told or [Told(outcome.target or _target_of(visit), outcome.detail)]
+        await answers.log(visit, route.name, *told)
     return answers.go_on(visit, outcome)
 
 

@@ -42,11 +42,15 @@ class Pending:
         self.account = account
         self.due_ms = due_ms
         self.problem = ""
+        self.target = ""
+        """What it is done to, for the log of changes: the first of several."""
         self.task: asyncio.Task[None] | None = None
         """While it waits."""
         self.queue = ""
         """Whose settings can be put back: the name of a queue of the account; "" = it waits to be done."""
         self.put_back: Callable[[], Awaitable[object]] | None = None
+        self.dropped: Callable[[], Awaitable[object]] | None = None
+        """Told when the server ends before it is done."""
 
 
 class Grace:
@@ -87,11 +91,20 @@ class Grace:
     def get(self, number: int) -> Pending | None:
         return self._pending.get(number)
 
-    def begin(self, text: str, account: str, work: Callable[[], Awaitable[str]]) -> Pending:
-        """Does it after the wait; the work's answer says what of it failed, "" = nothing. Raises TooMuchPending."""
+    def begin(
+        self,
+        text: str,
+        account: str,
+        work: Callable[[], Awaitable[str]],
+        dropped: Callable[[], Awaitable[object]] | None = None,
+        target: str = "",
+    ) -> Pending:
+        """Does it after the wait; the work's answer says what of it failed, "" = nothing. `dropped` is called instead
+        when the server ends before. `target` is what it is done to. Raises TooMuchPending."""
         if sum(one.put_back is None for one in self._pending.values()) >= PENDING_MAX:
             raise TooMuchPending(f"{PENDING_MAX} changes wait to be done. Try again in {self.wait_s} s.")
         pending = self._add(text, account, self._wait_ms)
+        pending.dropped, pending.target = dropped, target
         self._start(pending, self._run(pending, work))
         return pending
 
@@ -107,7 +120,7 @@ class Grace:
         if len(offers) >= OFFERS_MAX:
             self._forget(offers[0])
         pending = self._add(text, queue.account, REGRET_MS)
-        pending.queue, pending.put_back = queue.name, put_back
+        pending.queue, pending.put_back, pending.target = queue.name, put_back, f"{queue.account}/{queue.name}"
         self._start(pending, self._expire(pending))
 
     async def undo(self, pending: Pending) -> bool:
@@ -121,9 +134,13 @@ class Grace:
 
     async def end(self) -> None:
         """The server is going down: what still waits is not done, what is being done is finished."""
+        waiting = [one for one in self._pending.values() if one.task is not None]
         for one in list(self._pending.values()):
             self._forget(one)
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for one in waiting:
+            if one.dropped is not None:
+                await one.dropped()
 
     def _add(self, text: str, account: str, wait_ms: int) -> Pending:
         self._last += 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode
+from collections.abc import Sequence
 
 import msgspec
 
@@ -16,8 +17,9 @@ from admin.bodies import attribute_text
 from admin.forms import BadInput, Form
 from admin.queue_form import read_duration
 from cqs import limits
-from cqs.errors import SqsError
+from cqs.errors import CqsError, SqsError
 from cqs.message import Attribute, Message
+from cqs.plural import plural
 from cqs.queue import Settings
 from cqs.service import draft_rules
 from cqs.service.draft_rules import Draft
@@ -27,6 +29,15 @@ LINES_MAX = 1_000
 ATTRIBUTE_ROWS = 3
 FORM_BYTES_MAX = 4_500_000
 """A body of the largest size, every byte of it escaped, and some room."""
+
+
+class PartlySent(CqsError):
+    """Some of the lines were sent. `rest` are those that were not, or of which that is not known."""
+
+    def __init__(self, sent: int, rest: Sequence[str], why: CqsError) -> None:
+        were = plural(sent, "was", "were")
+        super().__init__(f"{sent} of {sent + len(rest)} {were} sent, and {were} taken out of the lines; then: {why}")
+        self.rest = tuple(rest)
 
 
 class _AttributeLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,9 +95,14 @@ def typed_attributes(form: Form) -> list[tuple[str, str, str]]:
     return list(zip(*columns, strict=False)) or write_attributes(None)
 
 
+def numbered_lines(text: str) -> list[tuple[int, str]]:
+    """Those that are not empty, counted from 1 with those that are."""
+    return [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+
+
 def read_lines(text: str, settings: Settings) -> list[Draft]:
     """A message a line; empty lines are left out. Raises BadInput, which names the line."""
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    lines = numbered_lines(text)
     if not 1 <= len(lines) <= LINES_MAX:
         raise BadInput(f"1 to {LINES_MAX:,} lines are needed, each a message.")
     drafts = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -22,15 +22,24 @@ from cqs.queue import Queue, QueueName
 QUERY_LENGTH_MAX = 2_000
 
 
+class Told(NamedTuple):
+    """What the log of changes is told: a line of it. `error` "" = it was done."""
+
+    target: str = ""
+    detail: str = ""
+    error: str = ""
+
+
 class Done(NamedTuple):
-    """What an action did. `path`: where to go on; `target`, `detail`: for the log of changes; `key`: the id and secret
-    of a new access key, for the next page alone."""
+    """What an action did. `path`: where to go on; `target`, `detail`: for the log of changes, or `told` for several
+    lines of it; `key`: the id and secret of a new access key, for the next page alone."""
 
     text: str
     path: str
     target: str = ""
     detail: str = ""
     key: tuple[str, str] = ("", "")
+    told: Sequence[Told] = ()
 
 
 @dataclass(frozen=True)

@@ -50,14 +50,16 @@ class Failing:
         for name in names:
             setattr(self, name, _slowly(getattr(self, name)))
 
-    def fail(self, name: str, error: Exception, *, times: int = 1, is_done: bool = False) -> None:
-        """The next `times` calls of `name` raise `error`, after having done their work if `is_done`."""
+    def fail(self, name: str, error: Exception, *, times: int = 1, is_done: bool = False, after: int = 0) -> None:
+        """The next `times` calls of `name`, but for the first `after`, raise `error`, after having done their work if
+        `is_done`."""
         call: Callable[..., Awaitable[object]] = getattr(self, name)
-        left = times
+        left, good = times, after
 
         async def failing(*args: object, **named: object) -> object:
-            nonlocal left
-            if left == 0:
+            nonlocal left, good
+            if good or not left:
+                good -= min(good, 1)
                 return await call(*args, **named)
             left -= 1
             if is_done:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from admin.actions.later import later
 from admin.formats import counted
 from admin.forms import BadInput, Form
 from admin.queue_form import read_duration
-from admin.visit import Done, Visit
+from admin.visit import Done, Told, Visit
 from cqs import limits
 from cqs.queue import Queue
 from cqs.service.chosen import CHOSEN_MAX, PERMISSION_OF, Change, change
 
+IDS_A_LINE = 90
 _PAST = {
     Change.DELETE: "deleted",
     Change.REVEAL: "made visible",
@@ -31,20 +35,31 @@ async def act(visit: Visit, form: Form) -> Done:
     path = visit.links.queue(queue, "messages") if is_gone else _back(visit, form, queue)
     if what is Change.DELETE and grace.is_on:
 
-        async def work() -> str:
+        async def work() -> list[Told]:
             (await visit.renewed()).queue_named(queue.key, PERMISSION_OF[what])
-            await change(visit.console.engine, queue, wanted, what, sender_id)
-            return ""
+            missed = await change(visit.console.engine, queue, wanted, what, sender_id)
+            return _lines(queue, f"deleted, {len(missed)} gone by then", wanted)
 
         will = f"{counted(len(wanted), 'message')} of {queue.name} will be deleted"
-        grace.begin(will, queue.account, work)
+        about = _lines(queue, what, wanted)
+        told = later(visit, "ChangeMessages", will, queue.account, about, work, lambda lines: lines[0].error)
         text = f"{will} in {counted(grace.wait_s, 'second')}, unless received and deleted before."
     else:
         missed = len(await change(visit.console.engine, queue, wanted, what, sender_id, hide_ms))
         text = f"{counted(len(wanted) - missed, 'message')} {_PAST[what]}."
         if missed:
             text += f" {counted(missed, 'was', 'were')} gone or in another state by then."
-    return Done(text, path, target=queue.arn, detail=f"{what}: {', '.join(wanted[:10])}")
+        told = _lines(queue, what, wanted)
+    return Done(text, path, told=told)
+
+
+def _lines(queue: Queue, what: str, message_ids: Sequence[str]) -> list[Told]:
+    """For the log of changes, all of them, so many on a line as it holds."""
+    return [
+        Told(queue.arn, f"{what} ({place + 1:,} to {place + len(some):,} of {len(message_ids):,}): {', '.join(some)}")
+        for place in range(0, len(message_ids), IDS_A_LINE)
+        for some in [message_ids[place : place + IDS_A_LINE]]
+    ]
 
 
 def _back(visit: Visit, form: Form, queue: Queue) -> str:

@@ -7,14 +7,14 @@ from aiohttp import web
 from admin.answers import log, redirect, set_cookie
 from admin.forms import Form
 from admin.session import AGE_MS_MAX, COOKIE
-from admin.visit import Visit
+from admin.visit import Told, Visit
 
 
 async def here(visit: Visit, form: Form) -> web.StreamResponse:
     """Ends this session, for good. Raises IdentityError, StoreUnavailable, OutcomeUnknown."""
     if visit.viewer.user:
         await visit.console.accounts.end_session(visit.viewer.user, visit.session.sid, visit.session.end_ms)
-    await log(visit, "LogOut")
+    await log(visit, "LogOut", Told())
     return _leave(visit)
 
 
@@ -22,7 +22,7 @@ async def everywhere(visit: Visit, form: Form) -> web.StreamResponse:
     """Ends all sessions of the user. Raises IdentityError, StoreUnavailable, OutcomeUnknown."""
     if visit.viewer.user:
         await visit.console.accounts.end_sessions(visit.viewer.user)
-    await log(visit, "LogOutEverywhere")
+    await log(visit, "LogOutEverywhere", Told())
     return _leave(visit)
 
 

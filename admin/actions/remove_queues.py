@@ -3,12 +3,13 @@ does not hold up the others."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+from admin.actions.later import later
 from admin.formats import counted
 from admin.forms import BadInput, Form
 from admin.views.sure import QUEUES_MAX, phrase
-from admin.visit import Done, Visit
+from admin.visit import Done, Told, Visit
 from cqs.errors import CqsError, QueueDoesNotExist
 from cqs.queue import Queue, QueueName
 from cqs.service import queues
@@ -39,16 +40,17 @@ async def _each(visit: Visit, form: Form, verb: str, permission: str, do: Do) ->
     only = len(names) == 1 and verb == "purge"
     path = visit.links.queue(QueueName(account, names[0])) if only else visit.links.to("/queues")
 
-    async def one(name: str) -> None:
-        await do(engine, visit.queue_named(QueueName(account, name), permission))
-
     if visit.console.grace.is_on:
         chosen = {name: visit.queue_named(QueueName(account, name), permission) for name in names}
         return _later(visit, account, verb, chosen, permission, do, path)
-    done, failed = await _all(names, one)
-    if not done:
-        raise BadInput(_told(verb, done, failed))
-    return Done(_told(verb, done, failed), path, target=_targets(account, done), detail="; ".join(failed))
+
+    async def one(name: str) -> None:
+        await do(engine, visit.queue_named(QueueName(account, name), permission))
+
+    told = await _all(account, names, one)
+    if all(line.error for line in told):
+        raise CqsError(_said(verb, told))
+    return Done(_said(verb, told), path, told=told)
 
 
 def _later(
@@ -58,7 +60,7 @@ def _later(
     names = list(chosen)
     what = names[0] if len(names) == 1 else counted(len(names), "queue")
 
-    async def work() -> str:
+    async def work() -> Sequence[Told]:
         present = await visit.renewed()
 
         async def one(name: str) -> None:
@@ -67,35 +69,32 @@ def _later(
                 raise QueueDoesNotExist
             await do(visit.console.engine, queue)
 
-        done, failed = await _all(names, one)
-        return _told(verb, done, failed) if failed else ""
+        return await _all(account, names, one)
 
-    grace = visit.console.grace
     text = f"{what} will be {_PAST[verb]}"
-    grace.begin(text, account, work)
-    return Done(f"{text} in {counted(grace.wait_s, 'second')}.", path, target=_targets(account, names))
+    about = [Told(f"{account}/{name}") for name in names]
+    told = later(visit, permission, text, account, about, work, lambda lines: _said(verb, lines))
+    return Done(f"{text} in {counted(visit.console.grace.wait_s, 'second')}.", path, told=told)
 
 
-def _targets(account: str, names: list[str]) -> str:
-    """For the log of changes, which is of all accounts."""
-    return ", ".join(f"{account}/{name}" for name in names)
-
-
-async def _all(names: list[str], one: Callable[[str], Awaitable[None]]) -> tuple[list[str], list[str]]:
+async def _all(account: str, names: Sequence[str], one: Callable[[str], Awaitable[None]]) -> list[Told]:
     """Whose turn succeeded, and why the others' did not."""
-    done: list[str] = []
-    failed: list[str] = []
+    told = []
     for name in names:
+        error = ""
         try:
             await one(name)
-            done.append(name)
-        except CqsError as error:
-            failed.append(f"{name}: {error}")
-    return done, failed
+        except CqsError as problem:
+            error = str(problem)
+        told.append(Told(f"{account}/{name}", "" if error else "done", error))
+    return told
 
 
-def _told(verb: str, done: list[str], failed: list[str]) -> str:
+def _said(verb: str, told: Sequence[Told]) -> str:
+    """In the words of the page."""
     past = _PAST[verb]
+    done = [line.target.partition("/")[2] for line in told if not line.error]
+    failed = [f"{line.target.partition('/')[2]}: {line.error}" for line in told if line.error]
     what = done[0] if len(done) == 1 else counted(len(done), "queue")
     text = f"{what} {past}." if done else "Nothing was done."
     if failed:

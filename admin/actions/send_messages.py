@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from admin.formats import counted
-from admin.forms import BadInput, Form
-from admin.message_form import read_draft, read_lines
+from admin.forms import Form
+from admin.message_form import PartlySent, numbered_lines, read_draft, read_lines
 from admin.visit import Done, Visit
 from cqs import limits
-from cqs.errors import SqsError
-from cqs.plural import plural
+from cqs.errors import CqsError, SqsError
 from cqs.queue import Queue
 from cqs.service.draft_rules import Draft, size_of
 from cqs.service.send import send, send_batch
 
 
 async def act(visit: Visit, form: Form) -> Done:
-    """Raises BadInput, and what `send` raises."""
+    """Raises BadInput, PartlySent, and what `send` raises."""
     queue = visit.queue("SendMessage")
     if form.word("lines"):
         return await _many(visit, form, queue)
@@ -29,15 +28,27 @@ async def act(visit: Visit, form: Form) -> Done:
 
 async def _many(visit: Visit, form: Form, queue: Queue) -> Done:
     drafts = read_lines(form.text("lines"), queue.settings)
-    sender_id = visit.viewer.caller(queue.account).sender_id
-    sent = 0
+    lines = [line for _, line in numbered_lines(form.text("lines"))]
+    seen = 0
     for batch in _batches(drafts):
-        for answer in await send_batch(visit.console.engine, queue, batch, sender_id):
-            if isinstance(answer, SqsError):
-                raise BadInput(f"{sent} of {len(drafts)} {plural(sent, 'was', 'were')} sent; then: {answer}")
-            sent += 1
-    told = f"{counted(sent, 'message')} sent."
-    return Done(told, visit.links.queue(queue, "messages"), target=queue.arn, detail=f"{sent}")
+        own = lines[seen : seen + len(batch)]
+        seen += len(batch)
+        unsent, why = await _send(visit, queue, batch)
+        if why is not None:
+            rest = [*(own[place] for place in unsent), *lines[seen:]]
+            raise why if len(rest) == len(lines) else PartlySent(len(lines) - len(rest), rest, why)
+    told = f"{counted(seen, 'message')} sent."
+    return Done(told, visit.links.queue(queue, "messages"), target=queue.arn, detail=f"{seen}")
+
+
+async def _send(visit: Visit, queue: Queue, batch: list[Draft]) -> tuple[list[int], CqsError | None]:
+    """The places of those that were not sent, or of which that is not known, and why."""
+    try:
+        answers = await send_batch(visit.console.engine, queue, batch, visit.viewer.caller(queue.account).sender_id)
+    except CqsError as error:
+        return list(range(len(batch))), error
+    refused = {place: answer for place, answer in enumerate(answers) if isinstance(answer, SqsError)}
+    return list(refused), next(iter(refused.values()), None)
 
 
 def _batches(drafts: list[Draft]) -> Iterator[list[Draft]]:

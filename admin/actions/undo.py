@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from admin.answers import origin_of
 from admin.console import Console
 from admin.forms import BadInput, Form
@@ -17,18 +19,28 @@ _TOO_LATE = "Too late: it was done already, called off, or somebody has changed 
 _NOT_HERE = f"{_TOO_LATE} Or it waits at another node, whose console alone can undo it."
 
 
+class _Kept(msgspec.Struct, frozen=True):
+    """What is to be undone, as workers tell each other of it."""
+
+    account: str = ""
+    queue: str = ""
+    target: str = ""
+    text: str = ""
+
+
 async def act(visit: Visit, form: Form) -> Done:
     """Raises BadInput when it is too late, AccessDenied, and as `reversal.put_back`."""
     number = visit.numbered("number")
     pending = visit.console.grace.get(number)
     if pending is not None:
-        _check(visit, pending.account, pending.queue)
+        kept = _kept(pending)
+        _check(visit, kept)
         text = _told(pending) if await visit.console.grace.undo(pending) else ""
     else:
-        text = await _elsewhere(visit, str(number)) if number else ""
+        kept, text = await _elsewhere(visit, str(number)) if number else (_Kept(), "")
     if not text:
         raise BadInput(_TOO_LATE if visit.console.about.nodes is None else _NOT_HERE)
-    return Done(text, origin_of(visit, form), detail=text)
+    return Done(text, origin_of(visit, form), target=kept.target, detail=f"{text} ({kept.text})")
 
 
 def offer(visit: Visit, before: Queue, text: str, steps: int = 1) -> None:
@@ -48,7 +60,7 @@ def listen(console: Console) -> None:
 
     async def tell(number: str) -> bytes:
         pending = grace.get(int(number))
-        return b"" if pending is None else f"{pending.account}/{pending.queue}".encode()
+        return b"" if pending is None else msgspec.json.encode(_kept(pending))
 
     async def undo(number: str) -> bytes:
         pending = grace.get(int(number))
@@ -65,21 +77,24 @@ def _told(pending: Pending) -> str:
     return "Put back as it was." if pending.put_back is not None else "Called off: nothing was done."
 
 
-def _check(visit: Visit, account: str, queue: str) -> None:
+def _kept(pending: Pending) -> _Kept:
+    return _Kept(pending.account, pending.queue, pending.target, pending.text)
+
+
+def _check(visit: Visit, kept: _Kept) -> None:
     """Raises BadInput for what is none of the viewer's business, AccessDenied."""
-    if not visit.viewer.sees(account):
+    if not visit.viewer.sees(kept.account):
         raise BadInput(_TOO_LATE)
-    if queue:
-        visit.queue_named(QueueName(account, queue), "SetQueueAttributes")
+    if kept.queue:
+        visit.queue_named(QueueName(kept.account, kept.queue), "SetQueueAttributes")
 
 
-async def _elsewhere(visit: Visit, number: str) -> str:
-    """What another worker undid, "" = nothing. Numbers are no other worker's."""
+async def _elsewhere(visit: Visit, number: str) -> tuple[_Kept, str]:
+    """What another worker kept, and what it did with it, "" = nothing. Numbers are no other worker's."""
     fellows = visit.console.engine.fellows
-    found = [kept.decode() for kept in (await fellows.ask(_PENDING, number)).values() if kept]
+    found = [msgspec.json.decode(kept, type=_Kept) for kept in (await fellows.ask(_PENDING, number)).values() if kept]
     if not found:
-        return ""
+        return _Kept(), ""
     for kept in found:
-        account, _, queue = kept.partition("/")
-        _check(visit, account, queue)
-    return "".join(text.decode() for text in (await fellows.ask(_UNDO, number)).values())
+        _check(visit, kept)
+    return found[0], "".join(text.decode() for text in (await fellows.ask(_UNDO, number)).values())

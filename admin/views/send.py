@@ -9,14 +9,13 @@ from aiohttp import web
 
 from admin.cqs_words import Params
 from admin.forms import Form
-from admin.message_form import KINDS, LINES_MAX, typed_attributes, write_attributes
+from admin.message_form import KINDS, LINES_MAX, PartlySent, typed_attributes, write_attributes
 from admin.snippets import ELLIPSIS, Snippets, named, snippets, url_of
 from admin.views.new_queue import NAMES_MAX
 from admin.visit import Visit
 from cqs import limits
-from cqs.errors import CqsError
-from cqs.message import Message
-from cqs.queue import Queue
+from cqs.errors import CqsError, ResourceNotFound
+from cqs.queue import Queue, QueueName
 from cqs.service.peek import find
 
 
@@ -53,12 +52,13 @@ async def edit(visit: Visit) -> web.StreamResponse:
         target=target,
         is_original_deleted=not is_copy,
     )
-    return _page(visit, queue, fields, message=message)
+    return _page(visit, queue, fields, original=message.message_id)
 
 
 async def retry(visit: Visit, form: Form, error: CqsError) -> web.StreamResponse:
-    """The form again, as it was typed."""
+    """The form again, as it was typed, without what was sent; that of a new message where the original is gone."""
     queue = visit.queue("SendMessage")
+    rest = "\n".join(error.rest) if isinstance(error, PartlySent) else form.text("lines")
     fields = Fields(
         body=form.text("body"),
         attributes=typed_attributes(form),
@@ -66,19 +66,21 @@ async def retry(visit: Visit, form: Form, error: CqsError) -> web.StreamResponse
         group=form.text("group"),
         dedup_id=form.text("dedup_id"),
         trace_header=form.text("trace_header"),
-        lines=form.text("lines"),
+        lines=rest,
         target=form.text("target", queue.name),
         is_original_deleted=form.is_on("is_original_deleted"),
     )
-    message: Message | None = None
-    if "message" in visit.parts:
-        message = (await find(visit.console.engine, queue, visit.parts["message"][:200])).message
-    return _page(visit, queue, fields, message=message, error=str(error), status=422)
+    original, told = visit.parts.get("message", "")[:200], str(error)
+    if original and isinstance(error, ResourceNotFound):
+        original, told = "", f"{error} What you typed can be sent as a new message."
+        queue = visit.queue_named(QueueName(queue.account, fields.target or queue.name), "SendMessage")
+    return _page(visit, queue, fields, original=original, error=told, status=422)
 
 
 def _page(
-    visit: Visit, queue: Queue, fields: Fields, *, message: Message | None = None, error: str = "", status: int = 200
+    visit: Visit, queue: Queue, fields: Fields, *, original: str = "", error: str = "", status: int = 200
 ) -> web.StreamResponse:
+    """`original`: the id of the message that is edited, "" = a new one."""
     names = [one.name for one in visit.console.engine.registry.page(queue.account, "", "", NAMES_MAX)]
     return visit.page(
         "send.html",
@@ -86,22 +88,22 @@ def _page(
         queue=queue,
         tab="messages",
         fields=fields,
-        message=message,
+        original=original,
         kinds=KINDS,
         names=names,
         error=error,
         size_max=queue.settings.message_size_max,
         delay_max=limits.DELAY_S_MAX,
         lines_max=LINES_MAX,
-        snippets=_snippets(visit, queue, message),
+        snippets=_snippets(visit, queue, original),
         many=_many(visit, queue),
     )
 
 
-def _snippets(visit: Visit, queue: Queue, message: Message | None) -> Snippets:
+def _snippets(visit: Visit, queue: Queue, original: str) -> Snippets:
     url = url_of(visit, queue)
-    if message is not None:
-        new: Params = {"MessageId": message.message_id, "MessageBody": ELLIPSIS, "DeleteOriginal": True}
+    if original:
+        new: Params = {"MessageId": original, "MessageBody": ELLIPSIS, "DeleteOriginal": True}
         return snippets(visit, ("ResendMessage", {"QueueUrl": url, **new}))
     return snippets(visit, ("SendMessage", {"QueueUrl": url, **_blank(queue)}))
 

@@ -10,7 +10,13 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from cqs.cache.entry import State
-from cqs.errors import InvalidParameterValue, ResourceNotFound
+from cqs.errors import (
+    CacheUnavailable,
+    InvalidParameterValue,
+    OutcomeUnknown,
+    ResourceNotFound,
+    StoreUnavailable,
+)
 from cqs.queue import Queue
 from cqs.receipt import Receipt
 from cqs.service import visibility
@@ -47,14 +53,20 @@ async def change(
 ) -> list[str]:
     """The ids that it could not be done to: gone, or in another state. `sender_id` is told as the sender of what is
     sent anew, `hide_ms` counts for HIDE. Deleting and hiding may be repeated; a hastened message is gone under its old
-    id. Raises StoreUnavailable, OutcomeUnknown, CacheUnavailable; those before the failing one are done then."""
+    id. Raises StoreUnavailable and CacheUnavailable when nothing was changed, OutcomeUnknown, which says how many were
+    before."""
     missed: list[str] = []
-    for message_id in message_ids:
+    for place, message_id in enumerate(message_ids):
         try:
             found = await find(engine, queue, message_id)
             await _change_one(engine, queue, found, what, sender_id, hide_ms)
         except (ResourceNotFound, InvalidParameterValue):
             missed.append(message_id)
+        except (StoreUnavailable, CacheUnavailable, OutcomeUnknown) as error:
+            if place == len(missed):
+                raise
+            done = f"{place - len(missed)} of {len(message_ids)} were changed before this happened"
+            raise OutcomeUnknown(f"{done}: {error}") from error
     return missed
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import msgspec
 
 from cqs import ids
+from cqs.errors import after_a_write
 from cqs.message import Attribute
 from cqs.queue import Queue
 from cqs.service.delete import erase
@@ -49,7 +50,8 @@ async def resend(
     *,
     is_original_deleted: bool = False,
 ) -> Resent:
-    """Sends a copy to `target`, which may be `source`. Raises ResourceNotFound, and as `send`."""
+    """Sends a copy to `target`, which may be `source`. Raises ResourceNotFound, and as `send`; OutcomeUnknown also when
+    the copy was sent and the original could not be deleted, in these words."""
     original = await find(engine, source, message_id)
     before = engine.addresses.next(engine.store.rows)
     sent = await send(engine, target, _draft(engine, target, original, edits), sender_id)
@@ -57,7 +59,8 @@ async def resend(
     is_new = address is not None and address > before
     if not (is_original_deleted and is_new):
         return Resent(sent, False)
-    await discard(engine, source, original.message.address)
+    with after_a_write(f"It was sent to {target.name} as {sent.message_id}, but the original is still there:"):
+        await discard(engine, source, original.message.address)
     return Resent(sent, True)
 
 

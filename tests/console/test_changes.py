@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ async def test_what_was_done_and_what_failed_is_written_down(desk: Desk) -> None
     await desk.bench.create("orders")
     await desk.get("/queues")
     await desk.post("/queues/purge", chosen="orders", typed="orders")
-    await desk.post("/queues/purge", chosen="orders", typed="orders")
+    await desk.post("/queues/purge", chosen="orders", typed="order")
     await desk.post(f"/q/{ACCOUNT}/orders/policy", policy="{")
 
     page = await desk.get("/changes")
@@ -65,7 +66,7 @@ async def test_lines_are_found_by_text_person_action_and_result(tmp_path: Path) 
     assert await found(text="ORDERS bob") == [2]
     assert await found(who="bob", action="CreateQueue") == [3]
     assert await found(is_failed_only=True) == [2]
-    assert await found(before_ms=3) == [2, 1]
+    assert await found(skip=1) == [2, 1]
     assert await found(text="delayseconds") == [3]
 
 
@@ -79,6 +80,29 @@ async def test_older_lines_are_reached_page_by_page(desk: Desk) -> None:
 
     assert first.text.count("data-row") == 100
     assert second.text.count("data-row") == 50
+
+
+async def test_lines_of_one_moment_are_all_reached(desk: Desk) -> None:
+    await desk.console.actions.add(*(line(1, target=f"t{number}") for number in range(150)))
+
+    first = await desk.get("/changes")
+    path = first.text.partition('class="pager"><a class="button small" href="')[2].partition('"')[0]
+    second = await desk.get(path.replace("&amp;", "&").removeprefix("/ADMIN"))
+
+    assert {f"t{number}" for number in range(150)} <= set((first.words + second.words).split())
+
+
+async def test_what_concerns_an_account_is_counted_without_what_does_not(desk: Desk) -> None:
+    await desk.add_user("root", Role.ADMINISTRATOR)
+    await desk.add_user("far", Role.ADMINISTRATOR, OTHER)
+    await desk.log_in("far")
+    await desk.console.actions.add(line(1, account=OTHER, target="long-ago"))
+    await desk.console.actions.add(*(line(2, account=ACCOUNT) for _ in range(200)))
+
+    page = await desk.get("/changes")
+
+    assert "long-ago" in page.words
+    assert 'class="pager"' not in page.text
 
 
 async def test_the_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,6 +137,38 @@ async def test_a_damaged_line_hides_no_other(tmp_path: Path) -> None:
     assert [one.at_ms for one in (await log.find(Question(), 10))[0]] == [3, 1]
 
 
+async def test_a_line_that_broke_off_takes_no_other_with_it(tmp_path: Path) -> None:
+    log = ActionLog(tmp_path)
+    await log.add(line(1))
+    with (tmp_path / "actions.jsonl").open("ab") as file:
+        file.write(b'{"at_ms": 2, "who"')
+    await log.add(line(3))
+
+    assert [one.at_ms for one in (await log.find(Question(), 10))[0]] == [3, 1]
+
+
+async def test_a_line_for_which_the_disk_has_no_room_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = ActionLog(tmp_path)
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, content: write(descriptor, content[:10]))
+    await log.add(line(1))
+
+    assert "console_action_not_written" in capsys.readouterr().out
+
+
+async def test_many_lines_at_once_turn_the_file_as_one_by_one_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(action_log, "FILE_BYTES_MAX", 500)
+    log = ActionLog(tmp_path)
+    await log.add(*(line(number) for number in range(30)))
+
+    assert [one.at_ms for one in (await log.find(Question(), 100))[0]] == list(range(29, -1, -1))
+    assert all(path.stat().st_size <= 500 for path in files_of(tmp_path))
+
+
 async def test_without_a_folder_the_last_lines_are_kept_in_memory() -> None:
     log = ActionLog()
     for number in range(action_log.LINES_MAX + 5):
@@ -128,7 +184,8 @@ async def test_a_line_is_cut_to_a_bearable_length(tmp_path: Path) -> None:
     log = ActionLog(tmp_path)
     await log.add(line(1, detail="x" * 100_000))
 
-    assert len((await log.find(Question(), 1))[0][0].detail) == action_log.TEXT_MAX
+    detail = (await log.find(Question(), 1))[0][0].detail
+    assert (len(detail), detail[-1]) == (action_log.TEXT_MAX, "…")
 
 
 async def test_the_log_is_taken_away_without_formulas(desk: Desk) -> None:

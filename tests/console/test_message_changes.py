@@ -125,6 +125,48 @@ async def test_an_edit_of_what_is_gone_keeps_what_was_typed(desk: Desk, orders: 
     assert [one.message.body for one in await there(desk, orders)] == ["one"]
 
 
+async def test_what_was_typed_for_a_message_that_is_gone_can_be_sent_where_it_was_to_go(
+    desk: Desk, orders: Queue
+) -> None:
+    other = await desk.bench.create("other")
+    await desk.bench.send(orders, "one")
+    message_id = (await there(desk, orders))[0].message.message_id
+    await chosen(desk, "delete", message_id)
+
+    page = await desk.post(f"{ORDERS}/messages/{message_id}/edit", {"body": "typed with care", "target": "other"})
+    form = page.text.partition('data-templates="')[2].partition('action="/ADMIN')[2].partition('"')[0]
+    await desk.post(form, {"body": "typed with care"})
+
+    assert page.status == 422
+    assert "typed with care" in page.text
+    assert [one.message.body for one in await there(desk, other)] == ["typed with care"]
+
+
+async def test_a_copy_whose_original_could_not_go_is_told_as_sent(desk: Desk, orders: Queue) -> None:
+    await desk.bench.send(orders, "one")
+    message_id = (await there(desk, orders))[0].message.message_id
+    desk.bench.store.fail("delete", StoreUnavailable("disk full"))
+
+    page = await desk.post(
+        f"{ORDERS}/messages/{message_id}/edit", {"body": "new", "target": "orders", "is_original_deleted": "1"}
+    )
+
+    assert "It was sent to orders as " in page.words
+    assert "but the original is still there: disk full" in page.words
+    assert sorted(one.message.body for one in await there(desk, orders)) == ["new", "one"]
+
+
+async def test_a_deletion_that_stops_half_way_says_how_far_it_came(desk: Desk, orders: Queue) -> None:
+    await desk.bench.send(orders, "one", "two", "three")
+    everything = [one.message.message_id for one in await there(desk, orders)]
+    desk.bench.store.fail("delete", StoreUnavailable("disk full"), after=2)
+
+    page = await chosen(desk, "delete", *everything)
+
+    assert "2 of 3 were changed before this happened: disk full" in page.words
+    assert len(await there(desk, orders)) == 1
+
+
 async def chosen(desk: Desk, verb: str, *message_ids: str, **more: str) -> Seen:
     return await desk.post(f"{ORDERS}/messages/chosen", {"do": verb, "chosen": list(message_ids), **more})
 
