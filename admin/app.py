@@ -76,7 +76,8 @@ async def _end_jobs(application: web.Application) -> None:
 
 
 async def _to_root(request: web.Request) -> web.StreamResponse:
-    raise web.HTTPPermanentRedirect(PREFIX + "/")
+    """Seen from where the browser is, also below the path of a proxy that says nothing of it."""
+    raise web.HTTPPermanentRedirect(PREFIX.removeprefix("/") + "/")
 
 
 @web.middleware

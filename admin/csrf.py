@@ -16,6 +16,7 @@ from admin.origins import parsed
 from cqs.errors import AccessDenied
 
 FIELD, HEADER = "csrf", "X-CSRF-Token"
+_USUAL_PORTS = {"http": 80, "https": 443}
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 _FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
 
@@ -25,13 +26,16 @@ def check_origin(request: web.BaseRequest, hosts: set[str]) -> None:
     origin = request.headers.get("Origin")
     site = request.headers.get("Sec-Fetch-Site")
     if origin is not None:
-        is_ours = _host_of(origin) in hosts
+        is_ours = not hosts.isdisjoint(_hosts_of(origin))
     elif site is not None:
         is_ours = site == "same-origin"
     else:
-        is_ours = _host_of(request.headers.get("Referer", "")) in hosts
+        is_ours = not hosts.isdisjoint(_hosts_of(request.headers.get("Referer", "")))
     if not is_ours or (site is not None and site not in ("same-origin", "none")):
-        raise AccessDenied("This request was not made by a page of this console.")
+        raise AccessDenied(
+            "This request was not made by a page of this console. If it was, the proxy before it hides the address "
+            "that is in your browser: let it pass Host on, or set public_url."
+        )
 
 
 def is_from_this_machine(request: web.BaseRequest) -> bool:
@@ -41,13 +45,20 @@ def is_from_this_machine(request: web.BaseRequest) -> bool:
     return _is_loopback(request.remote or "") and _is_local_name(request.headers.get("Host", ""))
 
 
-def _host_of(url: str) -> str | None:
-    """The host and port of an http or https URL; None for anything else, "null" too."""
+def _hosts_of(url: str) -> set[str]:
+    """The host and port of an http or https URL, the usual port of its scheme with and without; none for anything
+    else, "null" too. Browsers leave that port out, and some proxies write it into Host."""
     try:
         parts = urlsplit(url)
+        port = parts.port
     except ValueError:
-        return None
-    return parts.netloc.lower() if parts.scheme in ("http", "https") and parts.netloc else None
+        return set()
+    if parts.scheme not in _USUAL_PORTS or not parts.netloc:
+        return set()
+    host, usual = parts.netloc.lower(), _USUAL_PORTS[parts.scheme]
+    if port is None:
+        return {host, f"{host}:{usual}"}
+    return {host, host.removesuffix(f":{usual}")} if port == usual else {host}
 
 
 def _is_loopback(address: str) -> bool:

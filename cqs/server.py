@@ -197,7 +197,7 @@ async def _accept(built: _Built, stop: Stop) -> None:
         mounts=built.mounts,
         bounds=parts.bounds_of(config),
         facts={"auth": config.security.auth},
-        front=doors.console_url(config, ""),
+        front=doors.console_url(config, "").removeprefix("/"),
     )
     engine.metrics.watch(CONNECTIONS, lambda: len(app.connections))
     engine.metrics.watch(REQUEST_BYTES, lambda: app.room.held)

@@ -63,7 +63,7 @@ class App:
     ) -> None:
         """`why_not_ready` says what is missing, "" when calls will be served; `troubles` what they will be served
         without. `mounts`: applications by path prefix; they serve everything below it. `facts` are told by /health.
-        `front`: where a browser that comes to / is sent. `is_fast`: plain requests take the fast lane."""
+        `front`: where a browser at / is sent, seen from there. `is_fast`: plain requests take the fast lane."""
         if HttpRequestParser is HttpRequestParserPy:
             raise CannotStart("aiohttp runs without its C parser, which is not safe: install one of its wheels")
         self._dispatcher = dispatcher

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ipaddress import ip_network
+from urllib.parse import urljoin
 
 import pytest
 
@@ -128,6 +129,13 @@ async def test_a_behind_a_prefix_every_link_carries_it(desk: Desk) -> None:
     assert 'action="/tools/cqs/ADMIN/login"' in page.text
     assert "/tools/cqs/ADMIN/static/console.css" in page.text
     assert "Path=/tools/cqs/ADMIN" in page.headers["Set-Cookie"]
+
+
+async def test_whoever_types_the_bare_path_stays_behind_the_prefix(desk: Desk) -> None:
+    page = await desk.get("", follow=False)
+
+    assert page.status == 308
+    assert urljoin("https://example/tools/cqs/ADMIN", page.headers["Location"]) == "https://example/tools/cqs/ADMIN/"
 
 
 @pytest.mark.parametrize("prefix", ["//evil.example", '/"><script>', "javascript:", "/a b", "https://evil.example"])

@@ -25,6 +25,27 @@ async def test_a_post_from_another_origin_is_refused(alice: Desk, origin: str) -
     assert await alice.is_in()
 
 
+@pytest.mark.parametrize(
+    ("host", "origin", "is_ours"),
+    [
+        ("cqs.example", "https://cqs.example", True),
+        ("cqs.example:443", "https://cqs.example", True),
+        ("cqs.example:80", "http://cqs.example", True),
+        ("cqs.example", "https://cqs.example:443", True),
+        ("[2001:db8::1]:443", "https://[2001:db8::1]", True),
+        ("cqs.example:80", "https://cqs.example", False),
+        ("cqs.example:443", "http://cqs.example", False),
+        ("cqs.example:8443", "https://cqs.example", False),
+        ("cqs.example", "https://cqs.example:8443", False),
+        ("cqs.example", "https://cqs.example:x", False),
+    ],
+)
+async def test_a_usual_port_that_a_proxy_writes_into_host_makes_no_stranger(
+    alice: Desk, host: str, origin: str, is_ours: bool
+) -> None:
+    assert await log_out(alice, alice.token, Host=host, Origin=origin) == (303 if is_ours else 403)
+
+
 async def test_a_post_without_any_trace_of_its_page_is_refused(alice: Desk) -> None:
     assert await log_out(alice, alice.token) == 403
     assert await alice.is_in()

@@ -149,7 +149,7 @@ def _judge_losses(facts: _Facts, verdict: Verdict) -> None:
 def _judge_copies(
     facts: _Facts, number: _Number, receives: Sequence[Receive], fifo_copies: int, verdict: Verdict
 ) -> None:
-    """A message has one id; more only where a send was tried again without a deduplication id, or where that was lost."""
+    """A message has one id; more only where a send was tried again without a deduplication id, or that was lost."""
     send = facts.sends.get(number)
     if send is None:
         return
