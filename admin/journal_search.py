@@ -36,9 +36,9 @@ class _Room:
         self.bytes_left = BYTES_MAX
 
 
-def search(folder: Path, address: str) -> Found:
-    """Events that name the address (a text like a message id). Blocks; for a thread. A file that can't be read is
-    passed over."""
+def search(folder: Path, address: str, account: str) -> Found:
+    """Events of the account that name the address (a text like a message id): the journal is of all accounts. Blocks;
+    for a thread. A file that can't be read is passed over."""
     room = _Room()
     found: list[Line] = []
     try:
@@ -46,7 +46,7 @@ def search(folder: Path, address: str) -> Found:
     except OSError:
         files = []
     for seen, file in enumerate(reversed(files), 1):
-        for line in _matching(file, address, room):
+        for line in _matching(file, address, account, room):
             found.append(line)
             if len(found) >= EVENTS_MAX:
                 return Found(_in_order(found), seen, False)
@@ -55,7 +55,7 @@ def search(folder: Path, address: str) -> Found:
     return Found(_in_order(found), len(files), True)
 
 
-def _matching(file: JournalFile, address: str, room: _Room) -> Iterator[Line]:
+def _matching(file: JournalFile, address: str, account: str, room: _Room) -> Iterator[Line]:
     needle = address.encode()
     try:
         with gzip.open(file.path) if file.is_finished else file.path.open("rb") as source:
@@ -65,7 +65,8 @@ def _matching(file: JournalFile, address: str, room: _Room) -> Iterator[Line]:
                     return
                 if needle in raw:
                     with contextlib.suppress(msgspec.DecodeError):
-                        yield from (line for line in lines_of(raw) if address in _named(line))
+                        lines = lines_of(raw)
+                        yield from (one for one in lines if one.account == account and address in _named(one))
     except (OSError, EOFError, zlib.error):
         return
 

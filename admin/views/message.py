@@ -60,7 +60,7 @@ async def in_journal(visit: Visit) -> web.StreamResponse:
     folder = visit.console.about.journal
     address = visit.parts["message"][:ID_LENGTH_MAX].lower()
     is_there = folder is not None and ids.parse(address) is not None
-    found = await asyncio.to_thread(search, folder, address) if folder is not None and is_there else None
+    found = await asyncio.to_thread(search, folder, address, queue.account) if folder is not None and is_there else None
     return visit.page("journal.html", queue=queue, tab="messages", address=address, found=found, is_still=True)
 
 

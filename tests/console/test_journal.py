@@ -21,12 +21,14 @@ MESSAGE = "6887e835-a400-8000-8000-417ff82c5523"
 OTHER = "6887e835-a480-8000-8000-417ff82c5523"
 
 
-def write(folder: Path, file: int, *events: tuple[EventName, str], is_finished: bool = False) -> None:
+def write(
+    folder: Path, file: int, *events: tuple[EventName, str], is_finished: bool = False, account: str = ACCOUNT
+) -> None:
     """A file of the journal with these events."""
     lines = b"".join(
         block_of(
             Line(v=VERSION, node="n1", incarnation="a", number=number, event=event, at_ms=file * 1_000 + number,
-                 queue="orders", address=address)
+                 account=account, queue="orders", address=address)
         )
         + b"\n"
         for number, (event, address) in enumerate(events)
@@ -46,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_events_of_one_message_are_found_in_order(folder: Path) -> None:
-    found = search(folder, MESSAGE)
+    found = search(folder, MESSAGE, ACCOUNT)
 
     assert [line.event for line in found.lines] == [EventName.SENT, EventName.RECEIVED, EventName.DELETED]
     assert (found.files, found.is_whole) == (2, True)
@@ -56,7 +58,7 @@ def test_a_damaged_file_hides_no_other(folder: Path) -> None:
     (folder / name_of("n1", "0123456789abc", 1_790_000_000_000, 3)).with_suffix(".gz").write_bytes(b"\x1f\x8bnot gzip")
     (folder / name_of("n1", "0123456789abc", 1_790_000_000_000, 4)).write_bytes(MESSAGE.encode() + b"\n\xff\n")
 
-    assert len(search(folder, MESSAGE).lines) == 3
+    assert len(search(folder, MESSAGE, ACCOUNT).lines) == 3
 
 
 def test_others_of_the_same_line_are_not_found(tmp_path: Path) -> None:
@@ -65,19 +67,19 @@ def test_others_of_the_same_line_are_not_found(tmp_path: Path) -> None:
     bench.journal.moved(QUEUE, QUEUE, [(one.address, bench.message()), (9, bench.message())])
     bench.flush()
 
-    found = search(tmp_path, one.message_id).lines
+    found = search(tmp_path, one.message_id, QUEUE.account).lines
 
     assert [(line.event, line.address) for line in found] == [
         (EventName.SENT, one.message_id),
         (EventName.MOVED, one.message_id),
     ]
-    assert [line.event for line in search(tmp_path, found[1].to_address).lines] == [EventName.MOVED]
+    assert [line.event for line in search(tmp_path, found[1].to_address, QUEUE.account).lines] == [EventName.MOVED]
 
 
 def test_a_search_is_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal_search, "EVENTS_MAX", 2)
 
-    found = search(folder, MESSAGE)
+    found = search(folder, MESSAGE, ACCOUNT)
 
     assert len(found.lines) == 2
     assert not found.is_whole
@@ -86,14 +88,26 @@ def test_a_search_is_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_so_many_bytes_are_read_and_no_more(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal_search, "BYTES_MAX", 100)
 
-    found = search(folder, MESSAGE)
+    found = search(folder, MESSAGE, ACCOUNT)
 
     assert found.files == 1
     assert not found.is_whole
 
 
 def test_without_a_folder_nothing_is_found(tmp_path: Path) -> None:
-    assert search(tmp_path / "none", MESSAGE).lines == []
+    assert search(tmp_path / "none", MESSAGE, ACCOUNT).lines == []
+
+
+async def test_what_happened_in_another_account_is_nobodys_business(folder: Path) -> None:
+    write(folder, 3, (EventName.RECEIVED, OTHER), account="111122223333")
+    desk = await make_desk(about=About(journal=folder))
+    await desk.bench.create("orders")
+
+    page = await desk.get(f"/q/{ACCOUNT}/orders/messages/{OTHER}/journal", HX_Request="true")
+
+    await desk.client.close()
+    assert page.words.startswith("Sent ")
+    assert "Received" not in page.words
 
 
 async def test_the_page_shows_what_the_journal_has_of_a_message_that_is_gone(folder: Path) -> None:
