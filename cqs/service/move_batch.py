@@ -3,8 +3,8 @@
 take (a lease) ──► new addresses and ids ──► carry (`cqs.service.carry`) ──► progress
 
 before the store has moved them    it fails: given back, ready again; a crash: ready when the lease is lost
-after the store has moved them     a crash: the next fill or sweep finds them there; the source's cache may hand out
-                                   once more, when the lease is over, what is gone: as after a delete that was cut off
+after the store has moved them     a crash: the next fill or sweep finds them there; who leads next takes them from the
+                                   source's cache before the lease is over, or that would hand them out once more
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
+from cqs.cache.entry import State
 from cqs.cache.interface import Received
 from cqs.errors import CqsError
 from cqs.message import Message
 from cqs.queue import Queue
+from cqs.service import confirm
 from cqs.service.carry import carry, contents
 from cqs.service.engine import Engine, shard_of
 from cqs.service.retry import Pause
 from cqs.store.interface import Move, MoveTask
 
+HELD_AT_ONCE = 1_000
 NO_QUEUE = "AWS.SimpleQueueService.NonExistentQueue"
 NO_SOURCE = "CouldNotDetermineMessageSource"
 
@@ -51,6 +54,21 @@ async def move_batch(engine: Engine, source: Queue, task: MoveTask, received: Se
         raise
     await _give_back(engine, source, pending.values())
     return failure
+
+
+async def remove_moved(engine: Engine, source: Queue) -> None:
+    """What a mover that died has moved leaves the source's cache. Raises CacheUnavailable, StoreUnavailable."""
+    after: int | None = None
+    while True:
+        page = await engine.cache.peek(shard_of(source), State.IN_FLIGHT, after, HELD_AT_ONCE)
+        held = [entry.address for entry in page.entries]
+        stored = {message.address for message in await engine.store.read(source, held)} if held else set[int]()
+        gone = [address for address in held if address not in stored]
+        if gone:
+            await confirm.remove(engine, source, gone)
+        after = page.after
+        if after is None:
+            return
 
 
 async def _give_back(engine: Engine, source: Queue, received: Collection[Received]) -> None:

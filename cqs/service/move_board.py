@@ -14,6 +14,9 @@ from cqs.errors import InvalidParameterValue, OverLimit
 from cqs.queue import QueueName
 from cqs.store.interface import MOVE_TASKS_KEPT, MoveStatus, MoveTask
 
+RUNNING_ALREADY = (
+    "There is already a task running. Only one active task is allowed for a source queue arn at a given time."
+)
 ACTIVE = frozenset({MoveStatus.RUNNING, MoveStatus.CANCELLING})
 
 
@@ -64,10 +67,7 @@ class MoveBoard:
         OverLimit when the account has too many active tasks."""
         busy = [task.source for task in self.active()] + list(self._starting)
         if source in busy:
-            raise InvalidParameterValue(
-                "There is already a task running. Only one active task is allowed for a source queue arn at a given "
-                "time."
-            )
+            raise InvalidParameterValue(RUNNING_ALREADY)
         if sum(other.account == source.account for other in busy) >= limits.MOVE_TASKS_ACTIVE_MAX:
             raise OverLimit(f"There are {limits.MOVE_TASKS_ACTIVE_MAX} active message move tasks, the maximum.")
         self._starting[source] = None

@@ -20,7 +20,7 @@ from cqs.errors import CacheUnavailable, CqsError
 from cqs.queue import Queue
 from cqs.service import expiry, move_news, residency
 from cqs.service.engine import Engine, shard_of
-from cqs.service.move_batch import NO_QUEUE, move_batch
+from cqs.service.move_batch import NO_QUEUE, move_batch, remove_moved
 from cqs.service.move_board import ACTIVE
 from cqs.service.retry import RETRY_MIN_MS, Pause, insist, longer, pause_ms
 from cqs.store.interface import MoveStatus, MoveTask
@@ -56,10 +56,13 @@ async def run(engine: Engine, pause: Pause = pause_ms) -> None:
 
 
 async def _carry_out(engine: Engine, handle: str, pause: Pause, carried: set[str]) -> None:
-    retry_ms = RETRY_MIN_MS
+    retry_ms, is_begun = RETRY_MIN_MS, engine.cluster.is_alone
     try:
         while engine.cluster.leadership.is_held:
             try:
+                if not is_begun:
+                    await _begin(engine, handle)
+                    is_begun = True
                 wait_ms = await _to_its_end(step(engine, handle, pause))
                 retry_ms = RETRY_MIN_MS
             except Exception as error:
@@ -70,6 +73,14 @@ async def _carry_out(engine: Engine, handle: str, pause: Pause, carried: set[str
             await pause(wait_ms)
     finally:
         carried.discard(handle)
+
+
+async def _begin(engine: Engine, handle: str) -> None:
+    """Another node may have carried it out until it died."""
+    task = engine.moves.get(handle)
+    source = engine.registry.get(task.source) if task is not None else None
+    if source is not None:
+        await remove_moved(engine, source)
 
 
 async def step(engine: Engine, handle: str, pause: Pause) -> int | None:

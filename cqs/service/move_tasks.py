@@ -12,20 +12,24 @@ The tasks are saved, so that a restart goes on with them; `cqs.service.move_runn
 from __future__ import annotations
 
 import binascii
+import contextlib
 import uuid
 from base64 import b64decode, b64encode
+from collections.abc import AsyncIterator
 
 import msgspec
 
 from cqs import limits
-from cqs.errors import InvalidParameterValue, ResourceNotFound
+from cqs.errors import CqsError, InvalidParameterValue, ResourceNotFound
 from cqs.queue import Queue, name_of_arn
 from cqs.service import lookup, move_news, queues, residency
 from cqs.service.engine import Engine
-from cqs.service.move_board import ACTIVE
+from cqs.service.move_board import ACTIVE, RUNNING_ALREADY
 from cqs.service.move_runner import run
 from cqs.store.interface import MoveStatus, MoveTask
 
+START_MS = 10_000
+"""Far longer than a start takes."""
 _UUID_VERSION = 4
 
 
@@ -50,22 +54,37 @@ async def start(engine: Engine, source_arn: str, target_arn: str, rate_max: int)
     if not 0 <= rate_max <= limits.MOVE_RATE_MAX:
         reason = f"Must be between 1 and {limits.MOVE_RATE_MAX}, if provided."
         raise InvalidParameterValue.of(rate_max, "MaxNumberOfMessagesPerSecond", reason)
-    await _load(engine)
-    with engine.moves.starting(source.key):
-        await residency.fill(engine, source)
-        task = MoveTask(
-            handle=_write_handle(engine, source_arn),
-            source=source.key,
-            source_arn=source_arn,
-            target_arn=target_arn,
-            rate_max=rate_max,
-            to_move=(await queues.counts(engine, source)).ready,
-            started_ms=engine.clock.now_ms(),
-        )
-        await engine.store.save_move_task(task)
-        engine.moves.put(task)
-        await move_news.tell_started(engine, task.handle)
+    await residency.fill(engine, source)
+    task = MoveTask(
+        handle=_write_handle(engine, source_arn),
+        source=source.key,
+        source_arn=source_arn,
+        target_arn=target_arn,
+        rate_max=rate_max,
+        to_move=(await queues.counts(engine, source)).ready,
+        started_ms=engine.clock.now_ms(),
+    )
+    async with _turn(engine, task):
+        await _load(engine)
+        with engine.moves.starting(source.key):
+            await engine.store.save_move_task(task)
+            engine.moves.put(task)
+    await move_news.tell_started(engine, task.handle)
     return task.handle
+
+
+@contextlib.asynccontextmanager
+async def _turn(engine: Engine, task: MoveTask) -> AsyncIterator[None]:
+    """One start at a time of a source's tasks, on all nodes: each sees what the one before has saved. Raises
+    InvalidParameterValue while another one has it."""
+    coordination, name = engine.cluster.coordination, f"move task {task.source.account}/{task.source.name}"
+    if not await coordination.lead(name, task.handle, START_MS):
+        raise InvalidParameterValue(RUNNING_ALREADY)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(CqsError):
+            await coordination.resign(name, task.handle)
 
 
 async def cancel(engine: Engine, handle: str) -> int:

@@ -170,12 +170,17 @@ def _new_queue(engine: Engine, key: QueueName, settings: Settings, tags: dict[st
         account=key.account,
         name=key.name,
         region=engine.tuning.region,
-        uid=engine.rng.getrandbits(UID_BITS),
+        uid=_new_uid(engine),
         created_ms=now_ms,
         modified_ms=now_ms,
         settings=settings,
         tags=dict(tags),
     )
+
+
+def _new_uid(engine: Engine) -> int:
+    uids = iter(lambda: engine.rng.getrandbits(UID_BITS), None)
+    return next(uid for uid in uids if not engine.registry.has_uid(uid))
 
 
 async def _create_ready(engine: Engine, queue: Queue) -> Queue:

@@ -36,6 +36,7 @@ class Registry:
         self._names: dict[str, list[str]] = {}
         self._sources: dict[str, list[str]] = {}
         self._discarded: OrderedDict[int, None] = OrderedDict()
+        self._uids: set[int] = set()
 
     def __len__(self) -> int:
         return len(self._by_name)
@@ -56,6 +57,10 @@ class Registry:
             raise QueueDoesNotExist
         return queue
 
+    def has_uid(self, uid: int) -> bool:
+        """Whether a queue has this uid, or one that was discarded lately had it."""
+        return uid in self._uids or uid in self._discarded
+
     def of_arn(self, arn: str) -> Queue | None:
         key = name_of_arn(arn)
         return None if key is None else self._by_name.get(key)
@@ -75,8 +80,10 @@ class Registry:
         elif old.uid == queue.uid and old.version > queue.version:
             return
         else:
+            self._uids.discard(old.uid)
             self._by_storage.pop(old.storage_id, None)
             self._forget_source(old)
+        self._uids.add(queue.uid)
         self._by_name[queue.key] = queue
         self._by_storage[queue.storage_id] = queue
         target_arn = _target_of(queue)
@@ -91,6 +98,7 @@ class Registry:
         old = self._by_name.get(queue.key)
         if old is None or old.uid != queue.uid:
             return
+        self._uids.discard(old.uid)
         del self._by_name[queue.key]
         self._by_storage.pop(old.storage_id, None)
         self._forget_source(old)

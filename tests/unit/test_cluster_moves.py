@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from cqs import limits
-from cqs.errors import InvalidParameterValue, QueueDoesNotExist
+from cqs.errors import InvalidParameterValue, QueueDoesNotExist, StoreUnavailable
 from cqs.queue import Queue, QueueName
-from cqs.service import move_tasks, queues
+from cqs.service import leadership, move_tasks, queues, revisibility
 from cqs.service.move_batch import NO_QUEUE
-from cqs.service.move_runner import step
+from cqs.service.move_runner import LEASE_MS, step
 from cqs.store.interface import MoveStatus, MoveTask
-from tests.engine import ACCOUNT, Bench
-from tests.unit.dead_letters import with_dead_letters
+from tests.engine import ACCOUNT, Bench, until
+from tests.unit.dead_letters import running, with_dead_letters
 
 DEAD = QueueName(ACCOUNT, "dead")
 
@@ -112,3 +114,61 @@ async def test_one_task_a_source_also_when_another_node_has_just_started_it() ->
 
     with pytest.raises(InvalidParameterValue, match="already a task running"):
         await move_tasks.start(a.engine, dead.arn, orders.arn, 0)
+
+
+async def test_one_task_a_source_also_when_two_nodes_start_it_at_one_moment() -> None:
+    town, a, b, orders, dead = await with_dead_letters("one")
+    save = town.store.save_move_task
+
+    async def save_slowly(task: MoveTask) -> None:
+        await asyncio.sleep(0)
+        await save(task)
+
+    town.store.save_move_task = save_slowly  # type: ignore[method-assign]
+    starts = [move_tasks.start(bench.engine, dead.arn, orders.arn, 0) for bench in (a, b)]
+
+    answers = await asyncio.gather(*starts, return_exceptions=True)
+
+    assert [type(answer) for answer in answers] == [str, InvalidParameterValue]
+    assert "already a task running" in str(answers[1])
+    assert len(await move_tasks.listed(b.engine, dead.arn, 10)) == 1
+
+
+async def test_a_start_that_failed_keeps_no_later_one_from_starting() -> None:
+    town, a, b, orders, dead = await with_dead_letters("one")
+    town.store.fail("save_move_task", StoreUnavailable("by the test"))
+    with pytest.raises(StoreUnavailable):
+        await move_tasks.start(a.engine, dead.arn, orders.arn, 0)
+
+    assert await move_tasks.start(b.engine, dead.arn, orders.arn, 0)
+
+
+class Killed(BaseException):
+    """The node ends here."""
+
+
+async def test_what_a_mover_that_was_killed_had_moved_is_not_handed_out_from_its_source(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    town, a, b, orders, dead = await with_dead_letters("one", "two")
+    handle = await move_tasks.start(a.engine, dead.arn, orders.arn, 1)
+    await town.beat()
+
+    async def killed(*_: object) -> bool:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr("cqs.service.carry.confirm.remove", killed)
+        with pytest.raises(Killed):
+            await step(a.engine, handle, no_pause)
+    await town.kill("a")
+    town.clock.advance_ms(leadership.LEASE_MS)
+    await town.beat()
+    async with running(b):
+        await until(lambda: not b.engine.moves.active())
+    town.clock.advance_ms(LEASE_MS)
+    await town.beat()
+    await revisibility.step(b.engine)
+
+    assert await b.stored(dead) == []
+    assert await b.bodies(dead) == []

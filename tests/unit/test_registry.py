@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import chain, count
+
 import msgspec
 import pytest
 
 from cqs.errors import QueueDoesNotExist
 from cqs.queue import Queue, QueueName, Redrive, Settings
+from cqs.service import queues
 from cqs.service.registry import DISCARDED_MAX, Registry
+from tests.engine import make_bench
 
 ACCOUNT = "000000000000"
 
@@ -156,3 +160,13 @@ def test_queues_without_their_dead_letter_queue_are_known() -> None:
     registry.discard(queue("orders", 1))
     assert names(registry.bereft(ACCOUNT)) == ["bills"]
     assert registry.bereft("111111111111") == []
+
+
+async def test_no_queue_gets_the_uid_of_another_one_or_of_one_that_was_just_deleted() -> None:
+    bench = await make_bench()
+    living, deleted = await bench.create("living"), await bench.create("deleted")
+    await queues.delete(bench.engine, deleted)
+    drawn = chain([living.uid, deleted.uid], count(7))
+    bench.engine.rng.getrandbits = lambda _: next(drawn)  # type: ignore[method-assign]
+
+    assert (await bench.create("orders")).uid == 7
