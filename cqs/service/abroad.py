@@ -77,6 +77,8 @@ async def _drop_lost(engine: Engine, homes: Homes) -> None:
         queue = engine.registry.of_storage(shard.storage_id)
         if queue is not None:
             engine.waiters.wake(queue.uid, engine.waiters.count(queue.uid))
+    for shard in list(homes.left):
+        await homes.own_up(shard)
 
 
 async def _tell(engine: Engine, homes: Homes) -> None:

@@ -20,7 +20,9 @@ does not know of yet, and what waits in its sockets is from before. It is home t
 for RETURN_MS more, in which Cassandra's nodes tell each other what one of them missed.
 
 The moments that stay: until replication and a beat have passed (GRACE_MS), a message that dc1 just handed out may be
-handed out by dc2 as well. A data centre that is cut off from the other one serves what it is home to until it hears.
+handed out by dc2 as well. A data centre that is cut off from the other one serves what it is home to until it hears;
+then it marks a FIFO shard for dc2, which fills it anew: what was sent in dc1 meanwhile would come behind what was sent
+after it. (Of a standard one the sweep finds it; what was deleted is not handed out, since fills bring no contents.)
 """
 
 from __future__ import annotations
@@ -70,6 +72,8 @@ class Homes:
         self.datacenter = datacenter
         self.lost: list[Shard] = []
         """Went elsewhere since the last beat."""
+        self.left: set[Shard] = set()
+        """FIFO ones that went elsewhere, and may have been served here for longer than they should."""
         self.untold: dict[Shard, list[int]] = {}
         """Messages sent here that their home has yet to be told of."""
         self.late: dict[Shard, dict[int, int]] = {}
@@ -145,6 +149,13 @@ class Homes:
             self._marks[shard] = mark, home.datacenter
         return now_ms - mark.since_ms >= GRACE_MS
 
+    async def own_up(self, shard: Shard) -> None:
+        """Marks a shard that went elsewhere when this node heard of it later than the grace allows for."""
+        home = (await self._read(shard)).home
+        if home is not None and self._clock.now_ms() - home.taken_ms >= GRACE_MS:
+            await self.mark(shard)
+        self.left.discard(shard)
+
     def _new_mark(self, shard: Shard, high_address: int, since_ms: int | None = None) -> DirtyMark:
         return DirtyMark(
             storage_id=shard.storage_id,
@@ -216,6 +227,8 @@ class Homes:
         known = self._known[_key_of(shard)] = _Known(shard, home, self._clock.now_ms())
         if was_here and not self._is_known_here(shard):
             self.lost.append(shard)
+            if shard.is_fifo:
+                self.left.add(shard)
         return known
 
     def _is_doubtful(self, shard: Shard, home: Home) -> bool:

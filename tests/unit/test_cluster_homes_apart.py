@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 
 import msgspec
+import pytest
 
-from cqs.service import queues
+from cqs.cache.interface import Residency
+from cqs.queue import Queue
+from cqs.service import queues, residency
+from cqs.service.delete import delete
 from cqs.service.engine import shard_of
-from cqs.service.homes import BELIEVED_MS, CHECK_MS, Homes
-from cqs.store.coordination import Home
+from cqs.service.homes import BELIEVED_MS, CHECK_MS, GRACE_MS, HOLD_MS, Homes
+from cqs.store.coordination import Home, News
 from tests.cluster import Town
-from tests.datacenters import SECOND_MS, pass_ms, two, unserved
+from tests.datacenters import SECOND_MS, drain, pass_ms, two, unserved
 from tests.engine import Bench
 
 
@@ -99,3 +103,44 @@ async def test_nothing_is_remembered_of_homes_of_queues_that_are_gone() -> None:
 
     assert not homes_of(a).count
     assert not homes_of(b).count
+
+
+async def test_what_a_home_took_before_it_heard_that_it_is_none_any_more_keeps_its_place() -> None:
+    town, a, b, queue = await two("orders.fifo")
+    await a.send(queue, "one", "two")
+    with pytest.MonkeyPatch.context() as patched:
+        await cut_off(a, queue, patched)
+        await draw_home(town, b, queue)
+        (one,) = await a.receive(queue, 1)
+        await delete(a.engine, queue, one.handle)
+        await a.send(queue, "three")
+        town.clock.advance_ms(1)
+        await b.send(queue, "four")
+    await pass_ms(town, 2 * SECOND_MS)
+    residency.ensure(b.engine, queue)
+    await pass_ms(town, SECOND_MS)
+
+    assert await drain(b, queue) == ["two", "three", "four"]
+
+
+async def cut_off(bench: Bench, queue: Queue, patched: pytest.MonkeyPatch) -> None:
+    """The node's data centre hears nothing of the other one."""
+    coordination, known = bench.engine.cluster.coordination, await homes_of(bench).look(shard_of(queue))
+
+    async def home(*_: object) -> Home | None:
+        return known
+
+    async def news() -> list[News]:
+        return []
+
+    patched.setattr(coordination, "home", home)
+    patched.setattr(coordination, "news", news)
+
+
+async def draw_home(town: Town, bench: Bench, queue: Queue) -> None:
+    """Traffic that gets nothing, until the node's data centre is home and its cache has the messages."""
+    await pass_ms(town, HOLD_MS)
+    for _ in range(3 * GRACE_MS // SECOND_MS):
+        residency.ensure(bench.engine, queue)
+        await pass_ms(town, SECOND_MS)
+    assert (await bench.cache.state(shard_of(queue))).residency is Residency.READY
