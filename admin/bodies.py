@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from collections.abc import Iterable
 
 import msgspec
 
@@ -16,10 +17,12 @@ PREVIEW_MAX = 140
 HEX_BYTES_MAX = 16_384
 _HEX_ROW = 16
 _JSON_MAX = 1_500_000
+_lines = json.JSONEncoder(indent=2, ensure_ascii=False)
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """A body in one of the ways. `cut` = how many characters or bytes are not shown."""
+    """A body in one of the ways. `cut` = how many characters or bytes are not shown; -1 = some, which nobody counted:
+    a body of JSON can be a thousand times as long in lines."""
 
     kind: str
     text: str
@@ -32,14 +35,16 @@ KINDS = {"json": "JSON", "text": "Text", "hex": "Hex", "base64": "Base64"}
 
 def shown(body: str, wanted: str) -> Shown:
     """The body as wanted; "" = as JSON when it is some, else as text."""
-    pretty = pretty_json(body)
+    pretty = pretty_json(body, SHOWN_MAX + 1)
     kind = wanted if wanted in KINDS else "json" if pretty is not None else "text"
     if kind == "json" and pretty is None:
         kind = "text"
     if kind == "hex":
         raw = body.encode("utf-8", "surrogatepass")
         return Shown(kind, hex_dump(raw[:HEX_BYTES_MAX]), max(0, len(raw) - HEX_BYTES_MAX), pretty is not None)
-    text = pretty if kind == "json" and pretty is not None else body
+    if kind == "json" and pretty is not None:
+        return Shown(kind, pretty[:SHOWN_MAX], -1 if len(pretty) > SHOWN_MAX else 0, is_json=True)
+    text = body
     if kind == "base64":
         text = b64encode(body.encode("utf-8", "surrogatepass")).decode()
     elif kind == "text":
@@ -48,16 +53,27 @@ def shown(body: str, wanted: str) -> Shown:
     return Shown(kind, text[:SHOWN_MAX], max(0, over), pretty is not None)
 
 
-def pretty_json(body: str) -> str | None:
-    """JSON objects and arrays in lines, every control character escaped; None for anything else."""
+def pretty_json(body: str, length_max: int) -> str | None:
+    """JSON objects and arrays in lines, every control character escaped, the first `length_max` characters or a little
+    more; None for anything else."""
     if not body.lstrip(" \t\r\n").startswith(("{", "[")) or len(body) > _JSON_MAX:
         return None
     try:
         value = msgspec.json.decode(body)
-        text = json.dumps(value, indent=2, ensure_ascii=False)
+        text = _beginning(_lines.iterencode(value), length_max)
     except (ValueError, RecursionError):
         return None
     return visible(text)
+
+
+def _beginning(parts: Iterable[str], length: int) -> str:
+    taken = []
+    for part in parts:
+        taken.append(part[:length])
+        length -= len(part)
+        if length <= 0:
+            break
+    return "".join(taken)
 
 
 def preview(body: str) -> str:

@@ -141,7 +141,13 @@ def cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
+def glimpse(text: str, length: int) -> str:
+    """As `visible`, and at most so many characters; what is beyond is not looked at."""
+    return cut(visible(text[: length + 1]), length)
+
+
 FILTERS = {
+    "glimpse": glimpse,
     "number": number,
     "counted": counted,
     "plural": plural,

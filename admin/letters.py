@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import msgspec
 
 from admin.bodies import attribute_text
-from admin.formats import cut, times, visible
+from admin.formats import glimpse, times
 from cqs import ids
 from cqs.message import Message
 from cqs.queue import name_of_arn
@@ -30,6 +30,11 @@ class Kind(msgspec.Struct, frozen=True, order=True):
     shape: str
     error: str = ""
 
+    def is_alike(self, source: str, shape: str, error: str) -> bool:
+        """Whether it is the one that was chosen; "" = any."""
+        pairs = ((source, self.source), (shape, self.shape), (error, self.error))
+        return all(not wanted or wanted == own for wanted, own in pairs)
+
 
 class Group(msgspec.Struct, frozen=True):
     """Letters that are alike, among those that were looked at."""
@@ -45,7 +50,7 @@ def kind_of(message: Message) -> Kind:
 
 def error_of(message: Message) -> str:
     """What the message itself says of its failure, without what differs from one to the next."""
-    return _NUMBER.sub("#", cut(visible(_said(message)), _ERROR_MAX))
+    return _NUMBER.sub("#", glimpse(_said(message), _ERROR_MAX))
 
 
 def shape_of(body: str) -> str:
@@ -59,16 +64,15 @@ def shape_of(body: str) -> str:
         if isinstance(value, dict):
             names = sorted(str(name) for name in value)
             more = f" +{len(names) - KEYS_SHOWN_MAX}" if len(names) > KEYS_SHOWN_MAX else ""
-            shown = ", ".join(cut(visible(name), 24) for name in names[:KEYS_SHOWN_MAX])
+            shown = ", ".join(glimpse(name, 24) for name in names[:KEYS_SHOWN_MAX])
             return f"{{{shown}{more}}}"
         return "JSON list"
     return "XML" if head == "<" else "text"
 
 
-def grouped(messages: Sequence[Message]) -> list[Group]:
+def grouped(kinds: Iterable[Kind]) -> list[Group]:
     """Largest first."""
-    counted = Counter(kind_of(message) for message in messages)
-    return [Group(kind, count) for kind, count in counted.most_common()]
+    return [Group(kind, count) for kind, count in Counter(kinds).most_common()]
 
 
 def reason_of(message: Message, registry: Registry) -> str:
@@ -76,7 +80,7 @@ def reason_of(message: Message, registry: Registry) -> str:
     it."""
     said = _said(message)
     if said:
-        return cut(visible(said), _REASON_MAX)
+        return glimpse(said, _REASON_MAX)
     if not message.source_arn:
         return "It was sent here."
     source = registry.of_arn(message.source_arn)

@@ -10,8 +10,9 @@ import asyncio
 
 from admin.forms import BadInput, Form
 from admin.jobs import Job
+from admin.letters import kind_of
 from admin.redrive_form import arn_of
-from admin.views.dead_letters import asked_filter, is_alike
+from admin.views.dead_letters import asked_filter
 from admin.visit import Done, Visit
 from cqs import limits
 from cqs.cache.entry import State
@@ -99,7 +100,7 @@ class _Redrive:
                 scan_max=SCAN_MAX // 10,
                 wanted=self.wanted,
             )
-            fitting = [one for one in page.found if is_alike(one.message, self.source, self.shape, self.error)]
+            fitting = [one for one in page.found if kind_of(one.message).is_alike(self.source, self.shape, self.error)]
             for start in range(0, len(fitting), AT_A_TIME):
                 await self._step(job, list(fitting[start : start + AT_A_TIME]))
             job.seen += page.scanned

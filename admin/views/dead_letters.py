@@ -3,11 +3,13 @@ and sent back."""
 
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
 from aiohttp import web
 
 from admin.bodies import preview
-from admin.letters import Group, arrived_ms, grouped, kind_of, reason_of
+from admin.letters import Group, Kind, arrived_ms, grouped, kind_of, reason_of
 from admin.queue_list import Choice, find
 from admin.snippets import ELLIPSIS, Snippets, of_each, url_of
 from admin.views.new_queue import NAMES_MAX
@@ -16,7 +18,6 @@ from admin.visit import Visit
 from cqs.cache.entry import State
 from cqs.errors import CacheUnavailable
 from cqs.limits import MOVE_RATE_MAX
-from cqs.message import Message
 from cqs.queue import Queue, name_of_arn
 from cqs.service import move_tasks
 from cqs.service.chosen import Change
@@ -25,6 +26,7 @@ from cqs.store.interface import MoveTask
 
 LOOKED_AT_MAX = 2_000
 SHOWN_MAX = 100
+TURN_BYTES = 100_000
 TASKS_SHOWN = 5
 QUEUES_MAX = 200
 
@@ -33,8 +35,7 @@ class Letter(msgspec.Struct, frozen=True):
     """A dead letter, for the list."""
 
     found: Peeked
-    source: str
-    shape: str
+    kind: Kind
     why: str
     arrived_ms: int
 
@@ -73,7 +74,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         is_asking=any(visit.query(name) for name in ("text", "from", "shape", "error")),
         sources=sources,
         groups=_groups(visit, looked_at),
-        letters=[_letter(visit, one) for one in chosen[:SHOWN_MAX]],
+        letters=chosen[:SHOWN_MAX],
         matched=len(chosen),
         looked_at=len(looked_at),
         is_more=is_more,
@@ -101,45 +102,45 @@ def _snippets(visit: Visit, queue: Queue) -> Snippets:
 async def letters_of(visit: Visit, queue: Queue) -> list[Letter]:
     """The letters that the address asks for, of those that the workshop looks at."""
     looked_at, _ = await _look(visit, queue)
-    return [_letter(visit, one) for one in _fitting(visit, looked_at)]
+    return _fitting(visit, looked_at)
 
 
 def asked_filter(text: str) -> Filter:
     return Filter(text=text or None)
 
 
-def is_alike(message: Message, source: str, shape: str, error: str) -> bool:
-    """Whether the letter belongs to the group that was chosen; "" = any."""
-    kind = kind_of(message)
-    pairs = ((source, kind.source), (shape, kind.shape), (error, kind.error))
-    return all(not wanted or wanted == own for wanted, own in pairs)
+def _fitting(visit: Visit, looked_at: list[Letter]) -> list[Letter]:
+    wanted, chosen = asked_filter(visit.query("text")), [visit.query(name) for name in ("from", "shape", "error")]
+    return [one for one in looked_at if one.kind.is_alike(*chosen) and wanted.matches(one.found.message)]
 
 
-def _fitting(visit: Visit, looked_at: list[Peeked]) -> list[Peeked]:
-    wanted, kind = asked_filter(visit.query("text")), [visit.query(name) for name in ("from", "shape", "error")]
-    return [one for one in looked_at if wanted.matches(one.message) and is_alike(one.message, *kind)]
-
-
-async def _look(visit: Visit, queue: Queue) -> tuple[list[Peeked], bool]:
+async def _look(visit: Visit, queue: Queue) -> tuple[list[Letter], bool]:
+    """What is to be told of each is found out once, and between large ones others have their turn: bodies are
+    anybody's, and reading megabytes of JSON takes its time."""
     try:
-        return await oldest(visit.console.engine, queue, State.READY, LOOKED_AT_MAX)
+        found, is_more = await oldest(visit.console.engine, queue, State.READY, LOOKED_AT_MAX)
     except CacheUnavailable:
         return [], True
+    letters: list[Letter] = []
+    size = 0
+    for one in found:
+        message = one.message
+        why = reason_of(message, visit.console.engine.registry)
+        letters.append(Letter(one, kind_of(message), why, arrived_ms(message)))
+        size += len(message.body)
+        if size >= TURN_BYTES:
+            size = 0
+            await asyncio.sleep(0)
+    return letters, is_more
 
 
-def _groups(visit: Visit, looked_at: list[Peeked]) -> list[tuple[Group, str]]:
+def _groups(visit: Visit, looked_at: list[Letter]) -> list[tuple[Group, str]]:
     """Each group with the address that shows it alone."""
-    groups = grouped([one.message for one in looked_at])[:12]
+    groups = grouped(one.kind for one in looked_at)[:12]
     return [
         (one, visit.here(**{"from": one.kind.source, "shape": one.kind.shape, "error": one.kind.error}))
         for one in groups
     ]
-
-
-def _letter(visit: Visit, found: Peeked) -> Letter:
-    kind = kind_of(found.message)
-    why = reason_of(found.message, visit.console.engine.registry)
-    return Letter(found, kind.source, kind.shape, why, arrived_ms(found.message))
 
 
 async def _tasks(visit: Visit, queue: Queue) -> list[MoveTask]:

@@ -9,7 +9,6 @@ from aiohttp import web
 
 from admin.exports import as_csv, attachment
 from admin.formats import iso
-from admin.letters import kind_of
 from admin.message_filter import is_asking, wanted_of
 from admin.views.dead_letters import letters_of
 from admin.views.messages import SCAN_LIMIT, state_of
@@ -37,9 +36,9 @@ async def letters_as_table(visit: Visit) -> web.StreamResponse:
     queue = visit.queue("PeekMessages")
     rows = []
     for letter in await letters_of(visit, queue):
-        message, kind = letter.found.message, kind_of(letter.found.message)
+        message, kind = letter.found.message, letter.kind
         times = (iso(letter.arrived_ms), iso(message.sent_ms))
-        rows.append((message.message_id, letter.source, letter.why, letter.shape, kind.error, *times, message.body))
+        rows.append((message.message_id, kind.source, letter.why, kind.shape, kind.error, *times, message.body))
     return attachment(as_csv(_LETTER_HEAD, rows), f"{queue.name}-letters.csv", "text/csv; charset=utf-8")
 
 

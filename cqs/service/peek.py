@@ -2,10 +2,10 @@
 
     cache.peek (ids, states) ──► filters on ids and groups ──► bodies (cache, else store) ──► filters on contents
 
-A page ends after `count_max` matches, `scan_max` messages looked at, or PAGE_BYTES_MAX of bodies, whichever comes
-first, and says where the next one goes on. What comes or goes meanwhile may be missed or seen; nothing is seen twice,
-since a page goes on above the last address. (Browsing, for people, goes on behind the last message wherever it stands
-now, and may see twice what comes to the front.)
+A page ends after `count_max` matches, `scan_max` messages looked at, or PAGE_BYTES_MAX of their bodies, found or not,
+whichever comes first, and says where the next one goes on. What comes or goes meanwhile may be missed or seen; nothing
+is seen twice, since a page goes on above the last address. (Browsing, for people, goes on behind the last message
+wherever it stands now, and may see twice what comes to the front.)
 """
 
 from __future__ import annotations
@@ -109,10 +109,11 @@ async def peek(
         for entry in batch:
             scanned += 1
             message = contents.get(entry.address)
-            if message is None or not wanted.matches(message):
+            if message is None:
                 continue
-            found.append(_peeked(entry, message))
             size += len(message.body)
+            if wanted.matches(message):
+                found.append(_peeked(entry, message))
             if len(found) >= count_max or size >= PAGE_BYTES_MAX:
                 is_end = scanned == len(page.entries)
                 return PeekPage(found, scanned, page.after if is_end else page.after_entry(scanned - 1))
@@ -155,10 +156,23 @@ async def find(engine: Engine, queue: Queue, message_id: str) -> Peeked:
                 return _peeked(entry, contents[address])
     wanted = Filter(message_id=message_id)
     for state in State:
-        page = await peek(engine, queue, state, count_max=1, scan_max=SCAN_MAX, wanted=wanted)
+        if (found := await _first(engine, queue, state, wanted)) is not None:
+            return found
+    raise ResourceNotFound(f"There is no message {message_id[:100]} in the queue {queue.name}.")
+
+
+async def _first(engine: Engine, queue: Queue, state: State, wanted: Filter) -> Peeked | None:
+    """Among the first SCAN_MAX."""
+    after: int | None = None
+    left = SCAN_MAX
+    while left:
+        page = await peek(engine, queue, state, after=after, count_max=1, scan_max=left, wanted=wanted)
         if page.found:
             return page.found[0]
-    raise ResourceNotFound(f"There is no message {message_id[:100]} in the queue {queue.name}.")
+        left, after = left - page.scanned, page.after
+        if after is None:
+            break
+    return None
 
 
 async def _contents(engine: Engine, queue: Queue, entries: Iterable[Entry]) -> dict[int, Message]:

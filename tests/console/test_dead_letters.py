@@ -6,15 +6,15 @@ import asyncio
 
 import pytest
 
-from admin.jobs import Job, Jobs, JobStatus, TooManyJobs
-from admin.letters import reason_of, shape_of
+from admin.jobs import Job, JobStatus
+from admin.letters import Kind, kind_of, reason_of, shape_of
+from admin.views import dead_letters
 from cqs.errors import StoreUnavailable
-from cqs.message import Attribute
+from cqs.message import Attribute, Message
 from cqs.queue import Queue, Redrive
 from cqs.service import move_tasks
 from cqs.service.draft_rules import Draft
 from cqs.service.send import send_batch
-from cqs.testing.clock import ManualClock
 from tests.console.desk import Desk, Seen
 from tests.console.talk import there
 from tests.engine import ACCOUNT, until
@@ -170,41 +170,6 @@ async def test_a_queue_without_dead_letters_says_what_it_has(desk: Desk, dead: Q
     assert "which holds 4" in (await desk.get(f"/q/{ACCOUNT}/orders/dead-letters")).words
 
 
-async def test_a_job_is_stopped_between_its_steps() -> None:
-    jobs = Jobs(ManualClock())
-    steps = 0
-
-    async def work(job: Job) -> None:
-        nonlocal steps
-        while job.is_wanted:
-            steps += 1
-            await asyncio.sleep(0)
-
-    job = jobs.start("count", "alice", ACCOUNT, work)
-    await until(lambda: steps > 3)
-    jobs.stop(job)
-    await jobs.end()
-
-    assert job.status is JobStatus.STOPPED
-
-
-async def test_jobs_are_bounded_and_a_fault_is_told_without_its_stack() -> None:
-    jobs = Jobs(ManualClock())
-    gate = asyncio.Event()
-
-    async def wait(job: Job) -> None:
-        await gate.wait()
-        raise RuntimeError("inside")
-
-    started = [jobs.start(f"{number}", "alice", ACCOUNT, wait) for number in range(8)]
-    with pytest.raises(TooManyJobs):
-        jobs.start("one more", "alice", ACCOUNT, wait)
-    gate.set()
-    await jobs.end()
-
-    assert {job.problem for job in started} == {"Something is wrong in the console itself."}
-
-
 @pytest.mark.parametrize(
     ("body", "shape"),
     [
@@ -220,6 +185,21 @@ async def test_jobs_are_bounded_and_a_fault_is_told_without_its_stack() -> None:
 )
 def test_shapes(body: str, shape: str) -> None:
     assert shape_of(body) == shape
+
+
+async def test_what_a_letter_tells_is_found_out_once(desk: Desk, dead: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(message: Message) -> Kind:
+        read.append(message.body)
+        return kind_of(message)
+
+    monkeypatch.setattr(dead_letters, "kind_of", counted)
+
+    await desk.get(f"{DEAD}/dead-letters?shape=text")
+    await desk.get(f"{DEAD}/dead-letters?shape=text", HX_Request="true")
+
+    assert len(read) == 4
 
 
 async def test_a_message_that_was_sent_to_the_dead_letter_queue_says_so(desk: Desk, dead: Queue) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import json
 import shlex
+import unicodedata
 
 import pytest
 
 from admin import formats, snippets
-from admin.bodies import hex_dump, pretty_json, preview, shown
+from admin.bodies import SHOWN_MAX, hex_dump, pretty_json, preview, shown
 from admin.exports import attachment
 from admin.message_filter import at_path
 from admin.paging import paged
@@ -93,8 +94,38 @@ def test_a_preview_is_one_short_line(text: str) -> None:
     "body", ["[" * 100_000, "{" * 100_000, '{"a":' * 100_000, "[1e999]", '{"a":"\\ud800"}', "[NaN]"]
 )
 def test_json_that_is_none_is_shown_as_text(body: str) -> None:
-    assert pretty_json(body) is None
+    assert pretty_json(body, 1_000) is None
     assert shown(body, "json").kind == "text"
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["[" * 100 + "1," * 100_000 + "1" + "]" * 100, '{"a": [' + "{}," * 100_000 + "1]}", '["' + "x" * 100_000 + '"]'],
+)
+def test_of_json_that_is_long_in_lines_only_the_beginning_is_written(body: str) -> None:
+    pretty = pretty_json(body, 1_000)
+    seen = shown(body, "json")
+
+    assert pretty is not None
+    assert 990 <= len(pretty) <= 1_000
+    assert seen.text.startswith(pretty)
+    assert (len(seen.text), seen.cut) == (SHOWN_MAX, -1) or len(body) < SHOWN_MAX
+
+
+@pytest.mark.parametrize("text", [*TEXTS, "\u202e" * 100, "x" * 20, "x" * 21, ""])
+def test_a_glimpse_is_the_beginning_and_looks_no_further(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = formats.cut(formats.visible(text * 50), 20)
+    looked_at: list[str] = []
+    category = unicodedata.category
+
+    def counted(one: str) -> str:
+        looked_at.append(one)
+        return category(one)
+
+    monkeypatch.setattr(unicodedata, "category", counted)
+
+    assert formats.glimpse(text * 50, 20) == wanted
+    assert len(looked_at) <= 21
 
 
 def test_a_body_in_hex() -> None:

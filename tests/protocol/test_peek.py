@@ -148,6 +148,16 @@ async def test_page_of_large_bodies_is_cut() -> None:
     assert len((await told(world, "PeekMessages", NextToken=answer["NextToken"]))["Messages"]) == 2
 
 
+async def test_search_that_finds_nothing_in_large_bodies_ends_its_page_all_the_same() -> None:
+    world = await world_with(*["x" * 1_000_000] * 10)
+
+    answer = await told(world, "PeekMessages", ContainsText="needle", MaxResults=10)
+
+    assert (answer["Messages"], answer["Scanned"]) == ([], 8)
+    rest = await told(world, "PeekMessages", ContainsText="needle", NextToken=answer["NextToken"])
+    assert rest["Scanned"] == 2
+
+
 async def test_bodies_that_the_cache_has_not_come_from_the_store() -> None:
     bench = await make_bench(body_budget_bytes=0)
     queue = await bench.create("orders")
@@ -198,6 +208,7 @@ async def test_dead_letter_is_found_by_the_id_it_always_had() -> None:
     policy = json.dumps({"deadLetterTargetArn": dead.arn, "maxReceiveCount": 1})
     await world.json("SetQueueAttributes", QueueUrl=STANDARD, Attributes={"RedrivePolicy": policy})
     source = bench.engine.registry.find(world.standard.key)
+    await bench.send(dead, *["x" * 1_000_000] * 9)
     await bench.send(source, "poison")
     message_id = (await bench.receive(source, visibility_ms=0))[0].message.message_id
     assert await bench.receive(source) == []
