@@ -22,7 +22,10 @@ from cqs.errors import ConfigError, CqsError
 
 TIMEOUT_S = 30.0
 """For an answer, besides what a call waits by itself."""
-_NO_KEY = ": set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to a key of this server"
+_HINTS = {
+    "MissingAuthenticationToken": ": set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to a key of this server",
+    "InvalidClientTokenId": ": AWS_ACCESS_KEY_ID is {}, which is no key of this server, or a disabled one",
+}
 _NOT_FOUND = ("NonExistentQueue", "QueueDoesNotExist", "ResourceNotFoundException")
 
 
@@ -80,8 +83,7 @@ class Client:
         except ValueError as error:
             raise CallFailed(f"{self.endpoint} does not speak SQS's JSON protocol (status {status})") from error
         if status != 200:
-            hint = _NO_KEY if self._keys is None and code == "MissingAuthenticationToken" else ""
-            raise CallFailed(str(answer.get("message", f"status {status}")) + hint, code)
+            raise CallFailed(str(answer.get("message", f"status {status}")) + self._hint(code), code)
         return dict(answer)
 
     def queue_url(self, name: str) -> str:
@@ -90,6 +92,12 @@ class Client:
 
     def close(self) -> None:
         self._connection.close()
+
+    def _hint(self, code: str) -> str:
+        """What to do about a refusal, where SQS's words leave it open."""
+        if (code == "MissingAuthenticationToken") is (self._keys is None):
+            return _HINTS.get(code, "").format(self._keys and self._keys.key_id)
+        return ""
 
     def _exchange(self, headers: Mapping[str, str], body: bytes, timeout_s: float) -> tuple[int, str, bytes]:
         """Status, error code and body."""
@@ -104,10 +112,18 @@ class Client:
             return answer.status, code, answer.read()
         except (OSError, http.client.HTTPException) as error:
             connection.close()
-            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            if isinstance(error, ssl.SSLCertVerificationError):
-                reason = f"{error.verify_message}; AWS_CA_BUNDLE may name a file with its authority"
-            raise CallFailed(f"no answer from {self.endpoint}: {reason}") from error
+            raise CallFailed(f"no answer from {self.endpoint}: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case ssl.SSLCertVerificationError():
+            return f"{error.verify_message}; AWS_CA_BUNDLE may name a file with its authority"
+        case ssl.SSLError(reason="WRONG_VERSION_NUMBER"):
+            return "it does not speak HTTPS; perhaps HTTP (http://…)"
+        case http.client.RemoteDisconnected():
+            return "it closed the connection; perhaps it speaks HTTPS (https://…)"
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def _context_of(ca_file: str) -> ssl.SSLContext:

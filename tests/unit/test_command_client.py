@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+import threading
 from datetime import UTC, datetime
 
 import pytest
@@ -87,6 +88,35 @@ def test_who_has_no_key_is_told_where_it_is_looked_for(
         Client("http://a", keys=keys).call("ListQueues")
 
     assert ("AWS_ACCESS_KEY_ID" in str(failed.value)) is is_told
+
+
+def test_who_has_another_servers_key_is_told_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = (403, "InvalidClientTokenId", b'{"message": "The security token included in the request is invalid."}')
+    monkeypatch.setattr(Client, "_exchange", lambda *_: answer)
+
+    with pytest.raises(CallFailed, match="AWS_ACCESS_KEY_ID is AKID, which is no key of this server"):
+        Client("http://a", keys=Keys("AKID", "s")).call("ListQueues")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "answer", "told"),
+    [("https", b"HTTP/1.1 400 Bad Request\r\n\r\n", "http://"), ("http", b"", "https://")],
+)
+def test_who_speaks_to_a_port_that_has_or_lacks_tls_is_told(scheme: str, answer: bytes, told: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def refuse() -> None:
+            peer, _ = listener.accept()
+            with peer:
+                peer.recv(65_536)
+                peer.sendall(answer)
+
+        refusing = threading.Thread(target=refuse)
+        refusing.start()
+        client = Client(f"{scheme}://127.0.0.1:{listener.getsockname()[1]}")
+        with pytest.raises(CallFailed, match=f"perhaps .*{told}"):
+            client.call("ListQueues")
+        refusing.join()
 
 
 def free_port() -> int:
