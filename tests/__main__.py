@@ -1,8 +1,9 @@
-"""`python -m tests`, which is `make test`: all tests, in three processes side by side.
+"""`python -m tests`, which is `make test`: all tests, in four processes side by side.
 
     FAULTS        drills in one data centre, and others that wait for servers to start, die and recover
-    CLUSTERS      drills in two data centres, and Spark
-    the others    compute; what they print comes first, and that of the two above at the end
+    WAITS         drills in two data centres, SDKs, browsers: they wait for half of their time
+    SPARK         computes
+    the others    compute; what they print comes first, and that of the three above at the end
 
 Asked to stop, it asks all, and waits until they have ended what they started. They are also asked when it is killed.
 """
@@ -33,15 +34,15 @@ FAULTS = [
     "tests/integration/test_make_test.py",
     "tests/integration/test_workers.py",
 ]
-CLUSTERS = ["tests/drills/test_datacenters.py", "tests/spark"]
-"""So many that each of the three takes about a third of the time."""
+WAITS = ["tests/drills/test_datacenters.py", "tests/sdk", "tests/console/browser"]
+SPARK = ["tests/spark"]
 
 
 def _ignored(paths: Sequence[str]) -> list[str]:
     return [f"--ignore={path}" for path in paths]
 
 
-RUNS = [_ignored([*FAULTS, *CLUSTERS]), [*FAULTS, *_ignored(CLUSTERS)], CLUSTERS]
+RUNS = [_ignored([*FAULTS, *WAITS, *SPARK]), [*FAULTS, *_ignored(WAITS)], WAITS, SPARK]
 
 
 def main(runs: Sequence[Sequence[str]] = RUNS) -> int:
