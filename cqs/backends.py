@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import random
 import socket
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,6 +66,8 @@ class CacheServers:
             self._redis, self._bells = _redis_of(wanted, self.spawned, rng)
         self.bells: Bells = self._bells or OneNode()
         self.cache: QueueCache = self._redis or MemoryCache(clock, rng, config.storage.body_memory)
+        self.short: Callable[[], Sequence[str]] = self._redis.servers.short if self._redis is not None else tuple
+        """The addresses of Redis servers that have no room, or hardly any."""
 
     async def start(self) -> None:
         """Connects. A server that can't be reached is tried again and again; its queues are served from the store."""
@@ -136,7 +139,7 @@ def store_of(config: Config, clock: Clock) -> Store:
 def cluster_of(config: Config, store: Store, cache: CacheServers, clock: Clock, rng: random.Random) -> Cluster:
     """This node among the others that share its store; with a store of its own it is alone."""
     if not config.backends.cassandra:
-        return alone(clock)
+        return alone(clock, place=cache.place, short=cache.short)
     from cqs.store.cassandra import CassandraStore
     from cqs.store.cassandra.coordination import CassandraCoordination
 
@@ -162,6 +165,7 @@ def cluster_of(config: Config, store: Store, cache: CacheServers, clock: Clock, 
         is_cache_shared=cache.is_redis and cache.spawned is None,
         place=cache.place,
         lost=cache.lost,
+        short=cache.short,
         deep_scan=store.deep_scan,
     )
 

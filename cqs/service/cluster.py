@@ -57,6 +57,8 @@ class Cluster:
     """The other data centres that the store is in."""
     place: Callable[[Shard], str] = _one_place
     """The cache server that a shard lives on."""
+    short: Callable[[], Sequence[str]] = tuple
+    """The cache servers that have no room, or hardly any."""
     deep_scan: Scan = _nothing
     """All messages of a queue in the store, also those that its marks hide."""
     lookups: TokenBuckets = field(default_factory=lambda: TokenBuckets(LOOKUPS_A_SECOND, LOOKUPS_BURST))
@@ -90,7 +92,12 @@ class Cluster:
             await self.membership.leave()
 
 
-def alone(clock: Clock | None = None) -> Cluster:
+def alone(
+    clock: Clock | None = None,
+    *,
+    place: Callable[[Shard], str] = _one_place,
+    short: Callable[[], Sequence[str]] = tuple,
+) -> Cluster:
     """The cluster of a node that has no others."""
     clock = clock or SystemClock()
     coordination = MemoryCoordination(MemoryCluster(clock))
@@ -103,6 +110,8 @@ def alone(clock: Clock | None = None) -> Cluster:
         opening=Leadership(coordination, OPENER, me.name),
         tending=leadership,
         is_alone=True,
+        place=place,
+        short=short,
     )
 
 
@@ -117,6 +126,7 @@ def joined(
     is_cache_shared: bool = True,
     place: Callable[[Shard], str] = _one_place,
     lost: Callable[[], Sequence[str]] = tuple,
+    short: Callable[[], Sequence[str]] = tuple,
     deep_scan: Scan = _nothing,
     now_s: Callable[[], float] = loop_s,
 ) -> Cluster:
@@ -134,5 +144,6 @@ def joined(
         far=far,
         is_cache_shared=is_cache_shared,
         place=place,
+        short=short,
         deep_scan=deep_scan,
     )

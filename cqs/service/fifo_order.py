@@ -31,9 +31,12 @@ from cqs.service.entries import entry_of
 
 
 def check_sender(engine: Engine, queue: Queue) -> None:
-    """Raises ServiceUnavailable on a node that alone can't reach the queue's cache."""
-    cluster = engine.cluster
-    if not cluster.is_alone and cluster.membership.is_lost_here_alone(cluster.place(shard_of(queue))):
+    """Raises ServiceUnavailable on a node that alone can't reach the queue's cache, and while that has no room: what is
+    missing there keeps all of the queue from being handed out."""
+    cluster, place = engine.cluster, engine.cluster.place(shard_of(queue))
+    if place in cluster.short():
+        raise ServiceUnavailable(f"The Redis server of {queue.name} is full. Send again when messages were deleted.")
+    if not cluster.is_alone and cluster.membership.is_lost_here_alone(place):
         raise ServiceUnavailable(f"This node can't reach the cache of {queue.name}. Send again, through another one.")
 
 

@@ -3,7 +3,7 @@
 in the store      ──► put (known: left alone)         out of reach     ──► later
 not in the store  ──► remove                          shard absent   ──► nothing: the next fill is true
 leased by the store while the cache has it ready      filling              ──► when it is ready
-                  ──► drop, and fill anew
+                  ──► drop, and fill anew       refused (full)   ──► later; of a FIFO queue as when leased by the store
 
 node A                         Redis                          without the order "repair, then serve"
 ──────                         ─────
@@ -16,6 +16,7 @@ A serves from Redis again
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 import structlog
@@ -65,7 +66,19 @@ async def step(engine: Engine) -> bool:
         except CqsError as error:
             _log.debug("repair_postponed", queue=queue.name, reason=str(error))
             is_refused = True
+            if shard.is_fifo and isinstance(error, CacheUnavailable):
+                await _make_room(engine, queue, shard)
     return is_refused
+
+
+async def _make_room(engine: Engine, queue: Queue, shard: Shard) -> None:
+    """A FIFO queue hands nothing out while its shard misses anything, so it would never free a byte of a full cache. A
+    fill brings no contents, and may fit."""
+    stand = engine.dirt.stand
+    with contextlib.suppress(CqsError):
+        await engine.cache.drop(shard)
+        engine.dirt.forget(shard, stand)
+        _log.warning("shard_dropped_to_be_filled", queue=queue.name, reason="the cache refused what is missing there")
 
 
 async def _repair(engine: Engine, queue: Queue, shard: Shard, stand: int, state: Residency) -> None:

@@ -33,6 +33,10 @@ class FakeRedisServer:
         return not self.is_down
 
     @property
+    def is_short(self) -> bool:
+        return False
+
+    @property
     def trouble(self) -> str:
         return "is down" if self.is_down else ""
 

@@ -46,12 +46,14 @@ def point(address: Path, process: RedisProcess) -> None:
 
 @asynccontextmanager
 async def node(address: Path, seed: int = 0, version: int = 1) -> AsyncIterator[RedisCache]:
-    """A node that looks only when it is told to."""
+    """A node that looks only when it greets."""
     rng = random.Random(seed)
-    server = RedisServer(Address(path=str(address)), Breaker(rng), rng, 1 << 30, look_s=600, name=NAME)
+    server = RedisServer(Address(path=str(address)), Breaker(rng), rng, 1 << 30, name=NAME)
     server.list = ServerList(version, [NAME], lambda _: NAME, let_go_ms=1)
     cache = RedisCache({NAME: server}, lambda _: NAME, rng)
     await cache.start()
+    assert server._looks is not None
+    server._looks.cancel()
     try:
         yield cache
     finally:

@@ -54,6 +54,17 @@ class TestFullServers:
                 with admin_of(own) as admin:
                     admin.config_set("maxmemory", 0)
 
+    async def test_full_server_lets_shards_be_dropped(self, own: RedisProcess, clock: ManualClock) -> None:
+        async with cache_on(server_at(own), clock=clock) as cache:
+            bench = bench_on(cache, clock, SHARD)
+            await bench.open(bench.entry(1))
+            with admin_of(own) as admin:
+                admin.config_set("maxmemory", 1)
+
+            await cache.drop(SHARD)
+
+            assert await bench.numbers() == (0, 0, 0)
+
     async def test_full_server_refuses_to_be_filled(self, own: RedisProcess, clock: ManualClock) -> None:
         async with cache_on(server_at(own), clock=clock) as cache:
             bench = bench_on(cache, clock, SHARD)

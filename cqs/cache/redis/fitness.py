@@ -17,6 +17,7 @@ from cqs.errors import CacheUnavailable
 
 VERSION_MIN = (6, 2)
 RUN_ID_LENGTH = 16
+SHORT_SHARE = 0.97
 
 
 def fields_of(info: Reply) -> dict[str, str]:
@@ -58,6 +59,12 @@ def why_full(fields: dict[str, str]) -> str:
     return (
         f"it is full ({used >> 20} of {memory_max >> 20} MiB): what is sent is served from the store; raise maxmemory"
     )
+
+
+def is_short(fields: dict[str, str]) -> bool:
+    """Whether it is full, or will be soon."""
+    memory_max = int(told(fields, "maxmemory"))
+    return 0 < SHORT_SHARE * memory_max <= int(told(fields, "used_memory"))
 
 
 async def disk_warnings(send: Send) -> list[str]:

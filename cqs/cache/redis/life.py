@@ -22,12 +22,12 @@ from typing import cast
 from cqs.cache.redis import keys
 from cqs.cache.redis.connection import Send
 from cqs.cache.redis.fitness import RUN_ID_LENGTH
-from cqs.cache.redis.notes import Note
+from cqs.cache.redis.script import Script
 
 KEPT_MS = 15_000
 LEFT_MAX = 16
 _UNMARKED = "-"
-_LOOK = Note(
+_LOOK = Script(
     """
 local known = redis.call('GET', KEYS[1])
 local mark = known
@@ -40,6 +40,7 @@ end
 if mark == known then
   redis.call('PEXPIRE', KEYS[1], ARGV[4])
 else
+  redis.call('DEL', KEYS[1])
   redis.call('SET', KEYS[1], mark, 'PX', ARGV[4])
 end
 return mark
@@ -62,10 +63,11 @@ class Life:
         """What the life of the server is called that has this run id, from now on for all nodes that look. `is_gap`:
         nodes have served its shards elsewhere. Raises CacheUnavailable."""
         left = self._left.get(run_id, "") if run_id != self._run_id else ""
-        known, began_s = (keys.LIFE, keys.SERVER_LIST), self._now_s()
+        began_s = self._now_s()
         was_flushed = run_id == self._run_id and began_s < self._looked_s + KEPT_MS / 1_000 and not is_gap
         mark = self._mark if was_flushed else f"{self._rng.getrandbits(64):016x}"
-        answer = await _LOOK.write(send, known, mark, left, int(is_gap), KEPT_MS)
+        words = (keys.LIFE, keys.SERVER_LIST, mark, left, int(is_gap), KEPT_MS)
+        answer = await send(b"EVAL", _LOOK.text, 2, *words)
         self._looked_s = began_s
         if self._run_id and run_id != self._run_id:
             self._leave()

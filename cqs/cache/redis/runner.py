@@ -24,6 +24,10 @@ class ScriptRunner(Protocol):
         """Whether it answered lately."""
 
     @property
+    def is_short(self) -> bool:
+        """Whether it has no room, or hardly any."""
+
+    @property
     def trouble(self) -> str:
         """Why its shards are not served from it, or not wholly, in words; "" = they are."""
 

@@ -23,7 +23,7 @@ import msgspec
 import structlog
 
 from cqs.cache.redis.connection import Address, Link, Send
-from cqs.cache.redis.fitness import disk_warnings, fields_of, run_id_of, told, why_full, why_unfit
+from cqs.cache.redis.fitness import disk_warnings, fields_of, is_short, run_id_of, told, why_full, why_unfit
 from cqs.cache.redis.life import Life
 from cqs.cache.redis.refusals import in_words
 from cqs.cache.redis.replies import ConnectionLost, Refused, Reply
@@ -78,7 +78,7 @@ class RedisServer:
         self._used_bytes = 0
         self._look_s = look_s
         self._looks: asyncio.Task[None] | None = None
-        self._full = ""
+        self._full, self.is_short = "", False
         self._losses = 0
         self._warnings: list[str] = []
 
@@ -185,8 +185,11 @@ class RedisServer:
         if unfit:
             self.link.give_up(unfit, is_refused=True)
             raise CacheUnavailable(unfit)
+        self._note_memory(fields)
+
+    def _note_memory(self, fields: dict[str, str]) -> None:
         self._used_bytes = int(told(fields, "used_memory"))
-        self._full = why_full(fields)
+        self._full, self.is_short = why_full(fields), is_short(fields)
 
     async def _keep_list(self) -> None:
         """The link is given up when nodes of a newer list have come. Raises CacheUnavailable."""
@@ -210,7 +213,7 @@ class RedisServer:
         unfit = why_unfit(fields)
         if unfit:
             raise CacheUnavailable(unfit)
-        self._used_bytes, self._full = int(told(fields, "used_memory")), why_full(fields)
+        self._note_memory(fields)
         run_id = await self._life.look(send, run_id_of(fields))
         if self.list is not None:
             noted = await self.list.note(send, self.name)

@@ -10,6 +10,8 @@ queue from two servers.
 
 Without the wait A would serve a queue from x while C has it on z: what A sends C misses, what A deletes C hands out.
 
+It is noted in a full server, too: there a script may write what it likes once it has begun to delete.
+
 A node of an older list, or of another one under the same version, uses none of its servers, and says why. The note
 lives as long as some node looks after it, so a cluster that starts anew may have any list.
 """
@@ -22,14 +24,14 @@ from typing import NamedTuple, cast
 
 from cqs.cache.redis import keys
 from cqs.cache.redis.connection import Send
-from cqs.cache.redis.notes import Note
+from cqs.cache.redis.script import Script
 from cqs.errors import CacheUnavailable
 
 NOTE_MS = 15_000
 LET_GO_MS = 1_500
 """Three looks of a node of the former list, which refuses what it still serves at the first of them."""
 SCAN_COUNT = 1_000
-_NOTE = Note(
+_NOTE = Script(
     """
 local known, version, digest = redis.call('GET', KEYS[1]) or '', tonumber(ARGV[1]), ARGV[2]
 local other, list = string.match(known, '^(%d+) (%x+)$')
@@ -39,6 +41,7 @@ end
 if other and list == digest and tonumber(other) == version then
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
 else
+  redis.call('DEL', KEYS[1])
   redis.call('SET', KEYS[1], version .. ' ' .. digest, 'PX', ARGV[3])
   if other then
     redis.call('SET', KEYS[2], '', 'PX', ARGV[4])
@@ -82,8 +85,8 @@ class ServerList:
 
     async def note(self, send: Send, name: str) -> Noted:
         """Notes the list in the server of this name. Raises CacheUnavailable when nodes with another list use it."""
-        words = (self._version, self._digest, NOTE_MS, self._let_go_ms)
-        answer = await _NOTE.write(send, (keys.SERVER_LIST, keys.NEW_LIST), *words)
+        words = (keys.SERVER_LIST, keys.NEW_LIST, self._version, self._digest, NOTE_MS, self._let_go_ms)
+        answer = await send(b"EVAL", _NOTE.text, 2, *words)
         is_refused, known, wait_ms = cast("tuple[int, bytes, int]", answer)
         if is_refused:
             why = self._why_refused(int(known.decode().split()[0]))

@@ -66,6 +66,10 @@ class Servers:
         """Those that can't be reached now, by name."""
         return [name for name, server in self._by_name.items() if not server.is_reached]
 
+    def short(self) -> list[str]:
+        """Those that have no room, or hardly any, by name."""
+        return [name for name, server in self._by_name.items() if server.is_short]
+
     def in_trouble(self) -> int:
         """How many can't serve their shards, or not wholly."""
         return sum(bool(server.trouble) for server in self._by_name.values())

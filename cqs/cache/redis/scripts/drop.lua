@@ -5,11 +5,11 @@
 -- ARGV: the name in cqs:vesting.
 
 use(KEYS[1])
-local s = open()
-if s then
-  local floor = tonumber(call('GET', 'cqs:number') or '0')
-  call('SET', 'cqs:number', text(math.max(floor, tonumber(call('HGET', STATE, 'number')))), 'PX', KEEP)
-end
+local number = open() and tonumber(call('HGET', STATE, 'number'))
 call('UNLINK', unpack(all_keys()))
+if number then
+  local floor = tonumber(call('GET', 'cqs:number') or '0')
+  call('SET', 'cqs:number', text(math.max(floor, number)), 'PX', KEEP)
+end
 call('ZREM', VESTING, ARGV[5])
 return 1

@@ -1,0 +1,66 @@
+"""FIFO queues on a Redis that is full: they can't be served from the store, and must not stand still for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from cqs.errors import ServiceUnavailable
+from cqs.service import repair
+from cqs.service.cluster import alone
+from cqs.service.engine import shard_of
+from tests.needs import needs
+from tests.nodes import PATIENCE_S, nodes_on
+from tests.redis_server import RedisProcess
+
+pytestmark = needs("redis-server")
+BODY_BYTES = 200_000
+
+
+@pytest.fixture
+def own() -> Iterator[RedisProcess]:
+    with RedisProcess() as process:
+        yield process
+
+
+async def test_it_makes_room_for_what_a_full_redis_refused_and_hands_all_out_in_order(own: RedisProcess) -> None:
+    async with nodes_on(own, count=1) as (node,):
+        queue = await node.create("orders.fifo")
+        bodies = [f"{number}".ljust(BODY_BYTES) for number in range(10)]
+        for body in bodies[:9]:
+            await node.send(queue, body)
+        with redis.Redis(unix_socket_path=own.path) as admin:
+            admin.config_set("maxmemory", admin.info("memory")["used_memory"] - BODY_BYTES)
+        await node.send(queue, bodies[9])
+
+        got: list[str] = []
+        async with asyncio.timeout(PATIENCE_S):
+            while len(got) < len(bodies):
+                await repair.step(node.engine)
+                got += [delivery.message.body for delivery in await node.receive(queue)]
+                await node.engine.background.drain()
+
+        assert got == bodies
+
+
+async def test_it_takes_nothing_while_its_redis_has_hardly_any_room(own: RedisProcess) -> None:
+    async with nodes_on(own, count=1) as (node,):
+        queue, standard = await node.create("orders.fifo"), await node.create("orders")
+        with redis.Redis(unix_socket_path=own.path) as admin:
+            admin.config_set("maxmemory", int(admin.info("memory")["used_memory"] / 0.99))
+        server = node.cache.server_of(shard_of(queue))
+        await server.report()
+        object.__setattr__(node.engine, "cluster", alone(node.clock, short=lambda: [""] if server.is_short else []))
+
+        with pytest.raises(ServiceUnavailable, match="is full"):
+            await node.send(queue, "one")
+        await node.send(standard, "one")
+        with redis.Redis(unix_socket_path=own.path) as admin:
+            admin.config_set("maxmemory", 0)
+        await server.report()
+        await node.send(queue, "two")
+
+        assert [delivery.message.body for delivery in await node.receive(queue)] == ["two"]
