@@ -23,12 +23,13 @@ instead.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import structlog
 
 from cqs.cache.interface import Residency
-from cqs.errors import CqsError
+from cqs.errors import CacheUnavailable, CqsError
 from cqs.metrics.declarations import SWEEP_FOUND
 from cqs.queue import Queue
 from cqs.service import repair
@@ -53,6 +54,8 @@ class Sweep:
 
     def __init__(self) -> None:
         self.found = 0
+        self.passed_over = ""
+        """Why the last pass left queues out, in words; "" = it did not."""
         self.is_hurried = False
         self._seen: dict[int, int] = {}
         self._lives: set[tuple[str, int]] = set()
@@ -65,20 +68,30 @@ class Sweep:
         self._lives = lives
 
     async def sweep(self, engine: Engine, pause: Pause) -> None:
-        """One pass over all queues, while this node tends the caches. Raises StoreUnavailable, CacheUnavailable."""
-        before, self._seen = self._seen, {}
+        """One pass over all queues, while this node tends the caches. A queue whose cache server does not answer is
+        passed over. Raises StoreUnavailable."""
+        before, self._seen, self.passed_over = self._seen, {}, ""
         seen: list[tuple[Queue, list[int]]] = []
         for queue in engine.registry:
             if not engine.cluster.tending.is_held:
                 return
-            if await _is_ready(engine, queue):
-                seen.append((queue, await self._sweep_queue(engine, queue, before, pause)))
+            with self._passing_over():
+                if await _is_ready(engine, queue):
+                    seen.append((queue, await self._sweep_queue(engine, queue, before, pause)))
             await pause(QUEUE_PAUSE_MS)
         if self.is_hurried:
             await pause(SOON_MS)
             for queue, addresses in seen:
-                await self._look_again(engine, queue, addresses)
-            self.is_hurried = False
+                with self._passing_over():
+                    await self._look_again(engine, queue, addresses)
+            self.is_hurried = bool(self.passed_over)
+
+    @contextmanager
+    def _passing_over(self) -> Iterator[None]:
+        try:
+            yield
+        except CacheUnavailable as error:
+            self.passed_over = str(error)
 
     async def _sweep_queue(self, engine: Engine, queue: Queue, before: dict[int, int], pause: Pause) -> list[int]:
         """The addresses that were seen for the first time, or too short a time ago to be put back."""
@@ -139,23 +152,25 @@ async def _remove_deleted(engine: Engine, queue: Queue, addresses: Sequence[int]
 
 async def run(engine: Engine, pause: Pause = pause_ms) -> None:
     """For ever, or not at all on a node that is alone. A pass that fails is given up, and the next one begins
-    later; that is told once, until one ends well. A node that begins can't know who died before, so it hurries."""
+    later; that, or that queues were passed over, is told once, until one ends well. A node that begins can't know who
+    died before, so it hurries."""
     sweep = Sweep()
     engine.metrics.watch(SWEEP_FOUND, lambda: sweep.found)
     began_ms, sweep.is_hurried, is_given_up = 0, True, False
     while not engine.cluster.is_alone:
         sweep.look_around(engine)
         now_ms = engine.clock.now_ms()
-        is_due = sweep.is_hurried or not 0 <= now_ms - began_ms < SIGHT_MS
+        is_due = (sweep.is_hurried and not sweep.passed_over) or not 0 <= now_ms - began_ms < SIGHT_MS
         if is_due and engine.cluster.tending.is_held:
             began_ms = now_ms
             try:
                 await sweep.sweep(engine, pause)
-                is_given_up = False
+                reason = sweep.passed_over
             except CqsError as error:
-                if not is_given_up:
-                    _log.warning("sweep_given_up", reason=str(error))
-                is_given_up = True
+                reason = str(error)
+            if reason and not is_given_up:
+                _log.warning("sweep_given_up", reason=reason)
+            is_given_up = bool(reason)
             await pause(SOON_MS)
         else:
             await pause(LOOK_MS)

@@ -102,8 +102,7 @@ async def test_a_pass_that_fails_leaves_the_hurry_to_the_next_one() -> None:
         raise CacheUnavailable("away")
 
     town.cache.lookup = unavailable  # type: ignore[method-assign, assignment]
-    with pytest.raises(CacheUnavailable):
-        await sweep.sweep(a.engine, no_pause)
+    await sweep.sweep(a.engine, no_pause)
     town.cache.lookup = lookup  # type: ignore[method-assign]
     assert sweep.is_hurried
     await sweep.sweep(a.engine, no_pause)
