@@ -77,7 +77,7 @@ async def run(ring: Ring, count: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cassandra_appends", description=__doc__)
     parser.add_argument("--messages", type=int, default=20_000)
     count = parser.parse_args().messages
     with Ring() as ring:

@@ -150,7 +150,7 @@ async def run(ring: Ring, count: int, rows: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cassandra_tombstones", description=__doc__)
     parser.add_argument("--messages", type=int, default=1_000_000)
     parser.add_argument("--rows", type=int, default=100, help="partitions of the queue; 1 puts all tombstones into one")
     given = parser.parse_args()

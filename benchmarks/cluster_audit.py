@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from deploy.cluster.redis_process import RedisProcess
 from deploy.cluster.ring import CassandraFailed, Ring
 from spark_jobs import proof
+from spark_jobs.errors import JobError
+from spark_jobs.failures import refused
 from spark_jobs.servers import end_on_sigterm
 
 NODES = 2
@@ -22,15 +24,17 @@ NODES = 2
 def main(given: Sequence[str] | None = None) -> int:
     """The command; exit codes are those of the audit."""
     arguments = sys.argv[1:] if given is None else list(given)
-    sys.stderr.write("audit: starting Cassandra and Redis\n")
     try:
+        proof.check([*_on("127.0.0.1:9042", "redis://127.0.0.1:6379"), *arguments])
+        sys.stderr.write("audit: starting Cassandra and Redis\n")
         with Ring() as ring, RedisProcess() as redis:
-            place = f"{ring.contact_points[0]}:{ring.port}"
-            services = ["--cassandra", place, "--redis", redis.url, "--nodes", str(NODES)]
-            return proof.main([*services, *arguments])
-    except CassandraFailed as error:
-        sys.stderr.write(f"audit: {error}\n")
-        return 2
+            return proof.main([*_on(f"{ring.contact_points[0]}:{ring.port}", redis.url), *arguments])
+    except (CassandraFailed, JobError) as error:
+        return refused(str(error))
+
+
+def _on(cassandra: str, redis: str) -> list[str]:
+    return ["--cassandra", cassandra, "--redis", redis, "--nodes", str(NODES)]
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def sweep(messages: int, seeds: Sequence[int]) -> list[Point]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.hint", description=__doc__)
     parser.add_argument("--messages", type=int, default=1_000, help="in the queue of each point, a multiple of ten")
     parser.add_argument("--seeds", type=int, default=2, help="runs of each point")
     parser.add_argument("--first-seed", type=int, default=FRESH, help=f"of them (default: {FRESH})")

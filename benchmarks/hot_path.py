@@ -192,7 +192,9 @@ async def _run(clients: list[Client], rounds: int) -> tuple[float, float, float]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.hot_path", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--store", choices=("sqlite", "memory"), default="sqlite")
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--batch", type=int, default=1)

@@ -126,7 +126,11 @@ def costs_of(steps: Steps) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.journal_steps",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--batch", type=int, default=1, help="messages a call")
     parser.add_argument("--queues", type=int, default=1)
     parser.add_argument("--messages", type=int, default=40_000)

@@ -70,22 +70,31 @@ def main(given: Sequence[str] | None = None) -> int:
     options = _arguments(given)
     command = shlex.join(["python", "-m", "spark_jobs.proof", *(sys.argv[1:] if given is None else given)])
     try:
-        _refuse_ignored(options)
-        workload = None if options.recorded else _workload(options)
-        stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S}"
-        name = f"{workload.name.replace('.', '_') if workload else 'recorded'}-{stamp}"
-        options.keyspace = options.keyspace or ("cqs" if options.endpoint else f"audit_{stamp.lower()}")
-        refuse_missing([*(options.recorded or ()), *(options.journal or ())])
-        before = read_figures(options.compare) if options.compare else None
-        make_output(options.output)
-        forget_report(options.output)
-        return _proven(Run(options, name, command, workload, before))
+        return _proven(_planned(options, command))
     except JobError as error:
         return refused(str(error))
     except (CallFailed, OutcomeUnknown) as error:
         return refused(f"{' or '.join(options.endpoint or ['the server'])} does not take part: {error}")
     except SPARK_FAILURES as error:
         return refused(why(error, options.memory))
+
+
+def check(given: Sequence[str]) -> None:
+    """Refuses what can be refused before anything starts. Raises JobError; SystemExit for --help and wrong usage."""
+    _planned(_arguments(given), "")
+
+
+def _planned(options: argparse.Namespace, command: str) -> Run:
+    _refuse_ignored(options)
+    workload = None if options.recorded else _workload(options)
+    stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S}"
+    name = f"{workload.name.replace('.', '_') if workload else 'recorded'}-{stamp}"
+    options.keyspace = options.keyspace or ("cqs" if options.endpoint else f"audit_{stamp.lower()}")
+    refuse_missing([*(options.recorded or ()), *(options.journal or ())])
+    before = read_figures(options.compare) if options.compare else None
+    make_output(options.output)
+    forget_report(options.output)
+    return Run(options, name, command, workload, before)
 
 
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:

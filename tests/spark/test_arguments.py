@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from benchmarks import cluster_audit
 from spark_jobs import __main__ as audit_command
 from spark_jobs import proof, streaming
 from spark_jobs.comparison import FIGURES
@@ -163,3 +164,25 @@ def test_endpoint_that_does_not_answer_is_told(
     assert proof.main(given) == 2
 
     assert capsys.readouterr().err.splitlines()[-1].startswith("audit: http://127.0.0.1:1 does not take part: [Errno")
+
+
+@pytest.mark.parametrize(("given", "code"), [(["--help"], 0), (["--nodes", "many"], 2)])
+def test_cluster_of_an_audit_is_not_started_for_nothing(
+    monkeypatch: pytest.MonkeyPatch, given: list[str], code: int
+) -> None:
+    monkeypatch.setattr(cluster_audit, "Ring", lambda: pytest.fail("Cassandra was started"))
+
+    with pytest.raises(SystemExit) as ended:
+        cluster_audit.main(given)
+
+    assert ended.value.code == code
+
+
+def test_cluster_of_an_audit_is_not_started_for_a_workload_that_is_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Told
+) -> None:
+    monkeypatch.setattr(cluster_audit, "Ring", lambda: pytest.fail("Cassandra was started"))
+
+    line = told_by(cluster_audit.main, ["--workload", "none", "--output", str(tmp_path)], capsys)
+
+    assert line.startswith("audit: none is no workload")

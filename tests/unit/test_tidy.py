@@ -147,6 +147,18 @@ def explains_itself(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
     return node.end_lineno - node.body[0].lineno < SELF_EXPLAINED_LINES_MAX
 
 
+def test_commands_of_modules_say_in_their_help_how_they_are_called() -> None:
+    wrong = [
+        f"{source.path}:{node.lineno}"
+        for source in CODE + TESTS
+        for node in source.nodes
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("ArgumentParser")
+        if "prog" not in [keyword.arg for keyword in node.keywords]
+    ]
+
+    assert not wrong, "\n".join(wrong)
+
+
 def test_change_log_tells_of_this_version() -> None:
     text = (ROOT / "CHANGELOG.md").read_text()
 
