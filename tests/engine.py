@@ -118,6 +118,11 @@ class Bench:
         fifo: dict[str, object] = {"is_fifo": True} if name.endswith(".fifo") else {}
         return await queues.create(self.engine, QueueName(ACCOUNT, name), fifo | changes, {})
 
+    def slow(self) -> None:
+        """From now on each step of a queue's life lets others run before it."""
+        self.store.slow("create", "save", "drop", "append", "find")
+        self.cache.slow("begin_fill", "fill", "put", "drop")
+
     async def send(self, queue: Queue, *bodies: str, group: str | None = None) -> None:
         """Sends the bodies in this order; to a FIFO queue, in `group` (or "g") and never as duplicates."""
         is_fifo = queue.settings.is_fifo

@@ -12,7 +12,8 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import wraps
 from typing import Any
 
@@ -44,6 +45,22 @@ class Desk:
     def tell(self, value: object, text: str) -> None:
         """`value` as JSON, or the text."""
         click.echo(json.dumps(value, indent=2) if self.is_json else text)
+
+
+def cells(shown: Mapping[str, object]) -> list[object]:
+    """A row of a table, for people."""
+    return [_cell(value) for value in shown.values()]
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return (",".join(value) or "-") if isinstance(value, list) else value
+
+
+def moment(at_ms: int) -> str:
+    """To the second, in UTC."""
+    return datetime.fromtimestamp(at_ms / 1_000, UTC).isoformat(timespec="seconds")
 
 
 def identity_command(group: click.Group, name: str, help_text: str) -> Callable[[Change], click.Command]:

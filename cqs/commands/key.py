@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
 
 import click
 
-from cqs.commands.identity_command import Desk, identity_command
+from cqs.commands.identity_command import Desk, cells, identity_command, moment
 from cqs.commands.server_command import confirmed
 from cqs.errors import NoSuchIdentity
 from cqs.identity import AccessKey, Identities
@@ -94,9 +93,8 @@ def _show(desk: Desk, everybody: Identities, keys: list[AccessKey]) -> None:
             "user": key.user,
             "account": account_of[key.user],
             "enabled": key.is_enabled,
-            "created": datetime.fromtimestamp(key.created_ms / 1_000, UTC).isoformat(timespec="seconds"),
+            "created": moment(key.created_ms),
         }
         for key in keys
     ]
-    rows = [["yes" if value is True else "no" if value is False else value for value in one.values()] for one in shown]
-    desk.show(shown, _TITLES, rows)
+    desk.show(shown, _TITLES, map(cells, shown))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import click
 
-from cqs.commands.identity_command import Desk, confirmed_password, identity_command
+from cqs.commands.identity_command import Desk, cells, confirmed_password, identity_command, moment
 from cqs.commands.server_command import confirmed
 from cqs.errors import NoSuchIdentity
 from cqs.identity import Identities, Role, User
@@ -51,7 +49,7 @@ async def add(desk: Desk, name: str, account: str | None, role: str, is_asked: b
 async def list_users(desk: Desk) -> None:
     everybody = await desk.accounts.identities()
     shown = [_shown(user, everybody) for user in everybody.users]
-    desk.show(shown, list(shown[0]) if shown else ["user"], [_cells(one) for one in shown])
+    desk.show(shown, list(shown[0]) if shown else ["user"], map(cells, shown))
 
 
 @identity_command(command, "disable", "Lock a user out: no login, and none of its keys works.")
@@ -99,7 +97,7 @@ async def _show(desk: Desk, name: str) -> None:
     for user in everybody.users:
         if user.name == name:
             shown = _shown(user, everybody)
-            desk.show(shown, list(shown), [_cells(shown)])
+            desk.show(shown, list(shown), [cells(shown)])
             return
     raise NoSuchIdentity(f"There is no user {name!r}.")
 
@@ -112,16 +110,6 @@ def _shown(user: User, everybody: Identities) -> dict[str, object]:
         "enabled": user.is_enabled,
         "password": bool(user.password_hash),
         "keys": [key.key_id for key in everybody.keys if key.user == user.name],
-        "created": datetime.fromtimestamp(user.created_ms / 1_000, UTC).isoformat(timespec="seconds"),
+        "created": moment(user.created_ms),
         "id": user.user_id,
     }
-
-
-def _cells(shown: dict[str, object]) -> list[object]:
-    return [_cell(value) for value in shown.values()]
-
-
-def _cell(value: object) -> object:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return (",".join(value) or "-") if isinstance(value, list) else value

@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.request import urlopen
 
@@ -151,32 +151,30 @@ def _leads(node: ApiNode) -> bool:
         return any(line.startswith("cqs_leader 1") for line in answer.read().decode().splitlines())
 
 
-def test_a_rolling_restart_under_load_loses_and_repeats_nothing(cluster: Cluster) -> None:
-    sqs_at(cluster.apis[0]).create_queue(QueueName="rolling", Attributes={"VisibilityTimeout": "5"})
-    load = Load(cluster.apis, "rolling")
+def loaded(cluster: Cluster, queue: str, end: Callable[[ApiNode], object]) -> Load:
+    """A load on a new queue, which saw each node end in turn, and start again."""
+    sqs_at(cluster.apis[0]).create_queue(QueueName=queue, Attributes={"VisibilityTimeout": "5"})
+    load = Load(cluster.apis, queue)
     for node in cluster.apis:
         time.sleep(LOAD_S / 4)
-        node.stop()
+        end(node)
         node.start()
     time.sleep(LOAD_S / 4)
     load.finish()
-
     print(load.facts())
+    return load
+
+
+def test_a_rolling_restart_under_load_loses_and_repeats_nothing(cluster: Cluster) -> None:
+    load = loaded(cluster, "rolling", ApiNode.stop)
+
     assert len(load.acknowledged) > 500
     assert (load.lost, load.duplicated) == (set(), set())
 
 
 def test_a_killed_node_loses_nothing_and_repeats_at_most_what_it_was_handing_out(cluster: Cluster) -> None:
-    sqs_at(cluster.apis[0]).create_queue(QueueName="killed", Attributes={"VisibilityTimeout": "5"})
-    load = Load(cluster.apis, "killed")
-    for node in cluster.apis:
-        time.sleep(LOAD_S / 4)
-        node.kill()
-        node.start()
-    time.sleep(LOAD_S / 4)
-    load.finish()
+    load = loaded(cluster, "killed", ApiNode.kill)
 
-    print(load.facts())
     assert load.lost == set()
     assert len(load.duplicated) <= 2 * 2 * 10
 

@@ -85,8 +85,7 @@ async def test_own_policy_is_extended_and_kept() -> None:
 async def test_permissions_added_at_once_are_all_kept() -> None:
     bench = await make_bench()
     queue = await bench.create("orders")
-    bench.store.slow("create", "save", "drop", "append", "find")
-    bench.cache.slow("begin_fill", "fill", "put", "drop")
+    bench.slow()
 
     await asyncio.gather(
         *(permissions.add(bench.engine, queue, f"label-{n}", [OTHER], ["SendMessage"]) for n in range(10))

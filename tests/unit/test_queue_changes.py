@@ -47,8 +47,7 @@ async def test_change_to_the_same_value_writes_nothing() -> None:
 async def test_changes_at_once_are_all_kept() -> None:
     bench = await make_bench()
     queue = await bench.create("orders")
-    bench.store.slow("create", "save", "drop", "append", "find")
-    bench.cache.slow("begin_fill", "fill", "put", "drop")
+    bench.slow()
 
     await asyncio.gather(
         queues.change_settings(bench.engine, queue, {"delay_ms": 3_000}),
@@ -223,8 +222,7 @@ async def test_purged_messages_do_not_return_after_a_restart() -> None:
 async def test_send_beside_a_purge_is_kept_or_purged_and_later_ones_are_kept() -> None:
     bench = await make_bench()
     queue = await bench.create("orders")
-    bench.store.slow("create", "save", "drop", "append", "find")
-    bench.cache.slow("begin_fill", "fill", "put", "drop")
+    bench.slow()
 
     await asyncio.gather(
         send(bench.engine, queue, Draft("beside"), "s"),

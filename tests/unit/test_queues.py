@@ -134,8 +134,7 @@ async def test_same_name_with_another_value_names_the_attribute() -> None:
 
 async def test_two_creates_at_once_make_one_queue() -> None:
     bench = await make_bench()
-    bench.store.slow("create", "save", "drop", "append", "find")
-    bench.cache.slow("begin_fill", "fill", "put", "drop")
+    bench.slow()
 
     first, second = await asyncio.gather(create(bench, "orders"), create(bench, "orders"))
 
@@ -146,8 +145,7 @@ async def test_two_creates_at_once_make_one_queue() -> None:
 
 async def test_two_different_creates_at_once_make_one_queue_and_one_error() -> None:
     bench = await make_bench()
-    bench.store.slow("create", "save", "drop", "append", "find")
-    bench.cache.slow("begin_fill", "fill", "put", "drop")
+    bench.slow()
 
     results = await asyncio.gather(
         create(bench, "orders", delay_ms=1_000), create(bench, "orders", delay_ms=2_000), return_exceptions=True
