@@ -6,7 +6,7 @@ from typing import cast
 
 import redis
 
-from cqs.cache.redis.keys import NUMBER, SHARD_KEYS, VESTING
+from cqs.cache.redis.keys import SERVER_KEYS, SHARD_KEYS
 
 _NO_EXPIRY = -1
 _NAMES = {name.encode() for name in SHARD_KEYS}
@@ -22,7 +22,7 @@ def check(server: redis.Redis) -> None:
 
 
 def is_known(key: bytes) -> bool:
-    if key in (VESTING, NUMBER):
+    if key in SERVER_KEYS:
         return True
     tag, _, name = key.partition(b"}:")
     return tag.startswith(b"cqs:{") and (name in _NAMES or name.startswith(b"attempt:"))

@@ -22,6 +22,8 @@ VESTING = b"cqs:vesting"
 NUMBER = b"cqs:number"
 SERVER_LIST, NEW_LIST = b"cqs:servers", b"cqs:servers:new"
 LIFE = b"cqs:life"
+SERVER_KEYS = (VESTING, NUMBER, SERVER_LIST, NEW_LIST, LIFE)
+"""One of each per server."""
 NEWS = b"cqs:news"
 """Channel of what every node hears: `filled <shard>`, `ended <queue uid>`."""
 WAKE = b"cqs:wake:"
