@@ -8,3 +8,13 @@ The same jobs run on a laptop (`local[*]`) and by `spark-submit` on a cluster. O
 on three tables: events (lines of the journal), steps (events of messages, each with the one before) and lives (one row
 a message); see `spark_jobs.tables`.
 """
+
+import importlib.util
+import sys
+
+_BEFORE_A_COMMAND = ["-m"]
+"""What `python -m` says of itself while it looks for the module that it will run."""
+
+if sys.argv[:1] == _BEFORE_A_COMMAND and importlib.util.find_spec("pyspark") is None:
+    sys.stderr.write("audit: Spark is not installed: pip install 'cqs-server[spark]'\n")
+    sys.exit(2)
