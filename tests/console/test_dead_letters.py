@@ -195,6 +195,7 @@ async def test_what_a_letter_tells_is_found_out_once(desk: Desk, dead: Queue, mo
         return kind_of(message)
 
     monkeypatch.setattr(dead_letters, "kind_of", counted)
+    monkeypatch.setattr("admin.thrift.PAUSE", 1e9)
 
     await desk.get(f"{DEAD}/dead-letters?shape=text")
     await desk.get(f"{DEAD}/dead-letters?shape=text", HX_Request="true")
