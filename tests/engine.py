@@ -22,7 +22,7 @@ from cqs.ids import Addresses
 from cqs.message import Message
 from cqs.queue import Queue, QueueName
 from cqs.receipt import Receipts
-from cqs.service import queues, residency
+from cqs.service import counting, queues, residency
 from cqs.service.cluster import Cluster, alone
 from cqs.service.deliver import Delivery
 from cqs.service.engine import Engine, Tuning
@@ -145,7 +145,7 @@ class Bench:
         return [delivery.message.body for delivery in await self.receive(queue)]
 
     async def counts(self, queue: Queue) -> Counts:
-        return await queues.counts(self.engine, queue)
+        return await counting.counts(self.engine, queue)
 
     async def stored(self, queue: Queue) -> list[Message]:
         """Everything the store has of the queue."""

@@ -22,7 +22,7 @@ from cqs.cache.counts import Counts
 from cqs.cache.entry import State
 from cqs.errors import CacheUnavailable
 from cqs.queue import Queue
-from cqs.service import queues
+from cqs.service import counting
 from cqs.service.chosen import Change
 from cqs.service.peek import Peeked, peek
 
@@ -144,6 +144,6 @@ def _after_of(visit: Visit) -> int | None:
 
 async def _counts(visit: Visit, queue: Queue) -> Counts | None:
     try:
-        return await queues.counts(visit.console.engine, queue)
+        return await counting.counts(visit.console.engine, queue)
     except CacheUnavailable:
         return None

@@ -35,11 +35,12 @@ PAGE_NUMBER_MAX = 1_000_000
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One queue of the list. `counts` None = the cache can't be asked."""
+    """One queue of the list. `counts` None = not known: the cache can't be asked, or has not the queue."""
 
     queue: Queue
     counts: Counts | None
     residency: str
+    """"" = the cache can't be asked."""
     is_dirty: bool
     """Receives are answered by the store until the cache is repaired."""
     in_rate: float
@@ -90,8 +91,8 @@ def _row_of(visit: Visit, queue: Queue, sight: Sight | None) -> Row:
     target = name_of_arn(redrive.target_arn) if redrive is not None else None
     return Row(
         queue=queue,
-        counts=sight.counts if sight is not None else None,
-        residency=(sight.state.residency if sight is not None else Residency.ABSENT).value,
+        counts=sight.counts if sight is not None and sight.state.residency is not Residency.ABSENT else None,
+        residency=sight.state.residency.value if sight is not None else "",
         is_dirty=engine.dirt.is_on(shard_of(queue)),
         in_rate=in_rate,
         out_rate=out_rate,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from aiohttp import web
 
 from admin.queue_list import choice_of, find
 from admin.snippets import snippets, url_of
 from admin.visit import Visit
 from cqs.cache.counts import Counts
-from cqs.errors import CacheUnavailable
+from cqs.cache.interface import Residency
 from cqs.plural import counted
 from cqs.queue import Queue, QueueName
-from cqs.service import queues
+from cqs.service.statistics import survey
 
 QUEUES_MAX, SNIPPETS_MAX = 500, 20
 VERBS = {"purge": "PurgeQueue", "delete": "DeleteQueue"}
@@ -23,13 +25,14 @@ async def show(visit: Visit) -> web.StreamResponse:
     verb = verb if verb in VERBS else "purge"
     visit.viewer.check(VERBS[verb])
     chosen = _chosen(visit)
-    shown = [(queue, await _counts(visit, queue)) for queue in chosen[:QUEUES_MAX]]
+    shown = list(zip(chosen, await _counts(visit, chosen[:QUEUES_MAX]), strict=False))
     known = [counts for _, counts in shown if counts is not None]
     return visit.page(
         "sure.html",
         verb=verb,
         shown=shown,
         total=sum(one.ready + one.in_flight + one.delayed for one in known),
+        is_known=len(known) == len(shown),
         typed=phrase(verb, [queue.name for queue, _ in shown]),
         snippets=snippets(visit, *((VERBS[verb], {"QueueUrl": url_of(visit, one)}) for one, _ in shown[:SNIPPETS_MAX])),
         left_out=max(0, len(chosen) - QUEUES_MAX),
@@ -51,8 +54,7 @@ def _chosen(visit: Visit) -> list[Queue]:
     return [queue for queue in found if queue is not None]
 
 
-async def _counts(visit: Visit, queue: Queue) -> Counts | None:
-    try:
-        return await queues.counts(visit.console.engine, queue)
-    except CacheUnavailable:
-        return None
+async def _counts(visit: Visit, chosen: Sequence[Queue]) -> list[Counts | None]:
+    """None = not known: the cache does not answer, or has not all of the queue."""
+    sights = await survey(visit.console.engine, chosen)
+    return [one.counts if one is not None and one.state.residency is Residency.READY else None for one in sights]

@@ -183,7 +183,7 @@ class Homes:
             age_ms = now_ms - known.checked_ms
             if known.is_used and (age_ms >= CHECK_MS or now_ms < self._returns_ms):
                 due.append(known.shard)
-            elif age_ms >= BELIEVED_MS and not self._is_known_here(known.shard):
+            elif age_ms >= BELIEVED_MS and not self.is_known_here(known.shard):
                 del self._known[key]
         for start in range(0, len(due), READS):
             await asyncio.gather(*(self._check(shard) for shard in due[start : start + READS]))
@@ -210,9 +210,9 @@ class Homes:
     def still_lost(self) -> list[Shard]:
         """Those that went elsewhere and have not come back; told once."""
         lost, self.lost = self.lost, []
-        return [shard for shard in lost if not self._is_known_here(shard)]
+        return [shard for shard in lost if not self.is_known_here(shard)]
 
-    def _is_known_here(self, shard: Shard) -> bool:
+    def is_known_here(self, shard: Shard) -> bool:
         known = self._known.get(_key_of(shard))
         return known is not None and known.home is not None and known.home.datacenter == self.datacenter
 
@@ -223,9 +223,9 @@ class Homes:
         before = self._known.get(_key_of(shard))
         if before is not None and before.home is not None and (home is None or home.epoch < before.home.epoch):
             home = before.home
-        was_here = self._is_known_here(shard)
+        was_here = self.is_known_here(shard)
         known = self._known[_key_of(shard)] = _Known(shard, home, self._clock.now_ms())
-        if was_here and not self._is_known_here(shard):
+        if was_here and not self.is_known_here(shard):
             self.lost.append(shard)
             if shard.is_fifo:
                 self.left.add(shard)

@@ -22,7 +22,7 @@ import msgspec
 from cqs import limits
 from cqs.errors import CqsError, InvalidParameterValue, ResourceNotFound
 from cqs.queue import Queue, name_of_arn
-from cqs.service import lookup, move_news, queues, residency
+from cqs.service import counting, lookup, move_news, residency
 from cqs.service.engine import Engine
 from cqs.service.move_board import ACTIVE, RUNNING_ALREADY
 from cqs.service.move_runner import run
@@ -61,7 +61,7 @@ async def start(engine: Engine, source_arn: str, target_arn: str, rate_max: int)
         source_arn=source_arn,
         target_arn=target_arn,
         rate_max=rate_max,
-        to_move=(await queues.counts(engine, source)).ready,
+        to_move=(await counting.counts(engine, source)).ready,
         started_ms=engine.clock.now_ms(),
     )
     async with _turn(engine, task):

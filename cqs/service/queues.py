@@ -27,7 +27,6 @@ import contextlib
 import msgspec
 
 from cqs import limits
-from cqs.cache.counts import Counts
 from cqs.cache.interface import Shard
 from cqs.errors import (
     CacheUnavailable,
@@ -132,11 +131,6 @@ async def purge(engine: Engine, queue: Queue, pause: Pause = pause_ms) -> None:
     if not is_dropped_for_all and not engine.cluster.is_alone:
         await pause(HEARD_MS)  # By then all have heard the news, those with another data centre's cache as well.
     engine.witness.purged(after)
-
-
-async def counts(engine: Engine, queue: Queue) -> Counts:
-    """How many messages are ready, in flight and delayed, as the cache knows."""
-    return await engine.cache.counts(shard_of(queue))
 
 
 def page(engine: Engine, account: str, prefix: str, token: str, limit: int | None) -> tuple[list[Queue], str]:

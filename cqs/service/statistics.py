@@ -24,6 +24,7 @@ from cqs.metrics.node import ring_of
 from cqs.metrics.queue_table import OTHER
 from cqs.metrics.rings import NODE_SUMS, QUEUE_SUMS, SAMPLE_S, Ring
 from cqs.queue import Queue, QueueName
+from cqs.service.counting import is_lost, refill
 from cqs.service.engine import Engine, shard_of
 
 SENDS = ("SendMessage", "SendMessageBatch")
@@ -141,16 +142,20 @@ def _admit(engine: Engine, queues: Sequence[Queue]) -> None:
 
 async def survey(engine: Engine, queues: Sequence[Queue]) -> list[Sight | None]:
     """What the cache says of each now; None = it can't be reached. Depths are kept, and epochs: who sends to the queue
-    next need not ask for its epoch then."""
+    next need not ask for its epoch then. What the cache has lost is filled, and keeps the depth it had."""
     try:
         sights = await engine.cache.survey([shard_of(queue) for queue in queues])
     except CacheUnavailable:
         return [None] * len(queues)
+    lost = []
     for queue, sight in zip(queues, sights, strict=True):
-        if sight is not None:
+        if sight is not None and is_lost(engine, shard_of(queue), sight.state.residency):
+            lost.append(queue)
+        elif sight is not None:
             if sight.state.epoch:
                 engine.epochs.note(shard_of(queue), sight.state.epoch)
             engine.metrics.depths.put(depth_of(engine, queue, sight.counts))
+    refill(engine, lost)
     return sights
 
 

@@ -7,6 +7,7 @@ from cqs.errors import CacheUnavailable, StoreUnavailable
 from cqs.metrics.declarations import CACHE_TROUBLE
 from cqs.queue import Redrive
 from cqs.service import queues
+from cqs.service.engine import shard_of
 from cqs.service.statistics import Sampler
 from cqs.store.coordination import Node
 from tests.console.desk import Desk, make_desk
@@ -89,12 +90,32 @@ async def test_what_a_silent_cache_hides_is_said_to_be_unknown(desk: Desk) -> No
         desk.bench.cache.fail(name, CacheUnavailable("no route"), times=1_000)
     desk.bench.clock.advance_ms(5_000)
 
-    pages = {path: (await desk.get(path)).words for path in ("/", "/queues", f"/q/{ACCOUNT}/orders")}
+    sure = "/queues/sure?do=delete&chosen=orders"
+    pages = {path: (await desk.get(path)).words for path in ("/", "/queues", f"/q/{ACCOUNT}/orders", sure)}
 
     assert "The cache does not answer: no route" in pages["/"]
     assert "The cache does not answer: not known" in pages["/queues"]
     assert "Counts are not known; messages are safe in the store." in pages[f"/q/{ACCOUNT}/orders"]
+    assert "with an unknown number of messages" in pages[sure]
     assert (await desk.get(f"/q/{ACCOUNT}/orders/messages")).status == 503
+
+
+async def test_what_the_cache_has_lost_is_said_to_be_unknown_until_it_is_filled(desk: Desk) -> None:
+    queue = await desk.bench.create("orders")
+    await desk.bench.send(queue, "one", "two")
+    paths = ("/queues", f"/q/{ACCOUNT}/orders", "/queues/sure?do=delete&chosen=orders")
+
+    told = []
+    for path in paths:
+        await desk.bench.cache.drop(shard_of(queue))
+        told.append((await desk.get(path)).words)
+        await desk.bench.engine.background.drain()
+    filled = (await desk.get(paths[-1])).words
+
+    assert "orders not in the cache Standard Not known" in told[0]
+    assert "The cache has not got this queue. Counts are not known until it is filled" in told[1]
+    assert "with an unknown number of messages" in told[2]
+    assert "with 2 messages" in filled
 
 
 async def test_figures_are_of_what_was_sampled(desk: Desk) -> None:

@@ -19,7 +19,7 @@ from cqs.errors import InvalidParameterValue
 from cqs.ids import Addresses
 from cqs.queue import Queue, QueueName
 from cqs.receipt import Receipts
-from cqs.service import delete, queues, receive, residency, revisibility, send, visibility
+from cqs.service import counting, delete, queues, receive, residency, revisibility, send, visibility
 from cqs.service.deliver import Delivery
 from cqs.service.draft_rules import Draft
 from cqs.service.engine import Engine, Tuning
@@ -85,7 +85,7 @@ class PlayedQueue:
         self._run(queues.purge(self._engine, self._queue))
 
     def counts(self) -> Counts:
-        return self._run(queues.counts(self._engine, self._queue))
+        return self._run(counting.counts(self._engine, self._queue))
 
     def advance_ms(self, by_ms: int) -> None:
         """Time passes, and what is due is revealed."""

@@ -9,7 +9,7 @@ import pytest
 
 from cqs.errors import InvalidParameterValue
 from cqs.queue import Queue, QueueName, Redrive
-from cqs.service import queues
+from cqs.service import counting, queues
 from tests.engine import ACCOUNT, Bench, make_bench
 
 List = Callable[[str, int | None], tuple[list[Queue], str]]
@@ -103,6 +103,6 @@ async def test_counts_tell_ready_delayed_and_in_flight() -> None:
     await bench.send(queue, "one", "two", "three")
     await bench.receive(queue, 2)
 
-    counts = await queues.counts(bench.engine, queue)
+    counts = await counting.counts(bench.engine, queue)
 
     assert (counts.ready, counts.in_flight, counts.delayed) == (1, 2, 1)

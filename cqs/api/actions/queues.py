@@ -24,7 +24,7 @@ from cqs.api.shapes.queues import (
 from cqs.cache.counts import Counts
 from cqs.errors import MissingParameter
 from cqs.queue import QueueName
-from cqs.service import queues
+from cqs.service import counting, queues
 
 
 async def create_queue(context: Context, request: CreateQueueRequest) -> CreateQueueResult:
@@ -65,7 +65,7 @@ async def list_dead_letter_source_queues(
 async def get_queue_attributes(context: Context, request: GetQueueAttributesRequest) -> GetQueueAttributesResult:
     queue = await context.queue(request.queue_url)
     names = attributes.names_of(request.attribute_names or ())
-    counts = await queues.counts(context.engine, queue) if attributes.needs_counts(names) else Counts()
+    counts = await counting.counts(context.engine, queue) if attributes.needs_counts(names) else Counts()
     return GetQueueAttributesResult(attributes=attributes.read(queue, names, counts))
 
 
