@@ -6,7 +6,7 @@ import msgspec
 from aiohttp import web
 
 from admin.action_log import SCAN_MAX, Question
-from admin.exports import as_csv, attachment
+from admin.exports import attachment, table
 from admin.formats import iso
 from admin.viewer import MANAGE
 from admin.visit import Visit
@@ -40,7 +40,7 @@ async def as_table(visit: Visit) -> web.StreamResponse:
         for line in lines
     ]
     head = ("time", "who", "role", "address", "action", "target", "detail", "error")
-    return attachment(as_csv(head, rows), "changes.csv", "text/csv; charset=utf-8")
+    return await table("changes.csv", head, rows)
 
 
 async def as_lines(visit: Visit) -> web.StreamResponse:

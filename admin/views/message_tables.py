@@ -7,7 +7,7 @@ import asyncio
 
 from aiohttp import web
 
-from admin.exports import as_csv, attachment
+from admin.exports import table
 from admin.formats import iso
 from admin.message_filter import is_asking, wanted_of
 from admin.views.dead_letters import letters_of
@@ -28,7 +28,7 @@ async def as_table(visit: Visit) -> web.StreamResponse:
     """The first ROWS_MAX messages of the state that fit, or as many as have BYTES_MAX, or are among SCAN_LIMIT."""
     queue = visit.queue("PeekMessages")
     rows = [_row(one) for one in await _found(visit, queue, state_of(visit))]
-    return attachment(as_csv(_HEAD, rows), f"{queue.name}-messages.csv", "text/csv; charset=utf-8")
+    return await table(f"{queue.name}-messages.csv", _HEAD, rows)
 
 
 async def letters_as_table(visit: Visit) -> web.StreamResponse:
@@ -39,7 +39,7 @@ async def letters_as_table(visit: Visit) -> web.StreamResponse:
         message, kind = letter.found.message, letter.kind
         times = (iso(letter.arrived_ms), iso(message.sent_ms))
         rows.append((message.message_id, kind.source, letter.why, kind.shape, kind.error, *times, message.body))
-    return attachment(as_csv(_LETTER_HEAD, rows), f"{queue.name}-letters.csv", "text/csv; charset=utf-8")
+    return await table(f"{queue.name}-letters.csv", _LETTER_HEAD, rows)
 
 
 async def _found(visit: Visit, queue: Queue, state: State) -> list[Peeked]:

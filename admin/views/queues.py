@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 from aiohttp import web
 
-from admin.exports import as_csv, as_toml, attachment
+from admin.exports import as_toml, attachment, table
 from admin.paging import paged
 from admin.queue_list import (
     COLUMNS,
@@ -123,7 +123,7 @@ async def as_table(visit: Visit) -> web.StreamResponse:
         rates = [f"{one:.2f}" for one in rates_of(ring_of(engine, queue), visit.now_ms)]
         numbers = (counts.ready, counts.in_flight, counts.delayed, oldest_s, *rates)
         lines.append((queue.name, queue.account, kind, *numbers, queue.arn))
-    return attachment(as_csv(head, lines), "queues.csv", "text/csv; charset=utf-8")
+    return await table("queues.csv", head, lines)
 
 
 async def as_declarations(visit: Visit) -> web.StreamResponse:

@@ -10,6 +10,7 @@ wherever it stands now, and may see twice what comes to the front.)
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -25,6 +26,8 @@ from cqs.service.engine import Engine, shard_of
 COUNT_DEFAULT, COUNT_MAX = 10, 100
 SCAN_DEFAULT, SCAN_MAX = 1_000, 10_000
 PAGE_BYTES_MAX = 8_000_000
+TURN_BYTES = 500_000
+"""Of bodies looked at before others have their turn."""
 BODIES_A_READ = 16
 BROWSES_MAX = 40
 SEARCH_PAGE = 1_000
@@ -112,6 +115,8 @@ async def peek(
             if message is None:
                 continue
             size += len(message.body)
+            if size // TURN_BYTES > (size - len(message.body)) // TURN_BYTES:
+                await asyncio.sleep(0)
             if wanted.matches(message):
                 found.append(_peeked(entry, message))
             if len(found) >= count_max or size >= PAGE_BYTES_MAX:

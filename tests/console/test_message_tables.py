@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import threading
+from collections.abc import Iterable, Sequence
 
 import pytest
 
+from admin import exports
 from admin.views import message_tables
 from cqs.identity import Role
 from cqs.queue import Redrive
@@ -90,3 +93,22 @@ async def test_another_account_takes_nothing_away(desk: Desk) -> None:
         page = await desk.get(f"{ORDERS}/{name}")
         assert page.status == 404
         assert "secret" not in page.text
+
+
+@pytest.mark.parametrize(
+    "path", [f"{ORDERS}/messages.csv", f"{ORDERS}/dead-letters.csv", "/queues.csv", "/changes.csv"]
+)
+async def test_a_table_is_written_beside_the_event_loop(desk: Desk, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    await desk.bench.send(await desk.bench.create("orders"), "one")
+    threads: list[int] = []
+    write = exports.as_csv
+
+    def watched(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+        threads.append(threading.get_ident())
+        return write(head, rows)
+
+    monkeypatch.setattr(exports, "as_csv", watched)
+    page = await desk.get(path)
+
+    assert page.status == 200
+    assert threads and threading.get_ident() not in threads

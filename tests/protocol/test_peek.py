@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
 
+from cqs.cache.entry import State
 from cqs.errors import StoreUnavailable
+from cqs.service.peek import Filter, peek
 from tests.engine import make_bench
 from tests.protocol.extension_world import peeked, refused, told, world_with
 from tests.protocol.world import FIFO, STANDARD, make_world
@@ -156,6 +159,23 @@ async def test_search_that_finds_nothing_in_large_bodies_ends_its_page_all_the_s
     assert (answer["Messages"], answer["Scanned"]) == ([], 8)
     rest = await told(world, "PeekMessages", ContainsText="needle", NextToken=answer["NextToken"])
     assert rest["Scanned"] == 2
+
+
+async def test_others_have_their_turn_between_large_bodies() -> None:
+    world = await world_with(*["x" * 1_000_000] * 6)
+    queue, loop = world.bench.engine.registry.find(world.standard.key), asyncio.get_running_loop()
+    turns = 0
+
+    def turn() -> None:
+        nonlocal turns
+        turns += 1
+        loop.call_soon(turn)
+
+    turn()
+    page = await peek(world.bench.engine, queue, State.READY, scan_max=10, wanted=Filter(text="needle"))
+
+    assert page.scanned == 6
+    assert turns >= 6
 
 
 async def test_bodies_that_the_cache_has_not_come_from_the_store() -> None:
