@@ -132,11 +132,13 @@ async def look(engine: Engine) -> None:
         return
     marks.read_s = began_s
     marks.foreign = {}
-    standing = {(mark.storage_id, mark.shard, mark.since_ms) for mark in found if mark.node == me.life}
+    standing = {_key_of(mark) for mark in found if mark.node == me.life}
     for shard, own in list(marks.own.items()):
         is_old = began_s >= marks.known_s[shard] - FRESH_S
-        if is_old and (own.storage_id, own.shard, own.since_ms) not in standing:
+        if is_old and _key_of(own) not in standing:
             _forget(marks, shard)
+    own_keys = _own_keys(marks)
+    marks.strays = [mark for mark in found if mark.node == me.life and _key_of(mark) not in own_keys]
     for mark in found:
         if mark.node != me.life:
             marks.foreign.setdefault((mark.storage_id, mark.shard), []).append(mark)
@@ -147,8 +149,30 @@ async def step(engine: Engine) -> None:
     await _write_missing(engine)
     await remove_done(engine)
     await look(engine)
+    await _remove_strays(engine)
     if engine.cluster.tending.is_held:
         await _take_over(engine, [mark for those in engine.marks.foreign.values() for mark in those])
+
+
+async def _remove_strays(engine: Engine) -> None:
+    """Marks of this life that it does not know of would stand, and be doubted by all others, until it ends. None is
+    being written meanwhile."""
+    marks = engine.marks
+    if marks.strays:
+        async with marks.writing:
+            own_keys = _own_keys(marks)
+            for mark in marks.strays:
+                if _key_of(mark) not in own_keys:
+                    await engine.cluster.coordination.repaired(mark)
+
+
+def _own_keys(marks: Marks) -> set[tuple[int, int, int]]:
+    return {_key_of(mark) for mark in marks.own.values()}
+
+
+def _key_of(mark: DirtyMark) -> tuple[int, int, int]:
+    """Of one life."""
+    return mark.storage_id, mark.shard, mark.since_ms
 
 
 async def remove_done(engine: Engine, *, is_end: bool = False) -> None:

@@ -17,6 +17,9 @@ class Marks:
     """Of this life of this node; durable."""
     foreign: dict[tuple[int, int], list[DirtyMark]] = field(default_factory=dict)
     """By storage id and shard: those of other nodes, and of this one's former lives, as of the last beat."""
+    strays: list[DirtyMark] = field(default_factory=list)
+    """Of this life as of the last look, though it does not know of them: their writing, or their removal, had no
+    answer."""
     read_s: float = float("-inf")
     """When the last look at all marks began, by this node's monotonic clock."""
     known_s: dict[Shard, float] = field(default_factory=dict)
