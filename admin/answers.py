@@ -10,12 +10,11 @@ from admin.action_log import Line
 from admin.console import CONSOLE
 from admin.forms import Form
 from admin.gate import admit
-from admin.session import AGE_MS_MAX, COOKIE, FLASH_COOKIE, Flash
+from admin.session import AGE_MS_MAX, COOKIE, FLASH_COOKIE, FLASH_MS_MAX, Flash
 from admin.visit import Done, Told, Visit
 from cqs.errors import AccessDenied, CqsError
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-FLASH_S_MAX = 60
 _YEAR = "public, max-age=31536000, immutable"
 _WORDS = {404: "There is no such page.", 405: "Nothing is done this way."}
 
@@ -148,5 +147,6 @@ async def failure(request: web.Request, error: CqsError, status: int) -> web.Str
 
 
 def _flashing(visit: Visit, response: web.Response, flash: Flash) -> web.Response:
-    set_cookie(visit, response, FLASH_COOKIE, visit.console.sessions.write_flash(flash), FLASH_S_MAX)
+    cookie = visit.console.sessions.write_flash(flash, visit.session)
+    set_cookie(visit, response, FLASH_COOKIE, cookie, FLASH_MS_MAX // 1_000)
     return response

@@ -44,7 +44,7 @@ async def admit(console: Console, request: web.Request) -> Visit:
         viewer=_viewer(console, user, is_locked=is_locked),
         is_locked=is_locked,
         is_logged_in=user is not None or not is_locked,
-        flash=console.sessions.read_flash(request.cookies.get(FLASH_COOKIE, "")),
+        flash=console.sessions.read_flash(request.cookies.get(FLASH_COOKIE, ""), session),
     )
 
 

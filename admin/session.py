@@ -29,7 +29,7 @@ T = TypeVar("T")
 COOKIE, FLASH_COOKIE = "cqs_console", "cqs_flash"
 IDLE_MS_MAX = 30 * 60_000
 AGE_MS_MAX = 12 * 3_600_000
-TOUCH_MS = 60_000
+TOUCH_MS = FLASH_MS_MAX = 60_000
 COOKIE_LENGTH_MAX = 3_800
 """Browsers drop a cookie of more than 4,096 bytes, name and attributes included."""
 
@@ -63,6 +63,9 @@ class Flash(msgspec.Struct, frozen=True):
     key_id: str = ""
     secret: str = ""
     """Of a new access key: shown with the message, and never again."""
+    at_ms: int = 0
+    sid: str = ""
+    """When it was made, and in which session."""
 
 
 class Sessions:
@@ -107,16 +110,22 @@ class Sessions:
     def is_token_of(self, session: Session, token: str) -> bool:
         return hmac.compare_digest(self.token(session).encode(), token.encode("utf-8", "replace"))
 
-    def write_flash(self, flash: Flash) -> str:
-        """The cookie's value; a text that no cookie could hold is cut."""
+    def write_flash(self, flash: Flash, session: Session) -> str:
+        """The cookie's value, for the next page of the session; a text that no cookie could hold is cut."""
+        flash = msgspec.structs.replace(flash, at_ms=self._clock.now_ms(), sid=session.sid)
         cookie = _sealed(self._sealer, flash, FLASH_COOKIE)
         while len(cookie) > COOKIE_LENGTH_MAX:
             flash = msgspec.structs.replace(flash, text=flash.text[: len(flash.text) // 2] + "…")
             cookie = _sealed(self._sealer, flash, FLASH_COOKIE)
         return cookie
 
-    def read_flash(self, cookie: str) -> Flash | None:
-        return _opened(self._sealer, cookie, FLASH_COOKIE, Flash)
+    def read_flash(self, cookie: str, session: Session) -> Flash | None:
+        """What the cookie says; None for one that is damaged or too old, or holds a secret that another session made.
+        Its age is looked at here: a browser drops it in time, and whoever copied it does not."""
+        flash = _opened(self._sealer, cookie, FLASH_COOKIE, Flash)
+        if flash is None or self._clock.now_ms() - flash.at_ms >= FLASH_MS_MAX:
+            return None
+        return None if flash.secret and flash.sid != session.sid else flash
 
 
 def _derived(secret: bytes, purpose: bytes) -> bytes:

@@ -17,6 +17,7 @@ from cqs.service.engine import Engine
 
 Do = Callable[[Engine, Queue], Awaitable[None]]
 TOLD_MAX = 5
+NAMED_MAX = 3
 _PAST = {"purge": "purged", "delete": "deleted"}
 
 
@@ -58,7 +59,6 @@ def _later(
 ) -> Done:
     """After the time in which it can be undone: by who may do it then, and to these queues, not to namesakes."""
     names = list(chosen)
-    what = names[0] if len(names) == 1 else counted(len(names), "queue")
 
     async def work() -> Sequence[Told]:
         present = await visit.renewed()
@@ -71,10 +71,18 @@ def _later(
 
         return await _all(account, names, one)
 
-    text = f"{what} will be {_PAST[verb]}"
+    what = names[0] if len(names) == 1 else counted(len(names), "queue")
+    will = f"will be {_PAST[verb]}"
     about = [Told(f"{account}/{name}") for name in names]
-    told = later(visit, permission, text, account, about, work, lambda lines: _said(verb, lines))
-    return Done(f"{text} in {counted(visit.console.grace.wait_s, 'second')}.", path, told=told)
+    told = later(visit, permission, f"{_named(names)} {will}", account, about, work, lambda lines: _said(verb, lines))
+    return Done(f"{what} {will} in {counted(visit.console.grace.wait_s, 'second')}.", path, told=told)
+
+
+def _named(names: Sequence[str]) -> str:
+    """For whoever may want to call it off: the names, or the first of many."""
+    shown = names[:NAMED_MAX] if len(names) > NAMED_MAX else names[:-1]
+    rest = counted(len(names) - NAMED_MAX, "more queue") if len(names) > NAMED_MAX else names[-1]
+    return f"{', '.join(shown)} and {rest}" if shown else rest
 
 
 async def _all(account: str, names: Sequence[str], one: Callable[[str], Awaitable[None]]) -> list[Told]:

@@ -230,8 +230,9 @@ def test_a_session_is_written_anew_once_a_minute() -> None:
 def test_what_the_next_page_tells_fits_into_a_cookie() -> None:
     sessions = Sessions(b"a" * 32, ManualClock())
 
-    cookie = sessions.write_flash(Flash("\U0001f600" * 70_000, key_id="AKIA", secret="s"))
+    session = sessions.begin()
+    cookie = sessions.write_flash(Flash("\U0001f600" * 70_000, key_id="AKIA", secret="s"), session)
 
-    told = sessions.read_flash(cookie)
+    told = sessions.read_flash(cookie, session)
     assert len(cookie) < 4_000
     assert told is not None and told.text.endswith("…") and told.secret == "s"

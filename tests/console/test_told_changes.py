@@ -62,6 +62,26 @@ async def test_what_is_done_later_is_written_when_asked_for_and_when_done(patien
     assert done == [(f"{ACCOUNT}/{name}", "done", "") for name in ("orders", "mails")]
 
 
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["a"], "a will be purged"),
+        (["a", "b"], "a and b will be purged"),
+        (["a", "b", "c"], "a, b and c will be purged"),
+        (["a", "b", "c", "d"], "a, b, c and 1 more queue will be purged"),
+        (["a", "b", "c", "d", "e"], "a, b, c and 2 more queues will be purged"),
+    ],
+)
+async def test_what_waits_is_named(patient: Desk, names: list[str], told: str) -> None:
+    for name in names:
+        await patient.bench.create(name)
+    typed = names[0] if len(names) == 1 else f"purge {len(names)} queues"
+
+    await patient.post("/queues/purge", {"chosen": names}, typed=typed)
+
+    assert [one.text for one in patient.console.grace.of(ACCOUNT)] == [told]
+
+
 async def test_what_fails_later_is_written_for_each_queue(patient: Desk, over: asyncio.Event) -> None:
     await patient.post("/queues/purge", {"chosen": ["orders", "mails"]}, typed="purge 2 queues")
     engine = patient.bench.engine

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from admin.session import FLASH_MS_MAX
 from cqs.identity import Role, User
 from tests.console.desk import PASSWORD, Desk
 
@@ -78,6 +79,23 @@ async def test_a_secret_is_shown_once_and_written_nowhere(root: Desk) -> None:
     assert key.key_id in log.words
     assert secret not in log.text
     assert page.headers["Cache-Control"] == "no-store"
+
+
+async def test_whoever_copied_the_cookie_with_a_secret_is_not_shown_it(root: Desk) -> None:
+    answer = await root.post("/users/alice/keys/add", follow=False)
+    cookie = answer.headers["Set-Cookie"].partition("cqs_flash=")[2].partition(";")[0].strip('"')
+    thief = await root.other()
+    await thief.log_in("root")
+
+    async def shown(desk: Desk) -> bool:
+        desk.client.session.cookie_jar.update_cookies({"cqs_flash": cookie})
+        return "AWS_SECRET_ACCESS_KEY=" in (await desk.get("/users/alice")).text
+
+    assert not await shown(thief)
+    assert await shown(root)
+    root.bench.clock.advance_ms(FLASH_MS_MAX)
+    assert not await shown(root)
+    await thief.client.session.close()
 
 
 async def test_a_user_who_is_not_there_is_not_found(root: Desk) -> None:
