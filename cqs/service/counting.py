@@ -44,9 +44,12 @@ def is_lost(engine: Engine, shard: Shard, state: Residency) -> bool:
 
 
 def refill(engine: Engine, lost: Sequence[Queue]) -> None:
-    """Fills them in the background, unless some are being filled so."""
-    if lost:
-        engine.background.start_in_turn("fill what the cache has lost", lambda: _fill(engine, lost))
+    """Fills them in the background, unless some are being filled so. A cache server that has hardly any room is left to
+    the queues that are used."""
+    short = engine.cluster.short()
+    wanted = [queue for queue in lost if engine.cluster.place(shard_of(queue)) not in short]
+    if wanted:
+        engine.background.start_in_turn("fill what the cache has lost", lambda: _fill(engine, wanted))
 
 
 async def _fill(engine: Engine, lost: Sequence[Queue]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 from cqs.cache.interface import Residency
@@ -84,6 +85,18 @@ async def test_filling_stops_when_it_fails_again_and_again() -> None:
     await bench.engine.background.drain()
 
     assert [await ready(bench, queue) for queue in queues] == [0] * len(queues)
+
+
+async def test_a_server_without_room_is_left_to_the_queues_that_are_used() -> None:
+    bench = await make_bench()
+    queue = await lost(bench, "orders")
+    cluster = bench.engine.cluster
+    full = replace(cluster, short=lambda: [cluster.place(shard_of(queue))])
+
+    counting.refill(replace(bench.engine, cluster=full), [queue])
+    await bench.engine.background.drain()
+
+    assert await ready(bench, queue) == 0
 
 
 async def test_what_may_be_at_home_in_another_data_centre_is_left_there() -> None:
