@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from cassandra.query import BoundStatement
 
 from cqs.errors import StoreUnavailable
 from cqs.store.cassandra import CassandraStore
+from cqs.store.cassandra import statements as cql
 from cqs.store.cassandra.coordination import MINUTES_MAX, PROBES, CassandraCoordination
 from cqs.store.cassandra.session import Row
 from cqs.store.cassandra.statements import Statement
@@ -73,6 +75,29 @@ class TestCassandraCoordination(CoordinationContract, OnCassandra):
         assert await here.is_reached()
         await store.close()
         assert not await here.is_reached()
+
+    async def test_news_that_was_heard_is_not_read_again(
+        self, here: CassandraCoordination, store: CassandraStore, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        for number in range(3):
+            await here.announce(News("queue", f"{name} {number}"))
+        asked: list[Statement] = []
+        insist = store.session._once
+
+        async def noted(query: BoundStatement, *others: object, **named: object) -> object:
+            asked.extend(
+                one for one, prepared in store.session._prepared.items() if prepared is query.prepared_statement
+            )
+            return await insist(query, *others, **named)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(store.session, "_once", noted)
+        heard = await here.news() or []
+        assert [one.subject for one in heard if one.subject.startswith(name)] == [f"{name} {at}" for at in range(3)]
+        assert cql.READ_NEWS in asked
+        asked.clear()
+
+        assert await here.news() == []
+        assert set(asked) == {cql.NEWS_STAMPS}
 
     async def test_news_is_heard_over_the_turn_of_a_minute_and_not_after_an_hour(
         self, here: CassandraCoordination, there: CassandraCoordination, clock: ManualClock, name: str

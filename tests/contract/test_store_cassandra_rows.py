@@ -15,7 +15,10 @@ from cqs.queue import Queue
 from cqs.store.cassandra import CassandraStore
 from cqs.store.cassandra import statements as cql
 from cqs.store.cassandra.addresses import place_of
+from cqs.store.cassandra.coordination import CassandraCoordination
 from cqs.store.cassandra.session import Write
+from cqs.store.cassandra.sweeping import LATE_MS
+from cqs.store.interface import Wanted
 from cqs.testing.clock import ManualClock
 from tests.collector import collector_off, lives
 from tests.contract.cassandra_home import CassandraHome, OnCassandra, ask
@@ -146,6 +149,43 @@ class TestDamageAndPurge(OnCassandra):
         at = f"WHERE queue_id = {queue.storage_id}"
         assert await ask(home.options, f"SELECT at FROM messages {at} AND row = 0") == []
         assert await ask(home.options, f"SELECT since_ms FROM garbage {at}") == []
+
+    async def test_what_is_sent_to_a_purged_generation_that_came_back_is_kept(
+        self, store: CassandraStore, queue: Queue, make: Maker, clock: ManualClock
+    ) -> None:
+        await store.append(queue, make.messages(1))
+        await store.save(purged(queue))
+        await store.swept()
+        clock.advance_ms(LATE_MS + 1)
+        (message,) = make.messages(1)
+
+        await store.append(queue, [message])
+
+        assert await held(store, queue) == [message.address]
+
+    @pytest.mark.parametrize("is_killed", [False, True])
+    async def test_a_deleted_queue_leaves_neither_its_sequence_nor_its_home(
+        self, store: CassandraStore, make: Maker, clock: ManualClock, home: CassandraHome, is_killed: bool
+    ) -> None:
+        queue, other = [await store.create(make.fifo(f"{name}.fifo")) for name in ("gone", "other")]
+        coordination = CassandraCoordination(store.session, clock)
+        for one in (queue, other):
+            await store.claim(one, [Wanted("", "", make.message().address)], 0)
+            await coordination.take_home(one.uid, 0, None)
+        if is_killed:
+            key = f"account = '{queue.account}' AND name = '{queue.name}'"
+            await ask(home.options, f"DELETE FROM queues WHERE {key} IF EXISTS")
+            await ask(home.options, f"INSERT INTO garbage (queue_id, since_ms) VALUES ({queue.storage_id}, 1)")
+            await ask(home.options, f"INSERT INTO garbage (queue_id, since_ms) VALUES ({other.storage_id - 1}, 1)")
+            store = await home.open()
+        else:
+            await store.drop(queue, clock.now_ms())
+            await store.save(purged(other))
+        await store.swept()
+
+        for table in ("claims", "homes"):
+            assert await ask(home.options, f"SELECT * FROM {table} WHERE queue_uid = {queue.uid}") == []
+            assert await ask(home.options, f"SELECT * FROM {table} WHERE queue_uid = {other.uid}") != []
 
     async def test_what_a_killed_node_left_to_delete_is_deleted_by_another_start(
         self, store: CassandraStore, queue: Queue, make: Maker, clock: ManualClock, home: CassandraHome

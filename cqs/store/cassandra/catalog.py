@@ -33,6 +33,10 @@ class Catalog:
     async def queues(self) -> list[Queue]:
         return self._queues.all(await self._session.all(cql.ALL_QUEUES))
 
+    async def uids(self) -> set[int]:
+        """Of all queues, also of those whose definition can't be read."""
+        return {uid for (uid,) in await self._session.all(cql.ALL_UIDS)}
+
     async def find(self, key: QueueName) -> Queue | None:
         rows = whole(await self._session.read(cql.FIND_QUEUE, (key.account, key.name)))
         return self._queues.one(rows[0][0], key.account, key.name) if rows else None

@@ -44,11 +44,15 @@ from cqs.store.cassandra.options import Options
 PLAIN = EXEC_PROFILE_DEFAULT
 DECIDE = "decide"
 MESSAGES = "messages"
+CATALOGUE = "catalogue"
 _ALL = "all"
 HEDGE_S = 0.5
 PROTOCOL_VERSION = 4
 RECONNECT_S_MIN, RECONNECT_S_MAX = 0.5, 4.0
 HEARTBEAT_S = 5.0
+WAITING_MAX = 8_000
+"""Requests under way. A connection has 32,768 streams, three quarters of which requests that were given up may hold;
+where none is free the driver waits for one, up to 2 s, in the event loop."""
 
 
 def make_cluster(
@@ -76,6 +80,7 @@ def make_cluster(
             PLAIN: _profile(options),
             DECIDE: _profile(options, is_decision=True),
             MESSAGES: _profile(options, is_each=options.is_each),
+            CATALOGUE: _profile(options, is_decision=True, is_each=options.is_each),
             **every,
         },
     )
@@ -97,7 +102,7 @@ def _profile(options: Options, *, is_decision: bool = False, is_each: bool = Fal
         load_balancing_policy=TokenAwarePolicy(DCAwareRoundRobinPolicy(options.datacenter)),
         retry_policy=FallthroughRetryPolicy(),
         consistency_level=ConsistencyLevel.EACH_QUORUM if is_each else ConsistencyLevel.LOCAL_QUORUM,
-        serial_consistency_level=ConsistencyLevel.LOCAL_SERIAL,
+        serial_consistency_level=ConsistencyLevel.SERIAL if is_each else ConsistencyLevel.LOCAL_SERIAL,
         request_timeout=options.request_ms / 1_000,
         row_factory=dict_factory if is_decision else tuple_factory,
         speculative_execution_policy=(

@@ -30,6 +30,7 @@ MINUTE_MS = 60_000
 LOOK_BACK_MINUTES = 1
 """Nodes' clocks differ by less than this."""
 MINUTES_MAX = 60
+NEWS_AT_ONCE = 100
 PROBES = 16
 """Partitions that are asked for whether any of them has its quorum."""
 _encode = msgspec.json.Encoder().encode
@@ -140,14 +141,25 @@ class CassandraCoordination:
         fresh: list[News] = []
         heard: dict[UUID, int] = {}
         for minute in range(now - LOOK_BACK_MINUTES if is_too_long else first, now + LOOK_BACK_MINUTES + 1):
-            for stamp, kind, subject in whole(await self._session.all(cql.READ_NEWS, (minute,))):
-                if stamp not in self._heard:
-                    heard[stamp] = minute
-                    fresh.append(News(kind, subject))
+            for stamp, one in await self._fresh(minute):
+                heard[stamp] = minute
+                fresh.append(one)
         self._minute = now
         self._heard |= heard  # When all was read: the minutes are partitions, and one of them may be out of reach.
         self._heard = {stamp: minute for stamp, minute in self._heard.items() if minute >= now - 2 * LOOK_BACK_MINUTES}
         return None if is_too_long else fresh
+
+    async def _fresh(self, minute: int) -> list[tuple[UUID, News]]:
+        """Those of the minute that this node has not heard. News may be long, in an outage, and many: only these are
+        read whole."""
+        stamps = [stamp for (stamp,) in await self._session.all(cql.NEWS_STAMPS, (minute,))]
+        unheard = [stamp for stamp in stamps if stamp not in self._heard]
+        found: list[tuple[UUID, News]] = []
+        for start in range(0, len(unheard), NEWS_AT_ONCE):
+            asked = (minute, unheard[start : start + NEWS_AT_ONCE])
+            rows = whole(await self._session.read(cql.READ_NEWS, asked))
+            found += [(stamp, News(kind, subject)) for stamp, kind, subject in rows]
+        return found
 
     async def _decide(self, write: Write) -> tuple[bool, object]:
         async def maybe() -> bool:

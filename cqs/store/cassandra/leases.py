@@ -15,7 +15,8 @@ filled more than some minutes after they ran out.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from cqs import ids
@@ -34,6 +35,8 @@ LOOK_BACK_MINUTES = 3
 PRUNE_EVERY = 16
 READ_ROWS = 5_000
 FIND_AT_ONCE = 100
+READS_AT_ONCE = 500
+"""Leases of 12 hours are in 720 minutes."""
 MINUTES_NOTED_MAX = 50_000
 
 
@@ -144,7 +147,8 @@ class Leases:
         chunks = [addresses[start : start + FIND_AT_ONCE] for start in range(0, len(addresses), FIND_AT_ONCE)]
         minutes = await self._minutes(queue)
         leases = [
-            self._session.read(
+            partial(
+                self._session.read,
                 cql.FIND_LEASES,
                 (storage_id, minute, [(ids.key_of(address), ids.tail_of(address)) for address in chunk]),
             )
@@ -153,10 +157,10 @@ class Leases:
         ]
         asked = [(row, some) for chunk in chunks for row, some in by_row(chunk).items()]
         receives = [
-            self._session.read(cql.FIND_RECEIVES, (storage_id, row, [place_of(address) for address in some]))
+            partial(self._session.read, cql.FIND_RECEIVES, (storage_id, row, [place_of(address) for address in some]))
             for row, some in asked
         ]
-        answers = await asyncio.gather(*leases, *receives)
+        answers = await _some_at_once([*leases, *receives])
         for found in answers[: len(leases)]:
             keep_newest(newest, map(_from_lease, whole(found)))
         for (row, _), found in zip(asked, answers[len(leases) :], strict=True):
@@ -167,6 +171,13 @@ class Leases:
         await self._time.look()
         oldest = self._time.now_ms() // MINUTE_MS - LOOK_BACK_MINUTES
         return [columns[0] for columns in await self._session.read(cql.LEASE_MINUTES, (queue.storage_id, oldest))]
+
+
+async def _some_at_once(reads: Sequence[Callable[[], Awaitable[list[Row]]]]) -> list[list[Row]]:
+    answers: list[list[Row]] = []
+    for start in range(0, len(reads), READS_AT_ONCE):
+        answers += await asyncio.gather(*[read() for read in reads[start : start + READS_AT_ONCE]])
+    return answers
 
 
 def _from_lease(columns: Row) -> Seen:

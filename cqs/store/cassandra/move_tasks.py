@@ -1,9 +1,11 @@
-"""Move tasks: a partition a source queue, newest first. Written by the one node that leads the task."""
+"""Move tasks: a partition a source queue, newest first. Written by the one node that leads the task. They end by TTL,
+also those of queues that are gone."""
 
 from __future__ import annotations
 
 import msgspec
 
+from cqs.limits import RETENTION_S_MAX
 from cqs.store.cassandra import statements as cql
 from cqs.store.cassandra.session import Session, Write
 from cqs.store.definitions import Definitions
@@ -27,7 +29,7 @@ class MoveTasks:
     async def save(self, task: MoveTask) -> None:
         """Adds or replaces the task, and forgets the oldest ones of its source beyond MOVE_TASKS_KEPT."""
         source = (task.source.account, task.source.name)
-        values = (*source, task.started_ms, task.handle, _encode(task).decode())
+        values = (*source, task.started_ms, task.handle, _encode(task).decode(), RETENTION_S_MAX)
         await self._session.write([Write(cql.SAVE_MOVE_TASK, values)])
         kept = await self._session.read(cql.MOVE_TASKS_OF, source)
         if len(kept) > MOVE_TASKS_KEPT:

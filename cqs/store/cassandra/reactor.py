@@ -181,3 +181,13 @@ class LoopConnection(Connection):  # type: ignore[misc]
 def connections_of(loop: asyncio.AbstractEventLoop) -> type[LoopConnection]:
     """The class of connections that the running loop serves. To be called in its thread."""
     return type("LoopConnection", (LoopConnection,), {"loop": loop, "thread": threading.get_ident()})
+
+
+def settle(waiter: asyncio.Future[list[Any]], outcome: list[Any] | Exception) -> None:
+    """Gives the outcome to who waits for it, if he still does. In the loop."""
+    if waiter.done():
+        return
+    if isinstance(outcome, Exception):
+        waiter.set_exception(outcome)
+    else:
+        waiter.set_result(outcome)

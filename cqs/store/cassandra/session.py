@@ -18,11 +18,11 @@ from cassandra.query import BatchStatement, BatchType
 
 from cqs.errors import CqsError, OutcomeUnknown, StoreUnavailable
 from cqs.store.cassandra import statements
-from cqs.store.cassandra.cluster import DECIDE, MESSAGES, PLAIN, make_cluster, quiet_driver
+from cqs.store.cassandra.cluster import CATALOGUE, DECIDE, MESSAGES, PLAIN, WAITING_MAX, make_cluster, quiet_driver
 from cqs.store.cassandra.failures import reason_of_node, told
 from cqs.store.cassandra.hosts import hosts_of
 from cqs.store.cassandra.options import Options
-from cqs.store.cassandra.reactor import LoopConnection, connections_of
+from cqs.store.cassandra.reactor import LoopConnection, connections_of, settle
 from cqs.store.cassandra.statements import Kind, Statement
 from cqs.store.group_commit import CLOSED
 from cqs.store.report import StoreHost
@@ -179,7 +179,8 @@ class Session:
 
     async def decide(self, writes: Sequence[Write]) -> Decision:
         """A conditional write, or several in one partition that happen all or none. OutcomeUnknown: ask again."""
-        answer = await self._once(self._joined(writes, is_idempotent=False), Kind.DECIDE, DECIDE)
+        profile = CATALOGUE if any(write.statement in statements.CATALOGUE for write in writes) else DECIDE
+        answer = await self._once(self._joined(writes, is_idempotent=False), Kind.DECIDE, profile)
         is_applied = bool(answer.rows[0]["[applied]"])
         return Decision(is_applied, [] if is_applied else [row for row in answer.rows if len(row) > 1])
 
@@ -209,6 +210,8 @@ class Session:
     async def _once(
         self, query: Any, kind: Kind, profile: str, paging_state: bytes | None = None, *, was_sent: bool = False
     ) -> _Answer:
+        if len(self._waiting) >= WAITING_MAX and not was_sent:
+            raise StoreUnavailable(f"Cassandra at {self._place} is behind: {WAITING_MAX} requests wait for an answer.")
         waiter: asyncio.Future[list[Any]] = self._loop.create_future()
         self._waiting.add(waiter)
         response: Any = None
@@ -236,15 +239,6 @@ class Session:
     def _tell(self, outcome: list[Any] | Exception, waiter: asyncio.Future[list[Any]]) -> None:
         """From the loop, where answers come in, or from a thread of the driver's, which gives requests up."""
         if self._reactor.is_in_loop():
-            _settle(waiter, outcome)
+            settle(waiter, outcome)
         else:
-            self._reactor.soon(_settle, waiter, outcome)
-
-
-def _settle(waiter: asyncio.Future[list[Any]], outcome: list[Any] | Exception) -> None:
-    if waiter.done():
-        return
-    if isinstance(outcome, Exception):
-        waiter.set_exception(outcome)
-    else:
-        waiter.set_result(outcome)
+            self._reactor.soon(settle, waiter, outcome)

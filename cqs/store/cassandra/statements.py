@@ -97,6 +97,7 @@ TAKE_OVER_CLAIM = _decide(
 GIVE_UP_CLAIM = _decide(
     "DELETE FROM claims WHERE queue_uid = ? AND generation = ? AND scope = ? AND dedup_id = ? IF at = ? AND tail = ?"
 )
+DROP_SEQUENCE = _decide("DELETE last_sequence FROM claims WHERE queue_uid = ? IF last_sequence > 0")
 READ_CLAIMS = _read(
     "SELECT scope, dedup_id, at, tail, sequence, claimed_ms, expires_ms FROM claims"
     " WHERE queue_uid = ? AND generation = ? AND (scope, dedup_id) IN ?"
@@ -142,6 +143,7 @@ READ_LATE = _read("SELECT row, at, incarnation FROM late_arrivals WHERE queue_id
 DROP_LATE = _write("DELETE FROM late_arrivals WHERE queue_id = ?")
 
 ALL_QUEUES = _read("SELECT account, name, definition FROM queues")
+ALL_UIDS = _read("SELECT uid FROM queues")
 FIND_QUEUE = _read("SELECT definition FROM queues WHERE account = ? AND name = ?")
 CREATE_QUEUE = _decide(
     "INSERT INTO queues (account, name, uid, version, generation, definition) VALUES (?, ?, ?, ?, ?, ?) IF NOT EXISTS"
@@ -155,7 +157,9 @@ NOTE_DROPPED = _write("INSERT INTO dropped_queues (account, name, dropped_ms) VA
 DROPPED_MS = _read("SELECT dropped_ms FROM dropped_queues WHERE account = ? AND name = ?")
 ALL_MOVE_TASKS = _read("SELECT account, name, handle, definition FROM move_tasks")
 MOVE_TASKS_OF = _read("SELECT started_ms, handle FROM move_tasks WHERE account = ? AND name = ?")
-SAVE_MOVE_TASK = _write("INSERT INTO move_tasks (account, name, started_ms, handle, definition) VALUES (?, ?, ?, ?, ?)")
+SAVE_MOVE_TASK = _write(
+    "INSERT INTO move_tasks (account, name, started_ms, handle, definition) VALUES (?, ?, ?, ?, ?) USING TTL ?"
+)
 FORGET_MOVE_TASK = _write("DELETE FROM move_tasks WHERE account = ? AND name = ? AND started_ms = ? AND handle = ?")
 NOTE_GARBAGE = _write("INSERT INTO garbage (queue_id, since_ms) VALUES (?, ?)")
 ALL_GARBAGE = _read("SELECT queue_id, since_ms FROM garbage")
@@ -172,6 +176,8 @@ FIRST_HOME = _decide("INSERT INTO homes (queue_uid, shard, datacenter, epoch) VA
 MOVE_HOME = _decide(
     "UPDATE homes SET datacenter = ?, epoch = ? WHERE queue_uid = ? AND shard = ? IF datacenter = ? AND epoch = ?"
 )
+HOMES_OF = _read("SELECT shard FROM homes WHERE queue_uid = ?")
+DROP_HOME = _decide("DELETE FROM homes WHERE queue_uid = ? AND shard = ? IF EXISTS")
 MARK_DIRTY = _write(
     "INSERT INTO dirty_marks (datacenter, queue_id, shard, node, since_ms, low_at, low_tail, high_at, high_tail)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -184,7 +190,8 @@ CLEAN = _write(
     " WHERE datacenter = ? AND queue_id = ? AND shard = ? AND node = ? AND since_ms = ?"
 )
 ANNOUNCE = _write("INSERT INTO news (minute, stamp, kind, subject) VALUES (?, now(), ?, ?)")
-READ_NEWS = _read("SELECT stamp, kind, subject FROM news WHERE minute = ?")
+NEWS_STAMPS = _read("SELECT stamp FROM news WHERE minute = ?")
+READ_NEWS = _read("SELECT stamp, kind, subject FROM news WHERE minute = ? AND stamp IN ?")
 
 IDENTITIES_VERSION = _read("SELECT version FROM identities WHERE realm = ? LIMIT 1")
 ALL_IDENTITIES = _read("SELECT kind, name, definition, version FROM identities WHERE realm = ?")
@@ -196,6 +203,8 @@ DROP_IDENTITY = _decide("DELETE FROM identities WHERE realm = ? AND kind = ? AND
 
 MESSAGES = frozenset([INSERT_MESSAGE, DELETE_MESSAGE, DROP_MESSAGES])
 """What sends, deletes and purges write; they may have to reach every data centre."""
+CATALOGUE = frozenset([CREATE_QUEUE, SAVE_QUEUE, DROP_QUEUE])
+"""What decides which queue a name is; it may have to be decided by all data centres."""
 
 ALL: tuple[Statement, ...] = tuple([value for value in globals().values() if isinstance(value, Statement)])
 """Every statement of this file."""

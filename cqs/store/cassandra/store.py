@@ -77,7 +77,7 @@ class CassandraStore:
             await self.session.prepare()
             self._secret = await schema.secret(self.session, self._options)
             self.datacenters = await schema.datacenters(self.session, self._options)
-            await self._sweeping.adopt()
+            await self._sweeping.adopt(self._catalog.uids)
         except BaseException:
             await self.session.close()
             raise
@@ -220,7 +220,7 @@ class CassandraStore:
         self._check_open()
         garbage = await self._catalog.drop(queue, now_ms)
         if garbage is not None:
-            await self._sweeping.sweep(garbage)
+            await self._sweeping.sweep(garbage, is_queue_gone=True)
         return garbage is not None
 
     async def dropped_ms(self, key: QueueName) -> int:
