@@ -83,7 +83,10 @@ class OnePartitionAway:
     async def all(self, _: Statement, values: Sequence[int]) -> list[Row]:
         if values[0] > self._minute and not self.is_whole:
             raise StoreUnavailable("no quorum")
-        return [("stamp", "queue", "orders")] if values[0] == self._minute else []
+        return [("stamp",)] if values[0] == self._minute else []
+
+    async def read(self, *_: object) -> list[Row]:
+        return [("stamp", "queue", "orders")]
 
 
 async def test_news_that_was_read_while_other_news_could_not_be_is_heard_later() -> None:
