@@ -66,12 +66,12 @@ class World:
         await send_batch(bench.engine, self.orders, [self.draft(body[0], body) for body in bodies], "sender")
 
 
-async def make_world(suffix: str, is_redis: bool) -> World:
+async def make_world(suffix: str, is_redis: bool, datacenters: tuple[str, str] = ("", "")) -> World:
     """a1 and b1 are held by a consumer, a2 and c1 ready, d1 a dead letter."""
     town = Town()
     if is_redis:
         town.cache = FakeRedisCache(town.clock.now_ms)  # type: ignore[assignment]
-    a, b = await town.node("a"), await town.node("b")
+    a, b = await town.node("a", datacenters[0]), await town.node("b", datacenters[1])
     dead = await a.create(f"dead{suffix}", visibility_ms=VISIBILITY_MS)
     orders = await a.create(f"orders{suffix}", visibility_ms=VISIBILITY_MS, redrive=Redrive(dead.arn, 3))
     await town.beat()
