@@ -36,8 +36,9 @@ three of 1,000,000 messages are by themselves about a quarter of an hour each:
 
 `--messages N` makes them shorter. Allowed duplicates are a share of the messages where leases may be lost (0.1 %; 1 %
 with a data centre), but below 10,000 messages one answer a fault (10) at least; a killed API node may cost what its
-clients held (80). Where writes time out for seconds, only each message is bounded: by the tries that nobody answered.
-Older rows show the bound they were held to.
+clients held (80). Where writes time out for seconds, only each message is bounded: by the tries that nobody answered;
+and so it is in all short versions, whose calls time out also because other tests run beside them. Older rows show the
+bound they were held to.
 
 The last run of each drill that came to its end, passed or not. A drill without a row never did on this machine.
 

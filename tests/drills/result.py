@@ -43,6 +43,13 @@ class Result:
         return self.drill.duplicates_max(self.verdict.attempted, len(self.history.faults))
 
     @property
+    def _bounded(self) -> int:
+        """Duplicates that count against the bound. A short version shares two cores with all tests, and calls time out
+        there that no fault touched: what these cost, message by message, is told and not bounded."""
+        causes = self.verdict.causes
+        return self.verdict.duplicated - (0 if self.is_long else causes[Cause.COPY] + causes[Cause.DELETE])
+
+    @property
     def broken(self) -> list[str]:
         verdict = self.verdict
         bounds = {
@@ -54,7 +61,7 @@ class Result:
             "miscounted": (verdict.miscounted, 0),
             "out of order": (verdict.out_of_order, 0),
             "groups shared": (verdict.shared_groups, 0),
-            "duplicated": (verdict.duplicated, self.duplicates_max),
+            "duplicated": (self._bounded, self.duplicates_max),
             "duplicated and not explained": (verdict.causes[Cause.UNEXPLAINED], 0),
             TAIL: (self.history.told.get(TAIL, 0), verdict.attempted if self.drill.is_replica_lost else 0),
         }

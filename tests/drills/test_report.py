@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections import Counter
 from pathlib import Path
+
+import pytest
 
 from tests.drills.drills import DRILLS, Drill
 from tests.drills.faults import nothing
+from tests.drills.load import Run
 from tests.drills.place import Kind
 from tests.drills.report import Row, keep
+from tests.drills.result import Result
+from tests.drills.verdict import Cause, Verdict
 
 ROW = Row(
     name=DRILLS[1].name, place="here", is_long=False, messages=2_000, seed=7, load="light", acknowledged=1_999, lost=0,
@@ -77,6 +83,20 @@ def test_bound_on_duplicates_below_a_thousandth_is_nothing_in_a_short_version() 
 
     assert in_flight.duplicates_max(2_000, 2) == 160
     assert [rolling.duplicates_max(messages, 2) for messages in (2_000, 1_000_000)] == [0, 1]
+
+
+@pytest.mark.parametrize(("cause", "is_long", "is_broken"), [
+    (Cause.COPY, False, False), (Cause.DELETE, False, False), (Cause.FAULT, False, True), (Cause.LATE, False, True),
+    (Cause.COPY, True, True), (Cause.DELETE, True, True),
+])  # fmt: skip
+def test_calls_that_nobody_answered_break_no_bound_in_a_short_version(
+    cause: Cause, is_long: bool, is_broken: bool
+) -> None:
+    drill = Drill("drill", Kind.EMBEDDED, nothing, duplicates_share=0)
+    run = Run(drill.load, lambda: [1], 7)
+    verdict = Verdict(attempted=2_000, acknowledged=2_000, causes=Counter({cause: 11}))
+
+    assert bool(Result(drill, is_long, 7, run, verdict, 1.0).broken) == is_broken
 
 
 def test_names_tell_drills_apart() -> None:
