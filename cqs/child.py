@@ -4,13 +4,15 @@
                 ◄─ frames ──
 
 It lives as long as this end of the socket is open: when the server is gone, however it went, the child reads the end,
-finishes what it was given, and ends. Signals to the whole group are the server's business; the child ignores them.
+finishes what it was given, and ends. Signals to the whole group are the server's business; the child ignores
+them, also before it can say so: it begins with them blocked.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -48,6 +50,7 @@ class Child:
         ours.setblocking(False)
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
         paths = [str(Path(cqs.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", module, str(theirs.fileno()), *arguments],
@@ -60,6 +63,7 @@ class Child:
             ours.close()
             raise
         finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
             theirs.close()
         self._link = ours
         self._loop = asyncio.get_running_loop()

@@ -81,6 +81,19 @@ async def test_all_that_was_told_is_written_and_the_process_ends(journal: Journa
     assert (runs(recorder), journal.dropped, journal.recorder.unreported) == (False, 0, 0)
 
 
+async def test_a_signal_to_the_group_does_not_end_a_recorder_that_is_about_to_begin(tmp_path: Path) -> None:
+    journal = Journal(JournalRules(tmp_path, "api-1"), SystemClock())
+    opening = asyncio.create_task(journal.open())
+    await asyncio.sleep(0)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        os.kill(pid_of(journal), number)
+
+    await opening
+    await journal.close()
+
+    assert [events_of(lines) for lines in lines_in(tmp_path)] == [["opened", "closed"]]
+
+
 async def test_what_a_killed_recorder_had_is_counted_and_the_next_one_says_so(journal: Journal, tmp_path: Path) -> None:
     killed = pid_of(journal)
     delete(journal, LINES_MAX)
