@@ -29,12 +29,12 @@ async def counts(engine: Engine, queue: Queue) -> Counts:
     """How many messages are ready, in flight and delayed, as the cache knows. When it has lost the queue, it knows of
     none until it is filled, which begins. Raises CacheUnavailable."""
     shard = shard_of(queue)
-    found = await engine.cache.counts(shard)
-    if not (found.ready or found.in_flight or found.delayed):
-        state = await engine.cache.state(shard)
-        if is_lost(engine, shard, state.residency):
-            refill(engine, [queue])
-    return found
+    (sight,) = await engine.cache.survey([shard])
+    if sight is None:
+        raise CacheUnavailable(f"The cache of {queue.name} does not answer.")
+    if is_lost(engine, shard, sight.state.residency):
+        refill(engine, [queue])
+    return sight.counts
 
 
 def is_lost(engine: Engine, shard: Shard, state: Residency) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
-from cqs.cache.interface import Residency
+from cqs.cache.interface import Residency, Shard, Sight
 from cqs.errors import CacheUnavailable, StoreUnavailable
 from cqs.queue import Queue
 from cqs.service import counting
@@ -34,6 +34,21 @@ async def test_a_lost_queue_is_filled_when_somebody_asks_how_full_it_is() -> Non
     await bench.engine.background.drain()
 
     assert (await counting.counts(bench.engine, queue)).ready == 2
+
+
+async def test_how_full_an_empty_queue_is_costs_one_question() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders")
+    asked: list[Shard] = []
+
+    async def look(shards: list[Shard]) -> list[Sight | None]:
+        asked.extend(shards)
+        return await bench.cache.survey(shards)
+
+    alike = replace(bench.engine, cache=SimpleNamespace(survey=look))
+
+    assert (await counting.counts(alike, queue)).ready == 0
+    assert asked == [shard_of(queue)]
 
 
 async def test_lost_queues_that_nobody_uses_are_filled_when_they_are_sampled() -> None:
