@@ -23,6 +23,7 @@ from cqs.ids import Addresses
 from cqs.queue import Queue, QueueName
 from cqs.receipt import Receipts
 from cqs.service import queues, repair
+from cqs.service.cluster import alone
 from cqs.service.deliver import Delivery
 from cqs.service.engine import Engine
 from cqs.service.long_poll import Waiters
@@ -154,6 +155,7 @@ async def _node(
         waiters=waiters,
         receipts=Receipts(await store.secret()),
         witness=witness,
+        cluster=alone(clock, place=cache.servers.name_of, short=cache.servers.short),
     )
     stack.push_async_callback(engine.background.drain)
     stack.callback(waiters.end_all)

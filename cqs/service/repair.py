@@ -66,7 +66,8 @@ async def step(engine: Engine) -> bool:
         except CqsError as error:
             _log.debug("repair_postponed", queue=queue.name, reason=str(error))
             is_refused = True
-            if shard.is_fifo and isinstance(error, CacheUnavailable):
+            is_short = engine.cluster.place(shard) in engine.cluster.short()
+            if shard.is_fifo and is_short and isinstance(error, CacheUnavailable):
                 await _make_room(engine, queue, shard)
     return is_refused
 

@@ -6,8 +6,10 @@ import asyncio
 
 import pytest
 
+from cqs.cache.interface import Residency
 from cqs.errors import CacheUnavailable
 from cqs.service import repair
+from cqs.service.engine import shard_of
 from tests.engine import make_bench
 
 
@@ -31,6 +33,18 @@ async def test_a_full_cache_is_not_asked_over_and_over_to_take_what_has_to_be_re
     assert waits[0] == waits[-1] == repair.PAUSE_MS
     assert waits[-3:-1] == [repair.PAUSE_MS_MAX, repair.PAUSE_MS]
     assert not len(bench.engine.dirt)
+
+
+async def test_what_a_cache_with_room_did_not_confirm_leaves_the_fifo_queue_where_it_is() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders.fifo", is_fifo=True)
+    await bench.send(queue, "one", group="g")
+    bench.cache.fail("put", CacheUnavailable("no answer for 1 s"), times=2)
+    await bench.send(queue, "two", group="g")
+
+    await repair.step(bench.engine)
+
+    assert (await bench.cache.state(shard_of(queue))).residency is Residency.READY
 
 
 async def test_a_cache_that_is_away_is_looked_for_all_the_time() -> None:
