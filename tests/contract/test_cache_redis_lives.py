@@ -13,9 +13,10 @@ import redis
 
 from cqs.cache.interface import Residency, Shard
 from cqs.cache.redis.cache import RedisCache
-from cqs.cache.redis.connection import Address
+from cqs.cache.redis.connection import Address, Send
+from cqs.cache.redis.replies import ConnectionLost
 from cqs.cache.redis.server import RedisServer
-from cqs.cache.redis.server_list import ServerList
+from cqs.cache.redis.server_list import Noted, ServerList
 from cqs.cluster.breaker import Breaker
 from tests.needs import needs
 from tests.redis_server import RedisProcess
@@ -45,11 +46,13 @@ def point(address: Path, process: RedisProcess) -> None:
 
 
 @asynccontextmanager
-async def node(address: Path, seed: int = 0, version: int = 1) -> AsyncIterator[RedisCache]:
+async def node(
+    address: Path, seed: int = 0, version: int = 1, listed: ServerList | None = None
+) -> AsyncIterator[RedisCache]:
     """A node that looks only when it greets."""
     rng = random.Random(seed)
     server = RedisServer(Address(path=str(address)), Breaker(rng), rng, 1 << 30, name=NAME)
-    server.list = ServerList(version, [NAME], lambda _: NAME, let_go_ms=1)
+    server.list = listed or ServerList(version, [NAME], lambda _: NAME, let_go_ms=1)
     cache = RedisCache({NAME: server}, lambda _: NAME, rng)
     await cache.start()
     assert server._looks is not None
@@ -157,12 +160,55 @@ async def test_a_server_that_a_list_passed_over_is_filled_anew(
         assert await residency(after) is expected
 
 
+class _Overtaken(ServerList):
+    """Before it is noted, another node of the same list has come."""
+
+    def __init__(self, version: int, address: Path) -> None:
+        super().__init__(version, [NAME], lambda _: NAME, let_go_ms=1)
+        self._of_others = version, address
+
+    async def note(self, send: Send, name: str, new_mark: str) -> Noted:
+        version, address = self._of_others
+        async with node(address, 2, version):
+            return await super().note(send, name, new_mark)
+
+
+async def test_a_server_that_a_list_passed_over_is_of_before_for_each_of_its_nodes(address: Path) -> None:
+    async with node(address) as before:
+        await fill(before)
+    async with node(address, 1, 3, listed=_Overtaken(3, address)) as after:
+        assert await residency(after) is Residency.ABSENT
+
+
+class _Unanswered(ServerList):
+    """The first answer is lost."""
+
+    is_lost = False
+
+    async def note(self, send: Send, name: str, new_mark: str) -> Noted:
+        noted = await super().note(send, name, new_mark)
+        if not self.is_lost:
+            self.is_lost = True
+            raise ConnectionLost("by the test")
+        return noted
+
+
+async def test_a_list_whose_answer_was_lost_has_passed_over_a_server_all_the_same(address: Path) -> None:
+    async with node(address) as before:
+        await fill(before)
+    async with node(address, 1, listed=_Unanswered(3, [NAME], lambda _: NAME, let_go_ms=1)) as after:
+        async with asyncio.timeout(10):
+            while not await server_of(after).regained():
+                pass
+        assert await residency(after) is Residency.ABSENT
+
+
 async def test_all_nodes_of_a_new_list_wait_until_those_of_the_former_one_have_let_go(
     processes: list[RedisProcess], address: Path
 ) -> None:
     async with node(address) as old:
         send = server_of(old).link.call
-        first, second = [await ServerList(2, [NAME], lambda _: NAME, 60_000).note(send, NAME) for _ in range(2)]
+        first, second = [await ServerList(2, [NAME], lambda _: NAME, 60_000).note(send, NAME, "0") for _ in range(2)]
         assert 0 < second.wait_ms <= first.wait_ms <= 60_000
 
     with redis.Redis(unix_socket_path=processes[0].path) as admin:
@@ -173,7 +219,7 @@ async def test_all_nodes_of_a_new_list_wait_until_those_of_the_former_one_have_l
 
 async def test_nodes_of_the_first_list_wait_for_nobody(address: Path) -> None:
     async with node(address) as first:
-        noted = await ServerList(1, [NAME], lambda _: NAME).note(server_of(first).link.call, NAME)
+        noted = await ServerList(1, [NAME], lambda _: NAME).note(server_of(first).link.call, NAME, "0")
         assert noted.wait_ms == 0
 
 

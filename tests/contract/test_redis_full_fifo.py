@@ -10,7 +10,6 @@ import redis
 
 from cqs.errors import ServiceUnavailable
 from cqs.service import repair
-from cqs.service.cluster import alone
 from cqs.service.engine import shard_of
 from tests.needs import needs
 from tests.nodes import PATIENCE_S, nodes_on
@@ -53,7 +52,6 @@ async def test_it_takes_nothing_while_its_redis_has_hardly_any_room(own: RedisPr
             admin.config_set("maxmemory", int(admin.info("memory")["used_memory"] / 0.99))
         server = node.cache.server_of(shard_of(queue))
         await server.report()
-        object.__setattr__(node.engine, "cluster", alone(node.clock, short=lambda: [""] if server.is_short else []))
 
         with pytest.raises(ServiceUnavailable, match="is full"):
             await node.send(queue, "one")
@@ -64,3 +62,21 @@ async def test_it_takes_nothing_while_its_redis_has_hardly_any_room(own: RedisPr
         await node.send(queue, "two")
 
         assert [delivery.message.body for delivery in await node.receive(queue)] == ["two"]
+
+
+async def test_it_takes_messages_when_the_redis_that_was_full_is_gone(own: RedisProcess) -> None:
+    async with nodes_on(own, count=1, look_s=1_000) as (node,):
+        queue = await node.create("orders.fifo")
+        with redis.Redis(unix_socket_path=own.path) as admin:
+            admin.config_set("maxmemory", 1)
+        server = node.cache.server_of(shard_of(queue))
+        await server.report()
+        assert server.is_short
+        own.stop()
+        async with asyncio.timeout(PATIENCE_S):
+            while server.is_reached:  # noqa: ASYNC110 nobody is told
+                await asyncio.sleep(0)
+
+        await node.send(queue, "one")
+
+        assert not server.is_short

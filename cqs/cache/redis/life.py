@@ -6,7 +6,7 @@
 A run id tells of a restart, and not that the nodes were served elsewhere meanwhile. So each server holds a mark, which
 ends with KEPT_MS without a node that looks after it. Where there is none, though there are shards, another one is made
 (not by a node that has just seen it: then all was flushed, and what is there is new); so it is by a node that comes
-back to a run id which it had left, and by one whose list of servers tells it of a gap.
+back to a run id which it had left, and when a list of servers is noted that others lie between.
 
 A life is run id and mark. While a server has never been out of sight it is the run id alone, as older nodes know it.
 """
@@ -34,14 +34,14 @@ local mark = known
 if not mark and (redis.call('EXISTS', KEYS[2]) == 1 or redis.call('DBSIZE') == 0) then
   mark = '-'
 end
-if not mark or mark == ARGV[2] or ARGV[3] == '1' then
+if not mark or mark == ARGV[2] then
   mark = ARGV[1]
 end
 if mark == known then
-  redis.call('PEXPIRE', KEYS[1], ARGV[4])
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
 else
   redis.call('DEL', KEYS[1])
-  redis.call('SET', KEYS[1], mark, 'PX', ARGV[4])
+  redis.call('SET', KEYS[1], mark, 'PX', ARGV[3])
 end
 return mark
 """
@@ -59,14 +59,17 @@ class Life:
         self._left: dict[str, str] = {}
         """The marks of run ids that were left for others."""
 
-    async def look(self, send: Send, run_id: str, *, is_gap: bool = False) -> bytes:
-        """What the life of the server is called that has this run id, from now on for all nodes that look. `is_gap`:
-        nodes have served its shards elsewhere. Raises CacheUnavailable."""
+    def new_mark(self) -> str:
+        return f"{self._rng.getrandbits(64):016x}"
+
+    async def look(self, send: Send, run_id: str) -> bytes:
+        """What the life of the server is called that has this run id, from now on for all nodes that look. Raises
+        CacheUnavailable."""
         left = self._left.get(run_id, "") if run_id != self._run_id else ""
         began_s = self._now_s()
-        was_flushed = run_id == self._run_id and began_s < self._looked_s + KEPT_MS / 1_000 and not is_gap
-        mark = self._mark if was_flushed else f"{self._rng.getrandbits(64):016x}"
-        words = (keys.LIFE, keys.SERVER_LIST, mark, left, int(is_gap), KEPT_MS)
+        was_flushed = run_id == self._run_id and began_s < self._looked_s + KEPT_MS / 1_000
+        mark = self._mark if was_flushed else self.new_mark()
+        words = (keys.LIFE, keys.SERVER_LIST, mark, left, KEPT_MS)
         answer = await send(b"EVAL", _LOOK.text, 2, *words)
         self._looked_s = began_s
         if self._run_id and run_id != self._run_id:

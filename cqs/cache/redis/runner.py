@@ -25,7 +25,7 @@ class ScriptRunner(Protocol):
 
     @property
     def is_short(self) -> bool:
-        """Whether it has no room, or hardly any."""
+        """Whether it answers, and has no room, or hardly any."""
 
     @property
     def trouble(self) -> str:

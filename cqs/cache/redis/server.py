@@ -78,7 +78,7 @@ class RedisServer:
         self._used_bytes = 0
         self._look_s = look_s
         self._looks: asyncio.Task[None] | None = None
-        self._full, self.is_short = "", False
+        self._full, self._is_short = "", False
         self._losses = 0
         self._warnings: list[str] = []
 
@@ -89,6 +89,10 @@ class RedisServer:
     @property
     def is_reached(self) -> bool:
         return self.link.is_connected and not self._gate.is_open and not (self.list is not None and self.list.refusal)
+
+    @property
+    def is_short(self) -> bool:
+        return self.link.is_connected and self._is_short
 
     async def start(self) -> None:
         await self.link.start()
@@ -189,14 +193,14 @@ class RedisServer:
 
     def _note_memory(self, fields: dict[str, str]) -> None:
         self._used_bytes = int(told(fields, "used_memory"))
-        self._full, self.is_short = why_full(fields), is_short(fields)
+        self._full, self._is_short = why_full(fields), is_short(fields)
 
     async def _keep_list(self) -> None:
         """The link is given up when nodes of a newer list have come. Raises CacheUnavailable."""
         if self.list is None:
             return
         try:
-            self._is_list_new |= (await self.list.note(self.link.call, self.name)).is_new
+            self._is_list_new |= (await self.list.note(self.link.call, self.name, self._life.new_mark())).is_new
         except ConnectionLost:
             raise
         except CacheUnavailable as error:
@@ -216,11 +220,10 @@ class RedisServer:
         self._note_memory(fields)
         run_id = await self._life.look(send, run_id_of(fields))
         if self.list is not None:
-            noted = await self.list.note(send, self.name)
+            noted = await self.list.note(send, self.name, self._life.new_mark())
             self._is_list_new |= noted.is_new
-            if noted.is_gap:
-                run_id = await self._life.look(send, run_id_of(fields), is_gap=True)
             await asyncio.sleep(noted.wait_ms / 1_000)
+            run_id = await self._life.look(send, run_id_of(fields))
         self._warnings = await disk_warnings(send)
         await _teach(send)
         self._run_id = run_id

@@ -10,6 +10,9 @@ queue from two servers.
 
 Without the wait A would serve a queue from x while C has it on z: what A sends C misses, what A deletes C hands out.
 
+Where more than one change lies between two lists, nodes of one between may have served the server's shards elsewhere:
+another life of it begins in the same step (`cqs.cache.redis.life`).
+
 It is noted in a full server, too: there a script may write what it likes once it has begun to delete.
 
 A node of an older list, or of another one under the same version, uses none of its servers, and says why. The note
@@ -24,6 +27,7 @@ from typing import NamedTuple, cast
 
 from cqs.cache.redis import keys
 from cqs.cache.redis.connection import Send
+from cqs.cache.redis.life import KEPT_MS
 from cqs.cache.redis.script import Script
 from cqs.errors import CacheUnavailable
 
@@ -46,6 +50,9 @@ else
   if other then
     redis.call('SET', KEYS[2], '', 'PX', ARGV[4])
   end
+  if other and tonumber(other) < version - 1 then
+    redis.call('SET', KEYS[3], ARGV[5], 'PX', ARGV[6])
+  end
 end
 return { 0, known, math.max(0, redis.call('PTTL', KEYS[2])) }
 """
@@ -57,8 +64,6 @@ class Noted(NamedTuple):
 
     is_new: bool
     """Another list, or none."""
-    is_gap: bool
-    """A list that more than one change lies behind: nodes of one between may have served its shards elsewhere."""
     wait_ms: int
     """By then the nodes of the former list have let go."""
 
@@ -83,19 +88,19 @@ class ServerList:
         queue on any other may be theirs, too."""
         return next(iter(self._refusals.values()), "")
 
-    async def note(self, send: Send, name: str) -> Noted:
-        """Notes the list in the server of this name. Raises CacheUnavailable when nodes with another list use it."""
-        words = (keys.SERVER_LIST, keys.NEW_LIST, self._version, self._digest, NOTE_MS, self._let_go_ms)
-        answer = await send(b"EVAL", _NOTE.text, 2, *words)
+    async def note(self, send: Send, name: str, new_mark: str) -> Noted:
+        """Notes the list in the server of this name; `new_mark` is that of another life of it. Raises CacheUnavailable
+        when nodes with another list use it."""
+        words = (keys.SERVER_LIST, keys.NEW_LIST, keys.LIFE)
+        own = (self._version, self._digest, NOTE_MS, self._let_go_ms, new_mark, KEPT_MS)
+        answer = await send(b"EVAL", _NOTE.text, len(words), *words, *own)
         is_refused, known, wait_ms = cast("tuple[int, bytes, int]", answer)
         if is_refused:
             why = self._why_refused(int(known.decode().split()[0]))
             self._refusals[name] = f"Redis {name}: {why}"
             raise CacheUnavailable(why)
         self._refusals.pop(name, None)
-        is_new = known.decode() != f"{self._version} {self._digest}"
-        is_gap = is_new and known != b"" and int(known.split()[0]) < self._version - 1
-        return Noted(is_new, is_gap, wait_ms)
+        return Noted(known.decode() != f"{self._version} {self._digest}", wait_ms)
 
     def _why_refused(self, version: int) -> str:
         if version == self._version:
