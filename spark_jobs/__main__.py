@@ -9,6 +9,9 @@ import argparse
 import shlex
 import sys
 from collections.abc import Sequence
+from functools import partial
+
+from pyspark.sql import SparkSession
 
 from spark_jobs.arguments import duration_ms, heap, make_output, refuse_missing, span_ms
 from spark_jobs.audit import Audit, Rules, audit
@@ -17,6 +20,7 @@ from spark_jobs.errors import JobError
 from spark_jobs.failures import SPARK_FAILURES, refused, why
 from spark_jobs.latency import HOUR_MS
 from spark_jobs.report import forget_report, write_report
+from spark_jobs.running import Asked, add_window_arguments, read_in_order, refuse_ahead
 from spark_jobs.session import DRIVER_MEMORY, ended, interruptible, session, settings_for
 from spark_jobs.store_options import add_store_arguments, store_settings, stored_of
 from spark_jobs.verdict import EXIT_CODES, last_line
@@ -48,17 +52,31 @@ def _audited(options: argparse.Namespace, command: str) -> tuple[Audit, str]:
     spark = session("audit", options.master, memory=options.memory, settings=settings)
     try:
         with interruptible(spark):
-            stored = stored_of(spark, options, options.data_dir)
-            rules = Rules(
-                is_drained=options.drained,
-                has_all_nodes=options.all_nodes or bool(options.data_dir),
-                skew_ms=options.clock_skew_ms,
-                bucket_ms=options.span_ms,
-            )
-            found = audit(spark, options.folders, options.output, rules, stored)
+            found = audited(spark, options)
             return found, write_report(found, options.output, title=options.title, command=command, before=before)
     finally:
         ended(spark)
+
+
+def audited(spark: SparkSession, options: argparse.Namespace) -> Audit:
+    """As the options say: of servers that run, with what is stored read before the journals. Raises JobError."""
+    asked, window = Asked.of(options), None
+    if asked is None:
+        stored = stored_of(spark, options, options.data_dir)
+    else:
+        ask = partial(stored_of, spark, options, options.data_dir, is_running=True)
+        stored, window = read_in_order(ask, asked, options.folders, f"{options.output}/stage/store", options.fetch)
+    rules = Rules(
+        is_drained=options.drained,
+        has_all_nodes=options.all_nodes or bool(options.data_dir),
+        skew_ms=options.clock_skew_ms,
+        bucket_ms=options.span_ms,
+        window=window,
+    )
+    found = audit(spark, options.folders, options.output, rules, stored)
+    if window is not None:
+        refuse_ahead(found.until_ms, options.clock_skew_ms)
+    return found
 
 
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -67,6 +85,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--output", default="build/audit", help="where everything is written (default: build/audit)")
     parser.add_argument("--title", default="audit", help="what the report calls it")
     parser.add_argument("--drained", action="store_true", help="receivers went on until nothing came")
+    add_window_arguments(parser)
     add_store_arguments(parser)
     parser.add_argument("--clock-skew-ms", type=duration_ms, default=0, help="how far clocks may differ (default: 0)")
     parser.add_argument(

@@ -21,14 +21,14 @@ RESTART = 1 << 20
 """A counter that begins again goes on above every number that was given out: 2,000,000 for each second since 2020."""
 
 
-def signs_of(events: DataFrame, lives: DataFrame) -> dict[str, int]:
-    """How often each sign is seen. `lives` with their fate."""
+def signs_of(events: DataFrame, taken: DataFrame, lives: DataFrame) -> dict[str, int]:
+    """How often each sign is seen. `taken`: events, all of the receives of some time; `lives` with their fate."""
     told = lives.agg(
         F.count_if(~F.col("is_known")).alias("unsent"),
         F.count_if(F.col("is_known") & (F.col("deliveries") == 0) & (F.col("fate") == "deleted")).alias("unreceived"),
     )
     signs: dict[str, int] = told.collect()[0].asDict()
-    return signs | {"untaken": _untaken(events), "silent": _silent(events)}
+    return signs | {"untaken": _untaken(taken), "silent": _silent(events)}
 
 
 def skew_of(events: DataFrame) -> int:

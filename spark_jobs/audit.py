@@ -26,12 +26,12 @@ from spark_jobs.empties import empties
 from spark_jobs.events import Journal, read_journal
 from spark_jobs.fifo import fifo_violations
 from spark_jobs.findings import Kind
-from spark_jobs.groups import COUNTS, GROUPS, group_figures
+from spark_jobs.groups import COUNTS, GROUPS, gone_of, group_figures
 from spark_jobs.hiding import hidden_too_short
 from spark_jobs.integrity import Integrity
 from spark_jobs.latency import HOUR_MS
 from spark_jobs.lives import eventful, gone_in, lives_of, plain_lives_of, sums_of, with_fate
-from spark_jobs.loss import corrupted, not_received, unexpected
+from spark_jobs.loss import asked_of, corrupted, not_received, unexpected
 from spark_jobs.order import ORDER_RECEIVED, ORDER_SENT, order_by, order_of, places_of
 from spark_jobs.reconcile import Reconciled, counts_of, reconcile
 from spark_jobs.redelivery import redeliveries
@@ -39,8 +39,11 @@ from spark_jobs.resurrected import resurrected
 from spark_jobs.spans import over_time
 from spark_jobs.staged import kept, staged, united
 from spark_jobs.tables import QUEUE, moments_of, plain_steps_of, steps_of
+from spark_jobs.totals import Totals
 from spark_jobs.unsent import explained, never_stored
-from spark_jobs.verdict import Totals, Verdict, judge
+from spark_jobs.verdict import Verdict, judge
+from spark_jobs.window import Window
+from spark_jobs.within import findings_in, happened_in, messages_in
 
 ROWS_SHOWN = 1_000
 """Groups and findings that go into the JSON; the Parquet beside it has all."""
@@ -59,6 +62,8 @@ class Rules:
     """How far the clocks of nodes and caches may differ."""
     bucket_ms: int = HOUR_MS
     """Latencies are told for spans of this length."""
+    window: Window | None = None
+    """What is judged; None: all that there is, of servers that have ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,7 @@ class Audit:
     from_ms: int = 0
     until_ms: int = 0
     """The nodes whose journals were read, and the time of their first and last lines."""
+    window: Window | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -86,13 +92,14 @@ def audit(
     """Reads the journals, reconciles them with what is `stored` if that is given, writes Parquet to `output`, and
     judges. Raises NoJournal, UnknownVersion."""
     try:
-        return _audited(read_journal(spark, folders, f"{output}/stage/lines"), output, rules, stored)
+        journal = read_journal(spark, folders, f"{output}/stage", is_running=rules.window is not None)
+        return _audited(journal, output, rules, stored)
     finally:
         shutil.rmtree(Path(output) / "stage", ignore_errors=True)
 
 
 def _audited(journal: Journal, output: str, rules: Rules, stored: DataFrame | None) -> Audit:
-    stage, moments = f"{output}/stage", moments_of(journal.events)
+    stage, moments, window = f"{output}/stage", moments_of(journal.events), rules.window
     sums = staged(sums_of(moments), f"{stage}/sums")
     steps = steps_of(eventful(moments, sums), rules.skew_ms).persist(StorageLevel.DISK_ONLY)
     try:
@@ -100,34 +107,53 @@ def _audited(journal: Journal, output: str, rules: Rules, stored: DataFrame | No
         lives = kept(with_fate(lived, gone_in(journal.events)), f"{output}/lives")
         fifo = united(plain_steps_of(eventful(moments.where("is_fifo"), sums, "left_anti")), steps)
         there = staged(stored, f"{output}/stage/stored") if stored is not None else None
-        parts = united(_findings(steps, fifo, lives, there, rules), never_stored(journal.events, lives, there))
-        found = kept(explained(parts, journal.events, journal.began_ms), f"{output}/findings")
-        first = lives.where("is_known AND deliveries > 0")
-        places = places_of(first, ["uid"], ORDER_SENT, ORDER_RECEIVED, f"{stage}/order")
+        parts = explained(_findings(journal.events, steps, fifo, lives, there, rules), journal.events, journal.began_ms)
+        found = kept(findings_in(parts, moments, lives, window, has_store=there is not None), f"{output}/findings")
+        lives, events = messages_in(lives, window), happened_in(journal.events, window)
+        told = happened_in(steps, window, "time_ms")
+        places = places_of(
+            lives.where("is_known AND deliveries > 0"), ["uid"], ORDER_SENT, ORDER_RECEIVED, f"{stage}/order"
+        )
         order = staged(order_of(places, ["uid"], f"{stage}/order"), f"{stage}/by_queue")
         lost_kinds = [Kind.NOT_RECEIVED] * rules.is_drained + [Kind.LOST] * (there is not None)
-        tables = _tables(journal.events, steps, lives, found, order, output, rules, lost_kinds)
-        spans = kept(over_time(lives, steps, places, rules.bucket_ms), f"{output}/spans")
+        tables = _tables(events, told, lives, found, order, output, rules, lost_kinds)
+        spans = kept(over_time(lives, told, places, rules.bucket_ms), f"{output}/spans")
         tables["spans"] = _rows(spans.orderBy("from_ms").limit(ROWS_SHOWN))
     finally:
         steps.unpersist()
     kept(journal.bad, f"{output}/bad_lines")
-    totals = _totals(found, lives.sparkSession.read.parquet(literal(f"{output}/queues")))
+    totals = _totals(found, lost_kinds, lives.sparkSession.read.parquet(literal(f"{output}/queues")))
     if totals.found and not rules.has_all_nodes:
-        totals = replace(totals, signs=signs_of(journal.events, lives))
+        totals = replace(totals, signs=signs_of(events, happened_in(journal.events, window, "received_ms"), lives))
+    store = counts_of(found, there) if there is not None else None
+    return _judged(journal, totals, rules, tables, store)
+
+
+def _judged(
+    journal: Journal,
+    totals: Totals,
+    rules: Rules,
+    tables: dict[str, list[dict[str, Any]]],
+    store: Reconciled | None,
+) -> Audit:
     if (seen_ms := skew_of(journal.events)) > rules.skew_ms:
         totals = replace(totals, skew_ms=seen_ms)
-    store = counts_of(found, there) if there is not None else None
-    verdict = judge(totals, journal.integrity, is_drained=rules.is_drained, store=store)
+    window = rules.window.begun_with(journal.began_ms) if rules.window else None
+    integrity = window.judged(journal.integrity) if window else journal.integrity
+    verdict = judge(totals, integrity, is_drained=rules.is_drained, store=store)
+    if window:
+        verdict = replace(verdict, reasons=(*verdict.reasons, window.told(totals)))
     period = journal.began_ms, journal.ended_ms
-    return Audit(totals, verdict, journal.integrity, tables, store, journal.nodes, *period)
+    return Audit(totals, verdict, integrity, tables, store, journal.nodes, *period, window=window)
 
 
-def _findings(steps: DataFrame, fifo: DataFrame, lives: DataFrame, stored: DataFrame | None, rules: Rules) -> DataFrame:
+def _findings(
+    events: DataFrame, steps: DataFrame, fifo: DataFrame, lives: DataFrame, stored: DataFrame | None, rules: Rules
+) -> DataFrame:
     parts = [
         duplicates(lives),
         sent_again(lives),
-        not_received(lives),
+        not_received(lives, asked_of(events)),
         corrupted(lives),
         unexpected(lives),
         resurrected(steps, rules.skew_ms),
@@ -136,6 +162,7 @@ def _findings(steps: DataFrame, fifo: DataFrame, lives: DataFrame, stored: DataF
     ]
     if stored is not None:
         parts.append(reconcile(lives, stored))
+    parts.append(never_stored(events, lives, stored))
     return united(*parts)
 
 
@@ -163,7 +190,7 @@ def _tables(
     return tables
 
 
-def _totals(found: DataFrame, queues: DataFrame) -> Totals:
+def _totals(found: DataFrame, lost_kinds: Sequence[Kind], queues: DataFrame) -> Totals:
     """Order is the mean over all queues, by their messages."""
     counts = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in COUNTS]
     summed = queues.agg(*counts).collect()[0].asDict()
@@ -174,7 +201,13 @@ def _totals(found: DataFrame, queues: DataFrame) -> Totals:
         for name in ("out_of_order", "displacement")
     ]
     order = queues.where("received > 0").agg(*means).collect()[0].asDict()
-    return Totals(**summed, **order, found=kinds)
+    return Totals(**summed, **order, found=kinds, lost_twice=twice_in(found, lost_kinds))
+
+
+def twice_in(found: DataFrame, lost_kinds: Sequence[Kind]) -> int:
+    """How many findings of lost messages are of one that has another such finding already."""
+    counted = gone_of(found, lost_kinds).agg(F.count("*") - F.count_distinct("address"))
+    return int(counted.collect()[0][0])
 
 
 def _rows(rows: DataFrame) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from spark_jobs.errors import JobError
 from spark_jobs.page import section, table
-from spark_jobs.verdict import Totals
+from spark_jobs.totals import Totals
 
 FIGURES = "report.json"
 _TOTALS = ("acknowledged", "duplicates", "deleted", "out_of_order", "displacement")

@@ -19,19 +19,16 @@ from spark_jobs.arguments import literal, refuse_missing
 from spark_jobs.compressed import with_torn
 from spark_jobs.errors import NoJournal, UnknownVersion
 from spark_jobs.integrity import FileSummary, Integrity, judge
+from spark_jobs.open_files import OF_THE_RECORDER, copied
 from spark_jobs.schema import CORRUPT, DEFAULTS, EVENT_NAMES, FIELDS, REQUIRED, text_schema
-from spark_jobs.staged import staged
+from spark_jobs.staged import staged, united
+from spark_jobs.tables import is_event
 
 _FILES = "*.{jsonl.gz,jsonl.open,jsonl}"
 """The last are files that somebody has unpacked."""
+_NOT_OPEN = "*.{jsonl.gz,jsonl}"
 FINISHED = "*.jsonl.gz"
-_OF_THE_JOURNAL = [
-    EventName.OPENED.value,
-    EventName.CLOSED.value,
-    EventName.DROPPED_EVENTS.value,
-    EventName.PRUNED.value,
-    EventName.ALIVE.value,
-]
+_OF_THE_JOURNAL = (*OF_THE_RECORDER, EventName.ALIVE)
 _PATHS_SHOWN = 3
 
 
@@ -49,14 +46,15 @@ class Journal:
     nodes: tuple[str, ...] = ()
 
 
-def read_journal(spark: SparkSession, folders: Sequence[str], stage: str) -> Journal:
-    """Everything in the folders, each read once. `stage` is a folder to write to. Raises NoJournal,
-    UnknownVersion."""
+def read_journal(spark: SparkSession, folders: Sequence[str], stage: str, *, is_running: bool = False) -> Journal:
+    """Everything in the folders, each read once; `is_running`: as far as it is written now, though servers write on.
+    `stage` is a folder to write to. Raises NoJournal, UnknownVersion."""
     folders = list(dict.fromkeys(folder if "://" in folder else os.path.realpath(folder) for folder in folders))
     refuse_missing(folders)
-    raw = _raw(spark, folders)
-    paths = _listed(raw, folders) | _passed_over(folders)
-    lines = staged(parsed(raw), stage)
+    copies = copied(folders, Path(stage) / "open") if is_running else []
+    parts = [_raw(spark, copies, _FILES), _raw(spark, folders, _NOT_OPEN)] if copies else [_raw(spark, folders, _FILES)]
+    paths = _listed(parts, folders) | _passed_over(folders)
+    lines = staged(united(*map(parsed, parts)), f"{stage}/lines")
     refuse_unknown_versions(lines)
     summaries = with_torn(spark, summaries_of(lines))
     silent = paths - {summary.path for summary in summaries}
@@ -74,7 +72,7 @@ def read_journal(spark: SparkSession, folders: Sequence[str], stage: str) -> Jou
 
 def events_in(lines: DataFrame, integrity: Integrity) -> DataFrame:
     """Good lines about queues and messages, each once."""
-    events = lines.where(~F.col("is_bad") & ~F.col("event").isin(_OF_THE_JOURNAL))
+    events = lines.where(~F.col("is_bad") & ~is_event(*_OF_THE_JOURNAL))
     if integrity.duplicates:
         events = events.where(~F.col("path").isin(integrity.duplicates))
     if integrity.is_overlapping:
@@ -82,9 +80,9 @@ def events_in(lines: DataFrame, integrity: Integrity) -> DataFrame:
     return events.fillna(DEFAULTS).drop("text", "crc", "is_bad", "v", "file", "sampled", "checksum", "predecessor")
 
 
-def _listed(raw: DataFrame, folders: Sequence[str]) -> set[str]:
+def _listed(parts: Sequence[DataFrame], folders: Sequence[str]) -> set[str]:
     """Paths of all files, also of empty ones and those that nothing can be read from."""
-    paths = {_path(path) for path in raw.inputFiles()}
+    paths = {_path(path) for raw in parts for path in raw.inputFiles()}
     if not paths:
         raise NoJournal(f"No journal files in {', '.join(folders)}: was the server run with --journal full or sampled?")
     return paths
@@ -102,11 +100,12 @@ def _path(text: str) -> str:
     return "file:" + text.removeprefix("file:").removeprefix("//") if text.startswith("file:") else text
 
 
-def _raw(spark: SparkSession, folders: Sequence[str]) -> DataFrame:
+def _raw(spark: SparkSession, folders: Sequence[str], names: str) -> DataFrame:
     return (
-        spark.read.option("pathGlobFilter", _FILES)
+        spark.read.option("pathGlobFilter", names)
         .option("lineSep", "\n")
         .option("ignoreCorruptFiles", "true")
+        .option("ignoreMissingFiles", "true")
         .text([folder if "://" in folder else literal(folder) for folder in folders])
     )
 
@@ -195,10 +194,18 @@ def summaries_of(lines: DataFrame) -> list[FileSummary]:
             _count_of(EventName.PRUNED).alias("pruned"),
             F.min("at_ms").alias("first_ms"),
             F.max("at_ms").alias("last_ms"),
+            F.min_by("at_ms", "number").alias("begun_ms"),
+            _told_ms().alias("told_ms"),
             F.coalesce(F.max("predecessor"), F.lit("")).alias("predecessor"),
         )
     )
     return [_summary(row) for row in per_file.join(found, "path", "left").collect()]
+
+
+def _told_ms() -> Column:
+    is_told = ~is_event(*OF_THE_RECORDER)
+    latest = F.max_by(F.when(is_told, F.col("at_ms")), F.when(is_told, F.col("number")))
+    return F.coalesce(latest, F.lit(0))
 
 
 def _count_of(event: EventName) -> Column:

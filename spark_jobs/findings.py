@@ -14,6 +14,8 @@ class Kind(StrEnum):
 
     DUPLICATE = "duplicate"
     NOT_RECEIVED = "not received"
+    NOT_DUE = "not due yet"
+    """Not received, and its delay was not over when the queue was last asked."""
     CORRUPTED = "corrupted"
     UNEXPECTED = "unexpected"
     RESURRECTED = "resurrected"
@@ -27,6 +29,8 @@ class Kind(StrEnum):
     """Unexpected, an orphan or never stored; but its address says that it was sent before there was a journal."""
     LOST = "lost"
     """Acknowledged, not ended, and not in the store."""
+    EARLIER = "open before the window"
+    """Sent before the window that is audited, not heard of in it, and not ended: lost in it or before, if at all."""
     ORPHAN = "orphan"
     """In the store, and unknown to the journal."""
     STILL_STORED = "ended but still stored"

@@ -56,23 +56,28 @@ def group_figures(
     lost_kinds: Sequence[Kind],
 ) -> DataFrame:
     """Everything that is known of each group. `order` is by `uid` for queues, and by the group for others; `called`,
-    the receives by `uid`, is for queues only. `lost_kinds`: findings that may be lost messages, the same ones told by
+    the receives by `uid`, is for queues only. `lost_kinds`: findings of lost messages, some of them told by
     receivers and by the store; without any, `loss_rate` is null."""
     summed = named_cuts(lives.groupBy(*by).agg(*fate_columns(), *latency_columns()))
     figures = summed.join(findings_by(found, by), list(by), "left")
+    figures = figures.join(_gone_by(found, by, lost_kinds), list(by), "left")
     figures = figures.join(order, [name for name in order.columns if name in by], "left")
     if called is not None:
         figures = figures.join(called, "uid", "left")
     ordered = [*by, *(name for name in figures.columns if name not in by)]
     rated = figures.select(*ordered).fillna(0).withColumn("duplicate_rate", _rate(F.col("duplicates")))
-    return rated.withColumn("loss_rate", _loss_rate(lost_kinds))
+    loss_rate = _rate(F.col("gone")) if lost_kinds else F.lit(None).cast("double")
+    return rated.withColumn("loss_rate", loss_rate).drop("gone")
 
 
-def _loss_rate(lost_kinds: Sequence[Kind]) -> Column:
-    if not lost_kinds:
-        return F.lit(None).cast("double")
-    lost = F.greatest(F.lit(0), *(column_of(kind) for kind in lost_kinds))
-    return _rate(lost + F.col(column_of(Kind.CORRUPTED)))
+def gone_of(found: DataFrame, lost_kinds: Sequence[Kind]) -> DataFrame:
+    """The findings of messages that are lost: of these kinds, or with another body than they were sent with."""
+    return found.where(F.col("kind").isin([kind.value for kind in (*lost_kinds, Kind.CORRUPTED)]))
+
+
+def _gone_by(found: DataFrame, by: Sequence[str], lost_kinds: Sequence[Kind]) -> DataFrame:
+    """`gone`: how many messages are lost; one that is lost in two ways is one."""
+    return gone_of(found, lost_kinds).groupBy(*by).agg(F.count_distinct("address").alias("gone"))
 
 
 def _rate(count: Column) -> Column:

@@ -12,37 +12,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 
-
-class GapKind(StrEnum):
-    """Why events are missing."""
-
-    MISSING = "missing events"
-    NO_END = "no closing line"
-    NO_LAST = "the last file is missing"
-    NO_PREDECESSOR = "an earlier incarnation is missing"
-    DROPPED = "events dropped by the server"
-    DAMAGED = "checksum differs"
-    TORN = "damaged file"
-    UNREADABLE = "unreadable file"
-
-
-CHANGED = {GapKind.DAMAGED, GapKind.TORN}
-"""What was read from there may differ from what was written."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """Events that are not there; `lines`, their number: None = nobody knows how many. Times None = open."""
-
-    kind: GapKind
-    node: str
-    incarnation: str
-    path: str
-    lines: int | None
-    from_ms: int | None
-    until_ms: int | None
+from spark_jobs.gaps import Gap, GapKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +40,11 @@ class FileSummary:
     pruned: int = 0
     first_ms: int = 0
     last_ms: int = 0
+    begun_ms: int = 0
+    """Time of the line with the lowest number: what has a lower one was written before."""
+    told_ms: int = 0
+    """Time of the latest event that the server itself told, 0 = none: all that it told before is written. The recorder,
+    which opens and closes files, may be behind."""
     predecessor: str = ""
     """As the opening line says: the incarnation of this node that lay in the folder before."""
     is_torn: bool = False
@@ -104,6 +80,9 @@ class Integrity:
     gaps: list[Gap] = field(default_factory=list)
     sampled: int = 1
     """One message in so many, at worst."""
+    before: list[Gap] = field(default_factory=list)
+    after: list[Gap] = field(default_factory=list)
+    """Gaps outside of the window that is audited (`spark_jobs.window`): they may explain what is found in it."""
     lines: int = 0
     bad: int = 0
     pruned: int = 0
@@ -130,14 +109,15 @@ def judge(files: Sequence[FileSummary], *, is_running: bool = False) -> Integrit
     kept: list[FileSummary] = []
     duplicates: list[FileSummary] = []
     is_overlapping = False
-    for _, group in sorted(by_incarnation.items()):
+    followed = _followed(files)
+    for place, group in sorted(by_incarnation.items()):
         mine, passed, overlaps = _without_copies(group)
         kept += mine
         duplicates += [file for file in passed if file.path not in joined]
         is_overlapping |= overlaps or any(file.path in joined for file in passed)
-        gaps += _gaps(mine, is_running=is_running)
+        gaps += _gaps(mine, followed.get(place), is_running=is_running)
         gaps += [
-            Gap(GapKind.NO_PREDECESSOR, file.node, file.predecessor, file.path, None, None, file.first_ms)
+            Gap(GapKind.NO_PREDECESSOR, file.node, file.predecessor, file.path, None, None, file.begun_ms)
             for file in mine
             if file.predecessor and (file.node, file.predecessor) not in by_incarnation
         ]
@@ -159,6 +139,16 @@ def _by_incarnation(files: Iterable[FileSummary]) -> dict[tuple[str, str], list[
     for file in files:
         groups[file.node, file.incarnation].append(file)
     return groups
+
+
+def _followed(files: Iterable[FileSummary]) -> dict[tuple[str, str], int]:
+    """When the incarnation began that names this one as the one before: then this one had ended."""
+    found: dict[tuple[str, str], int] = {}
+    for file in files:
+        if file.predecessor:
+            place = file.node, file.predecessor
+            found[place] = min(found.get(place, file.begun_ms), file.begun_ms)
+    return found
 
 
 def condensed(files: Sequence[FileSummary]) -> list[FileSummary]:
@@ -201,6 +191,7 @@ def _joined(before: FileSummary, file: FileSummary) -> FileSummary:
         pruned=before.pruned + file.pruned,
         first_ms=min(before.first_ms, file.first_ms),
         last_ms=max(before.last_ms, file.last_ms),
+        told_ms=file.told_ms or before.told_ms,
     )
 
 
@@ -218,31 +209,34 @@ def _without_copies(group: Iterable[FileSummary]) -> tuple[list[FileSummary], li
     return kept, passed, is_overlapping
 
 
-def _gaps(files: Sequence[FileSummary], *, is_running: bool) -> list[Gap]:
-    """Of one incarnation, files in order of their numbers."""
+def _gaps(files: Sequence[FileSummary], followed_ms: int | None, *, is_running: bool) -> list[Gap]:
+    """Of one incarnation, files in order of their numbers; another one followed then."""
     found: list[Gap] = []
-    last, last_ms = 0, None
-    for file in files:
+    last, told_ms = 0, 0
+    for file, next_ms in zip(files, [*(file.begun_ms for file in files[1:]), followed_ms], strict=True):
+        since_ms = told_ms or file.first_ms
         if file.first > last + 1:
-            found.append(_gap(GapKind.MISSING, file, file.first - last - 1, last_ms, file.first_ms))
+            found.append(_gap(GapKind.MISSING, file, file.first - last - 1, told_ms or None, file.begun_ms))
         if file.missing > 0:
-            found.append(_gap(GapKind.MISSING, file, file.missing, file.first_ms, file.last_ms))
+            found.append(_gap(GapKind.MISSING, file, file.missing, since_ms, file.last_ms))
         elif not file.is_sound:
-            found.append(_gap(GapKind.DAMAGED, file, None, file.first_ms, file.last_ms))
+            found.append(_gap(GapKind.DAMAGED, file, None, told_ms or None, next_ms))
         if file.is_torn:
-            found.append(_gap(GapKind.TORN, file, None, file.last_ms, None))
+            found.append(_gap(GapKind.TORN, file, None, told_ms or None, next_ms))
         if file.dropped:
-            found.append(_gap(GapKind.DROPPED, file, file.dropped, file.first_ms, file.last_ms))
+            found.append(_gap(GapKind.DROPPED, file, file.dropped, since_ms, file.last_ms))
         if file.last > last:
-            last, last_ms = file.last, file.last_ms
+            last, told_ms = file.last, file.told_ms or told_ms
     end = max(files, key=lambda file: file.last)
     ends = [file for file in files if file.last == end.last]
+    from_ms = told_ms or end.begun_ms
+    until_ms = followed_ms if followed_ms is not None and followed_ms >= from_ms else None
     if all(file.is_torn for file in ends):
         return found
     if not any(file.is_closed for file in ends):
-        found.append(_gap(GapKind.NO_END, end, None, end.last_ms, None))
+        found.append(_gap(GapKind.NO_END, end, None, from_ms, until_ms))
     elif not is_running and not any(file.is_last for file in ends):
-        found.append(_gap(GapKind.NO_LAST, end, None, end.last_ms, None))
+        found.append(_gap(GapKind.NO_LAST, end, None, from_ms, until_ms))
     return found
 
 

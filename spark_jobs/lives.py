@@ -140,7 +140,8 @@ def gone_in(events: DataFrame) -> DataFrame:
 
 
 def with_fate(lives: DataFrame, gone: DataFrame) -> DataFrame:
-    """And `fate`: what ended them, "" = nothing yet. `gone` as `gone_in` gives it. What was sent more than GONE_MS
+    """And `fate`: what ended them, "" = nothing yet, and `ended_ms`: when. `gone` as `gone_in` gives
+    it. What was sent more than GONE_MS
     after its queue went did not go with it."""
 
     def went(gone_ms: str) -> Column:
@@ -155,8 +156,10 @@ def with_fate(lives: DataFrame, gone: DataFrame) -> DataFrame:
         .when(F.col("queue_deleted_ms").isNotNull() & went("queue_deleted_ms"), "queue deleted")
         .otherwise("")
     )
-    joined = lives.join(F.broadcast(gone), "uid", "left")
-    return joined.withColumn("fate", fate).drop("purged_below", "purged_ms", "queue_deleted_ms")
+    gone_ms = F.when(is_purged, F.col("purged_ms")).otherwise(F.col("queue_deleted_ms"))
+    ended_ms = F.when(fate != "", F.coalesce("deleted_ms", "moved_ms", "expired_ms", gone_ms))
+    joined = lives.join(F.broadcast(gone), "uid", "left").withColumns({"fate": fate, "ended_ms": ended_ms})
+    return joined.drop("purged_below", "purged_ms", "queue_deleted_ms")
 
 
 def _label_hashes() -> list[Column]:

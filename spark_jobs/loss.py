@@ -1,7 +1,8 @@
 """Loss (BDQS, section V.A): ε = Mloss / M; lost is what was never received, or arrived with another checksum.
 
 A message that was never received but expired, was purged, went with its queue or moved on is not lost: somebody decided
-so. One that just waits is not lost either. The journal alone can't tell waiting from lost; whoever drained the queues
+so. One that just waits, or whose delay is not over, is not
+lost either. The journal alone can't tell waiting from lost; whoever drained the queues
 may say so, and `spark_jobs.reconcile` asks the store.
 """
 
@@ -10,13 +11,26 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from cqs.events import EventName
 from spark_jobs.findings import Kind, findings
+from spark_jobs.staged import united
+from spark_jobs.tables import is_event
 
 
-def not_received(lives: DataFrame) -> DataFrame:
-    """Findings: acknowledged, never delivered, and nothing else ended them."""
-    waiting = lives.where("is_known AND deliveries = 0 AND fate = ''")
-    return findings(waiting, Kind.NOT_RECEIVED, at_ms=F.col("sent_ms"), detail=F.lit(""))
+def not_received(lives: DataFrame, asked: DataFrame) -> DataFrame:
+    """Findings: acknowledged, never delivered, and nothing else ended them. `asked`: see `asked_of`."""
+    waiting = lives.where("is_known AND deliveries = 0 AND fate = ''").join(F.broadcast(asked), "uid", "left")
+    is_due = F.coalesce(F.col("visible_ms") <= F.col("asked_ms"), F.lit(True))
+    return united(
+        findings(waiting.where(is_due), Kind.NOT_RECEIVED, at_ms=F.col("sent_ms"), detail=F.lit("")),
+        findings(waiting.where(~is_due), Kind.NOT_DUE, at_ms=F.col("sent_ms"), detail=F.lit("")),
+    )
+
+
+def asked_of(events: DataFrame) -> DataFrame:
+    """Of each queue (`uid`) that was received from: `asked_ms`, when it last was."""
+    receives = events.where(is_event(EventName.RECEIVED, EventName.FROM_STORE, EventName.RECEIVED_NOTHING))
+    return receives.groupBy("uid").agg(F.max("at_ms").alias("asked_ms"))
 
 
 def is_corrupted() -> Column:

@@ -49,7 +49,11 @@ def reconcile(lives: DataFrame, stored: DataFrame) -> DataFrame:
     ]
     named = both.withColumn("uid", F.coalesce("uid", "stored_uid"))
     detail = F.coalesce("fate", F.lit(""))
-    parts = [findings(named.where(wrong), kind, at_ms=F.col("sent_ms"), detail=detail) for kind, wrong in rows]
+    times = {Kind.STILL_STORED: F.col("ended_ms")}
+    parts = [
+        findings(named.where(wrong), kind, at_ms=times.get(kind, F.col("sent_ms")), detail=detail)
+        for kind, wrong in rows
+    ]
     return united(*parts)
 
 

@@ -15,7 +15,8 @@ from spark_jobs.comparison import FIGURES, compared
 from spark_jobs.findings import Kind
 from spark_jobs.page import STYLE, facts, section, table, tiles
 from spark_jobs.svg import Series, bars, lines, number
-from spark_jobs.verdict import State, Totals, Verdict
+from spark_jobs.totals import Totals
+from spark_jobs.verdict import State, Verdict
 
 if TYPE_CHECKING:
     from spark_jobs.audit import Audit
@@ -236,6 +237,7 @@ def _journal(found: Audit, figures: Mapping[str, Any]) -> str:
         "of nodes": ", ".join(found.nodes),
         "from": f"{moment_text(found.from_ms)} UTC",
         "until": f"{moment_text(found.until_ms)} UTC",
+        "judged": str(found.window or "all of it"),
         "events": number(whole.lines),
         "bad lines": number(whole.bad),
         "files": str(len(whole.kept)),

@@ -37,8 +37,11 @@ def keyspace_of(options: argparse.Namespace) -> Keyspace:
     return Keyspace(options.cassandra, options.keyspace, options.cassandra_user, options.cassandra_password_file)
 
 
-def stored_of(spark: SparkSession, options: argparse.Namespace, data_dir: str) -> DataFrame | None:
-    """What lies in the store; None when none was named. Raises NoStore."""
+def stored_of(
+    spark: SparkSession, options: argparse.Namespace, data_dir: str, *, is_running: bool = False
+) -> DataFrame | None:
+    """What lies in the store; None when none was named. `is_running`: servers may work on it. Raises NoStore,
+    StoreInUse."""
     if options.cassandra:
         return in_cassandra(spark, keyspace_of(options))
-    return in_sqlite(spark, data_dir) if data_dir else None
+    return in_sqlite(spark, data_dir, is_running=is_running) if data_dir else None

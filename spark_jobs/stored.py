@@ -1,6 +1,7 @@
 """What lies in a store, as rows `address`, `uid`, `generation`, `md5`, read by Spark tasks.
 
-SQLite: each task opens the file read-only and reads its own range of ids. A server that works on it is refused.
+SQLite: each task opens the file read-only and reads its own range of ids. A server that works on it is refused, unless
+the reader minds that it does (`spark_jobs.running`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,9 @@ FILE_NAME, LOCK_NAME = "messages.db", "lock"
 _SCHEMA = "address string, uid long, generation long, md5 string"
 GENERATION_BITS = 15
 """Low bits of a queue's storage id, as both stores have it; its uid is above them."""
-_ROWS = "SELECT id, queue, tail, body FROM messages WHERE id >= ? AND id < ?"
+_ROWS = "SELECT id, queue, tail, body FROM messages WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
 _BATCH_ROWS = 1_000
+"""Of one transaction, so that a server that runs can empty its WAL in between."""
 
 
 class NoStore(JobError):
@@ -35,16 +37,17 @@ class NoStore(JobError):
 
 
 class StoreInUse(JobError):
-    """A server works on it: what is sent and deleted meanwhile would look like orphans and losses."""
+    """A server works on it: what is sent and deleted meanwhile would look like orphans and losses, without a window."""
 
 
-def in_sqlite(spark: SparkSession, data_dir: str, tasks: int = 8) -> DataFrame:
+def in_sqlite(spark: SparkSession, data_dir: str, tasks: int = 8, *, is_running: bool = False) -> DataFrame:
     """All messages of the database in the server's data folder; those of purged or deleted queues, which only wait to
-    be swept, are left out. Raises NoStore, StoreInUse."""
+    be swept, are left out. `is_running`: a server may work on it. Raises NoStore, StoreInUse."""
     path = Path(data_dir) / FILE_NAME
     if not path.is_file():
         raise NoStore(f"There is no {FILE_NAME} in {data_dir}: name the server's data_dir.")
-    _refuse_in_use(path.parent)
+    if not is_running:
+        _refuse_in_use(path.parent)
     try:
         with closing(_opened(str(path))) as connection:
             low, high = connection.execute("SELECT min(id), max(id) FROM messages").fetchone()
@@ -71,7 +74,9 @@ def _refuse_in_use(data_dir: Path) -> None:
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise StoreInUse(f"A server works on {data_dir}: stop it, then reconcile.") from error
+            raise StoreInUse(
+                f"A server works on {data_dir}: stop it, then reconcile; or audit until a time (--until)."
+            ) from error
 
 
 def _opened(path: str) -> sqlite3.Connection:
@@ -82,13 +87,18 @@ def _read(path: str, first: int, end: int) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     with closing(_opened(path)) as connection:
-        told = (_told(*row) for row in connection.execute(_ROWS, (first, end)))
-        while rows := list(islice(told, _BATCH_ROWS)):
+        while True:
+            ids: list[int] = []
+            rows = [_told(ids, *row) for row in connection.execute(_ROWS, (first, end, _BATCH_ROWS))]
+            if not rows:
+                return
+            first = ids[-1] + 1
             yield pa.RecordBatch.from_pylist(rows)
 
 
-def _told(key: int, queue: int, tail: int, body: bytes) -> dict[str, object]:
+def _told(ids: list[int], key: int, queue: int, tail: int, body: bytes) -> dict[str, object]:
     """A row without its body: no more than one is held at a time."""
+    ids.append(key)
     return {
         "address": address_text(key, tail),
         "uid": queue >> GENERATION_BITS,

@@ -15,6 +15,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.counted import counted
 from spark_jobs.findings import Kind
 from spark_jobs.groups import column_of
 from spark_jobs.integrity import Integrity
@@ -25,7 +26,8 @@ from spark_jobs.stream_batch import Memory, Place, replace_text
 from spark_jobs.stream_latency import LATENCIES, percentiles
 from spark_jobs.stream_state import COUNTS, MOST, TOTALS, added
 from spark_jobs.tables import QUEUE
-from spark_jobs.verdict import State, Totals, Verdict, judge
+from spark_jobs.totals import Totals
+from spark_jobs.verdict import State, Verdict, judge
 
 FIGURES, METRICS = "figures.json", "cqs_audit.prom"
 QUEUES_SHOWN = 1_000
@@ -112,11 +114,14 @@ def _judged(count: dict[str, int], over: dict[str, int], memory: Memory, integri
     verdict = judge(totals, integrity, is_drained=False)
     unsettled = sum(count[column_of(kind)] - over[column_of(kind)] for kind in _WHEN_SETTLED)
     doubts = (
-        (unsettled, "deliveries came against a rule as far as is known, which lines to come may explain"),
-        (memory.late_lines, "events came too late for the order of receives and for FIFO: a longer --delay-ms waits"),
-        (late, "messages were heard of too late, or nobody sent them: python -m spark_jobs tells which"),
+        (unsettled, "deliver(y|ies) came against a rule as far as is known, which lines to come may explain"),
+        (
+            memory.late_lines,
+            "event(|s) came too late for the order of receives and FIFO: a longer --delay-ms waits",
+        ),
+        (late, "message(|s) (was|were) heard of too late, or nobody sent (it|them): python -m spark_jobs tells which"),
     )
-    return with_doubts(verdict, [f"{number} {text}" for number, text in doubts if number])
+    return with_doubts(verdict, [counted(number, text) for number, text in doubts if number])
 
 
 def with_doubts(verdict: Verdict, doubts: Sequence[str]) -> Verdict:

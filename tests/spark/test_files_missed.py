@@ -11,7 +11,7 @@ import pytest
 from cqs.journal.files import files_of, node_name
 from cqs.journal.rules import JournalRules
 from cqs.testing.journal import JournalHere
-from spark_jobs.integrity import GapKind
+from spark_jobs.gaps import GapKind
 from tests.spark.golden import Golden
 from tests.spark.streams import run
 

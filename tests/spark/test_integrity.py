@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import asdict, replace
 
-from spark_jobs.integrity import FileSummary, GapKind, Integrity, condensed, judge
+from spark_jobs.gaps import GapKind
+from spark_jobs.integrity import FileSummary, Integrity, condensed, judge
 
 
 def summary(
@@ -25,6 +26,8 @@ def summary(
         is_last=closed and ends,
         first_ms=first * 10,
         last_ms=last * 10,
+        begun_ms=first * 10,
+        told_ms=last * 10,
     )
 
 

@@ -16,7 +16,7 @@ from cqs.events import EventName, Line
 from cqs.journal.buffer import LINES_MAX
 from cqs.journal.files import files_of
 from spark_jobs.client import Client
-from spark_jobs.integrity import GapKind
+from spark_jobs.gaps import GapKind
 from spark_jobs.verdict import State, last_line
 from tests.integration.process import until
 from tests.integration.test_journal_recorder import recorders_of

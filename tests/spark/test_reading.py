@@ -12,7 +12,7 @@ import pytest
 from cqs.events import EventName
 from cqs.journal.files import files_of
 from spark_jobs.errors import NoJournal, UnknownVersion
-from spark_jobs.integrity import GapKind
+from spark_jobs.gaps import GapKind
 from tests.spark.golden import Golden
 
 if TYPE_CHECKING:

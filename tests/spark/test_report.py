@@ -13,10 +13,12 @@ import pytest
 
 from spark_jobs.audit import Audit
 from spark_jobs.comparison import read_figures
-from spark_jobs.integrity import Gap, GapKind, Integrity
+from spark_jobs.gaps import Gap, GapKind
+from spark_jobs.integrity import Integrity
 from spark_jobs.report import moment_text, without_holes, write_report
 from spark_jobs.svg import Series, bars, lines, number
-from spark_jobs.verdict import Totals, judge
+from spark_jobs.totals import Totals
+from spark_jobs.verdict import judge
 
 HOSTILE = "<script>alert(1)</script>\"'&"
 

@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from spark_jobs.findings import Kind
-from spark_jobs.integrity import Gap, GapKind, Integrity
+from spark_jobs.gaps import Gap, GapKind
+from spark_jobs.integrity import Integrity
 from spark_jobs.reconcile import Reconciled
-from spark_jobs.verdict import State, Totals, judge, last_line, with_clients
+from spark_jobs.totals import Totals
+from spark_jobs.verdict import State, judge, last_line, with_clients
 
 WHOLE = Integrity()
 GAP = Integrity(gaps=[Gap(GapKind.MISSING, "n", "i", "p", 12, 1, 2)])

@@ -1,0 +1,36 @@
+"""What is missing from a journal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class GapKind(StrEnum):
+    """Why events are missing."""
+
+    MISSING = "missing events"
+    NO_END = "no closing line"
+    NO_LAST = "the last file is missing"
+    NO_PREDECESSOR = "an earlier incarnation is missing"
+    DROPPED = "events dropped by the server"
+    DAMAGED = "checksum differs"
+    TORN = "damaged file"
+    UNREADABLE = "unreadable file"
+
+
+CHANGED = {GapKind.DAMAGED, GapKind.TORN}
+"""What was read from there may differ from what was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Events that are not there; `lines`, their number: None = nobody knows how many. Times None = open."""
+
+    kind: GapKind
+    node: str
+    incarnation: str
+    path: str
+    lines: int | None
+    from_ms: int | None
+    until_ms: int | None

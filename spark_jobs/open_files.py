@@ -1,0 +1,65 @@
+"""Files of a journal that servers write to while it is read."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from cqs.events import EventName
+
+OPEN = "*.jsonl.open"
+OF_THE_RECORDER = (EventName.OPENED, EventName.CLOSED, EventName.DROPPED_EVENTS, EventName.PRUNED)
+"""Lines by which a journal tells of itself, at the time of its recorder, which may be behind its server."""
+_TAIL_BYTES = 1 << 20
+
+
+def copied(folders: Sequence[str], place: Path) -> list[str]:
+    """Folders below `place` with copies of the open files of these folders of this machine as they are now, in whole
+    lines. What is listed after them has every file: one that was finished meanwhile is there in both forms, of which
+    the whole one counts. Raises OSError."""
+    found: list[str] = []
+    for number, folder in enumerate(folders):
+        here = place / str(number)
+        for path in _open_in([folder]):
+            with suppress(FileNotFoundError):
+                text = path.read_bytes()
+                here.mkdir(parents=True, exist_ok=True)
+                (here / path.name).write_bytes(text[: text.rfind(b"\n") + 1])
+        if here.is_dir():
+            found.append(str(here))
+    return found
+
+
+def behind(folders: Sequence[str], at_ms: int) -> list[str]:
+    """Names of the files that processes of this machine write to, and in which nothing of that time or later is told
+    yet."""
+    return [path.name for path in _open_in(folders) if _is_written(path) and _told_ms(path) < at_ms]
+
+
+def _open_in(folders: Iterable[str]) -> list[Path]:
+    return [path for folder in folders if "://" not in folder for path in sorted(Path(folder).glob(OPEN))]
+
+
+def _is_written(path: Path) -> bool:
+    """Its recorder holds a lock on it as long as it lives."""
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def _told_ms(path: Path) -> int:
+    """Time of the latest event that its server told; 0 without any, or when the file is gone."""
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+        for text in reversed(file.read().split(b"\n")[:-1]):
+            with suppress(ValueError, LookupError, TypeError):
+                line = json.loads(text)
+                if line["event"] not in OF_THE_RECORDER:
+                    return int(line["at_ms"][-1])
+    return 0

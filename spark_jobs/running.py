@@ -1,0 +1,167 @@
+"""Servers that run are audited in an order that proves something:
+
+    the store is read ──► a margin later ──► the journals are read
+         began, ended        all is told        once it is written
+
+A delete is told after it was done, by as much as its server is slow: an answer that the store owes, a cache that is
+away, a busy event loop. The margin is as long, and nothing is judged that happened less than a margin before the store
+was read. What differs between clocks comes on top.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from pyspark.sql import DataFrame
+
+from spark_jobs.arguments import duration_ms
+from spark_jobs.errors import JobError
+from spark_jobs.open_files import behind
+from spark_jobs.staged import staged
+from spark_jobs.window import Window, moment_text
+
+MARGIN_MS = 30_000
+BEAT_MS = 15_000
+"""A quiet server tells that it lives every ten seconds, and its recorder writes it soon after."""
+WRITTEN_S_MAX = 120.0
+_LOOK_S = 0.5
+_AGO = re.compile(r"([1-9][0-9]{0,5})([smhd])")
+_UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+class BadWindow(JobError):
+    """Nothing can be proven of that time, yet or at all."""
+
+
+class NotFetched(JobError):
+    """The journals of other machines did not come."""
+
+
+def add_window_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds when what is audited begins and ends."""
+    for name, text in (("since", "its beginning"), ("until", "as late as can be proven")):
+        parser.add_argument(
+            f"--{name}",
+            type=moment,
+            metavar="TIME",
+            help=f"audit servers that run, {name} this time: 2026-11-29T06:00:00Z, or 8h ago as 8h (default: {text})",
+        )
+    parser.add_argument(
+        "--margin-ms",
+        type=duration_ms,
+        default=MARGIN_MS,
+        help=f"how much later than it happened something may be told (default: {MARGIN_MS})",
+    )
+    parser.add_argument(
+        "--fetch",
+        default="",
+        metavar="COMMAND",
+        help="brings the journals of other machines here, once the store is read: 'rsync -a api-2:…/journal/ api-2'",
+    )
+
+
+def moment(text: str) -> Callable[[int], int]:
+    """A time in ms, of the present one. Raises argparse.ArgumentTypeError."""
+    if ago := _AGO.fullmatch(text):
+        return lambda now_ms: now_ms - int(ago[1]) * _UNITS_MS[ago[2]]
+    try:
+        told = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 2026-11-29T06:00:00Z or 8h") from error
+    if told.tzinfo is None:
+        raise argparse.ArgumentTypeError(f"{text!r} names no time zone: add Z or an offset such as +01:00")
+    at_ms = int(told.timestamp() * 1_000)
+    return lambda _: at_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the options say."""
+
+    since: Callable[[int], int] | None
+    until: Callable[[int], int] | None
+    margin_ms: int
+    skew_ms: int
+
+    @staticmethod
+    def of(options: argparse.Namespace) -> Asked | None:
+        """None: no window is asked for. Raises BadWindow."""
+        if options.since is None and options.until is None:
+            if options.fetch:
+                raise BadWindow("--fetch goes with --since or --until: servers that have ended write no more.")
+            return None
+        return Asked(options.since, options.until, options.margin_ms, options.clock_skew_ms)
+
+    def window(self, began_ms: int, ended_ms: int | None) -> Window:
+        """`began_ms`: when the store began to be read, or the present time; `ended_ms`: when it had been, None without
+        one. Raises BadWindow."""
+        latest_ms = began_ms - self.margin_ms - self.skew_ms
+        since_ms = self.since(began_ms) if self.since else 0
+        until_ms = self.until(began_ms) if self.until else latest_ms
+        if until_ms > latest_ms:
+            raise BadWindow(
+                f"--until {moment_text(until_ms)} is too late: what happened after {moment_text(latest_ms)} may not be "
+                "told yet (--margin-ms, --clock-skew-ms)."
+            )
+        if since_ms > until_ms:
+            raise BadWindow(f"--since {moment_text(since_ms)} is after --until {moment_text(until_ms)}.")
+        needed_ms = max(until_ms, ended_ms or 0) + self.margin_ms
+        return Window(since_ms, until_ms, needed_ms, self.skew_ms)
+
+
+def read_in_order(
+    stored: Callable[[], DataFrame | None], asked: Asked, folders: Sequence[str], stage: str, fetch: str = ""
+) -> tuple[DataFrame | None, Window]:
+    """What is stored, read now, and the window; returns when the journals in these folders may be read. `fetch`: a
+    command that brings those of other machines here. `stage` is a folder to write to. Raises BadWindow, NotFetched, and
+    what `stored` raises."""
+    began_ms = now_ms()
+    asked.window(began_ms, None)
+    rows = stored()
+    if rows is not None:
+        rows = staged(rows, stage)
+    window = asked.window(began_ms, None if rows is None else now_ms())
+    _await(window.needed_ms + window.skew_ms + (BEAT_MS if fetch else 0))
+    if fetch:
+        _run(fetch)
+    _await_written(folders, window.needed_ms + window.skew_ms)
+    return rows, window
+
+
+def _await(at_ms: int) -> None:
+    if (left_ms := at_ms - now_ms()) > 0:
+        sys.stderr.write(f"audit: the journals are read in {left_ms / 1_000:.0f} s, when all of it is told\n")
+        time.sleep(left_ms / 1_000)
+
+
+def _await_written(folders: Sequence[str], at_ms: int) -> None:
+    """Until what servers of this machine told by then is written; not for one that seems to be stuck."""
+    give_up_s = time.monotonic() + WRITTEN_S_MAX
+    while late := behind(folders, at_ms + 1):
+        if time.monotonic() > give_up_s:
+            sys.stderr.write(f"audit: {', '.join(late)} does not go on\n")
+            return
+        time.sleep(_LOOK_S)
+
+
+def _run(command: str) -> None:
+    if code := subprocess.run(command, shell=True, check=False).returncode:
+        raise NotFetched(f"{command} ended with {code}: without its journals nothing is proven.")
+
+
+def refuse_ahead(latest_ms: int, skew_ms: int) -> None:
+    """Raises BadWindow when the latest line is of a time to come, by which nobody can say what is told already."""
+    if (ahead_ms := latest_ms - now_ms()) > skew_ms:
+        raise BadWindow(f"A node's clock is {ahead_ms} ms ahead of this one: set it, or --clock-skew-ms {ahead_ms}.")
+
+
+def now_ms() -> int:
+    """By this machine's clock."""
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,44 @@
+"""The figures of all queues, which a verdict is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from spark_jobs.findings import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Over all queues."""
+
+    acknowledged: int = 0
+    """Messages sent, or moved in; M of the formulas."""
+    received: int = 0
+    deleted: int = 0
+    ended_otherwise: int = 0
+    """Moved on, expired, purged, or gone with their queue."""
+    duplicates: int = 0
+    held: int = 0
+    """Received, and not ended."""
+    holes: int = 0
+    """Messages whose beginning or end is not in the journal."""
+    out_of_order: float = 0.0
+    displacement: float = 0.0
+    found: Mapping[str, int] | None = None
+    """Findings by kind."""
+    lost_twice: int = 0
+    """How often a message is among those lost that is there already: not received, gone from the store, corrupted."""
+    skew_ms: int = 0
+    """By how much, at least, clocks differ, where that is more than was allowed for."""
+    signs: Mapping[str, int] | None = None
+    """Of somebody whose journal is not here (`spark_jobs.absence`); None = nobody else took part, or there is
+    nothing to explain."""
+
+    def of(self, kind: Kind) -> int:
+        return (self.found or {}).get(kind.value, 0)
+
+    @property
+    def duplicate_rate(self) -> float:
+        """λ."""
+        return self.duplicates / self.acknowledged if self.acknowledged else 0.0
