@@ -51,8 +51,7 @@ def read_journal(spark: SparkSession, folders: Sequence[str], stage: str, *, is_
     `stage` is a folder to write to. Raises NoJournal, UnknownVersion."""
     folders = list(dict.fromkeys(folder if "://" in folder else os.path.realpath(folder) for folder in folders))
     refuse_missing(folders)
-    copies = copied(folders, Path(stage) / "open") if is_running else []
-    parts = [_raw(spark, copies, _FILES), _raw(spark, folders, _NOT_OPEN)] if copies else [_raw(spark, folders, _FILES)]
+    parts = [_raw(spark, some, names) for some, names in _parts(folders, stage, is_running=is_running) if some]
     paths = _listed(parts, folders) | _passed_over(folders)
     lines = staged(united(*map(parsed, parts)), f"{stage}/lines")
     refuse_unknown_versions(lines)
@@ -78,6 +77,15 @@ def events_in(lines: DataFrame, integrity: Integrity) -> DataFrame:
     if integrity.is_overlapping:
         events = events.dropDuplicates(["node", "incarnation", "number"])
     return events.fillna(DEFAULTS).drop("text", "crc", "is_bad", "v", "file", "sampled", "checksum", "predecessor")
+
+
+def _parts(folders: Sequence[str], stage: str, *, is_running: bool) -> list[tuple[Sequence[str], str]]:
+    """Folders, and which files to read there."""
+    if not is_running:
+        return [(folders, _FILES)]
+    here, elsewhere = ([folder for folder in folders if ("://" in folder) is is_far] for is_far in (False, True))
+    copies = copied(here, Path(stage) / "open")
+    return [([*copies, *elsewhere], _FILES), (here, _NOT_OPEN)]
 
 
 def _listed(parts: Sequence[DataFrame], folders: Sequence[str]) -> set[str]:

@@ -91,7 +91,8 @@ def judge(totals: Totals, integrity: Integrity, *, is_drained: bool, store: Reco
         doubts = (*(f"{text}, unless a changed line says so" for text in wrong), *doubts)
         wrong = []
     if wrong:
-        return Verdict(State.VIOLATED, None if excuse else lost, (*wrong, *doubts))
+        is_told = not excuse and (lost or not doubts)
+        return Verdict(State.VIOLATED, lost if is_told else None, (*wrong, *doubts))
     if doubts:
         return Verdict(State.UNPROVEN, None, doubts)
     return Verdict(State.PROVEN, lost, ("the journal is whole and every acknowledged message is accounted for",))

@@ -8,18 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.findings import Kind
-from spark_jobs.gaps import Gap, GapKind
+from spark_jobs.gaps import GapKind
 from spark_jobs.integrity import FileSummary, Integrity, judge
 from spark_jobs.open_files import behind, copied
-from spark_jobs.reconcile import Reconciled
 from spark_jobs.running import Asked, BadWindow, NotFetched, moment, now_ms, read_in_order, refuse_ahead
-from spark_jobs.verdict import State
-from spark_jobs.verdict import judge as verdict_of
 from spark_jobs.window import Window
 from tests.spark.golden import Golden
 from tests.spark.test_integrity import summary
-from tests.spark.test_verdict import totals
 
 WINDOW = Window(since_ms=1_000, until_ms=2_000, needed_ms=2_500)
 NOW_MS = 1_800_000_000_000
@@ -110,46 +105,6 @@ def test_events_that_were_dropped_are_missing_since_the_last_one_before() -> Non
 
 def test_unreadable_file_may_be_of_any_time() -> None:
     assert [gap.kind for gap in judged(written(3_000), FileSummary("torn", bad=3)).gaps] == [GapKind.UNREADABLE]
-
-
-GAP = Gap(GapKind.MISSING, "n", "i", "p", 12, 1, 2)
-
-
-def test_loss_is_explained_by_what_is_missing_later_and_not_by_what_is_missing_before() -> None:
-    lossy, store = totals(lost=1), Reconciled(stored=4, lost=1)
-
-    before = verdict_of(lossy, Integrity(before=[GAP]), is_drained=False, store=store)
-    after = verdict_of(lossy, Integrity(after=[GAP]), is_drained=False, store=store)
-    sound = verdict_of(totals(), Integrity(before=[GAP], after=[GAP]), is_drained=False, store=Reconciled(stored=5))
-
-    assert (before.state, before.lost) == (State.VIOLATED, 1)
-    assert (after.state, after.lost, after.reasons) == (
-        State.UNPROVEN,
-        None,
-        ("1 acknowledged message is lost: or a line that is missing explains it",),
-    )
-    assert (sound.state, sound.lost) == (State.PROVEN, 0)
-
-
-@pytest.mark.parametrize("kind", [Kind.FIFO_ORDER, Kind.FIFO_TWO_CONSUMERS, Kind.HIDDEN_TOO_SHORT])
-def test_delivery_that_is_wrong_for_its_past_is_explained_by_what_is_missing_of_it(kind: Kind) -> None:
-    found = totals(**{kind.value.replace(" ", "_"): 2})
-
-    assert verdict_of(found, Integrity(before=[GAP]), is_drained=True).state is State.UNPROVEN
-    assert verdict_of(found, Integrity(), is_drained=True).state is State.VIOLATED
-
-
-def test_message_that_was_lost_in_the_window_or_before_is_a_doubt() -> None:
-    found = totals(open_before_the_window=1)
-
-    stored = verdict_of(found, Integrity(), is_drained=False, store=Reconciled())
-    alone = verdict_of(found, Integrity(), is_drained=False)
-
-    assert (stored.state, stored.lost) == (State.UNPROVEN, None)
-    assert stored.reasons == (
-        "1 message sent before the window did not end, and is not in the store: it may have been in the window",
-    )
-    assert "may be lost, which only the store can tell" in alone.reasons[0]
 
 
 def asked(**options: object) -> Asked:
