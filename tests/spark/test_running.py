@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from spark_jobs.audit import Audit
 
-MARGIN_MS = 2_000
+MARGIN_MS = 3_000
 WAITING = 30
 
 
