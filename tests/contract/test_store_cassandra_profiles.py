@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 from cassandra import ConsistencyLevel
 
-from cqs.errors import StoreUnavailable
+from cqs.errors import CqsError, StoreUnavailable
 from cqs.store.cassandra import Options
+from cqs.store.cassandra import statements as cql
 from cqs.store.cassandra.cluster import CATALOGUE, DECIDE, MESSAGES, PLAIN, WAITING_MAX, make_cluster
-from cqs.store.cassandra.session import Session
-from cqs.store.cassandra.statements import Kind
+from cqs.store.cassandra.session import Session, Write
 
 
 @pytest.mark.parametrize(
@@ -33,10 +34,44 @@ def test_messages_and_what_a_queue_is_alone_may_have_to_reach_every_data_centre(
     assert profiles[DECIDE].serial_consistency_level == ConsistencyLevel.LOCAL_SERIAL
 
 
-async def test_more_requests_than_there_are_streams_for_are_refused_before_they_are_sent() -> None:
+class _Sent(Exception):
+    pass
+
+
+@pytest.fixture
+async def busy() -> Session:
+    """As many requests as may wait for an answer, and all that is sent besides is told."""
     session = Session(Options())
     session._loop = asyncio.get_running_loop()
     session._waiting = {session._loop.create_future() for _ in range(WAITING_MAX)}
+    bound = SimpleNamespace(bind=lambda values: SimpleNamespace())
+    session._prepared = dict.fromkeys(cql.ALL, bound)
 
-    with pytest.raises(StoreUnavailable, match="is behind: 8000 requests wait for an answer"):
-        await session._once(None, Kind.WRITE, PLAIN)
+    def execute_async(*_: object, **__: object) -> None:
+        raise _Sent
+
+    session._session = SimpleNamespace(execute_async=execute_async)
+    return session
+
+
+async def test_more_requests_than_there_are_streams_for_are_refused_before_they_are_sent(busy: Session) -> None:
+    for call in (
+        busy.read(cql.FIND_QUEUE, ("a", "b")),
+        busy.all(cql.ALL_QUEUES),
+        busy.write([Write(cql.INSERT_MESSAGE, ())]),
+        busy.decide([Write(cql.CREATE_QUEUE, ())]),
+    ):
+        with pytest.raises(StoreUnavailable, match="is behind: 8000 requests wait for an answer"):
+            await call
+
+
+async def test_a_node_with_as_many_requests_under_way_as_may_be_beats_on(busy: Session) -> None:
+    for call in (
+        busy.read(cql.READ_NODES, ("dc1",)),
+        busy.all(cql.NEWS_STAMPS, (1,)),
+        busy.write([Write(cql.BEAT, ())]),
+        busy.decide([Write(cql.RENEW_LEAD, ())]),
+    ):
+        with pytest.raises(CqsError) as told:
+            await call
+        assert isinstance(told.value.__cause__, _Sent)

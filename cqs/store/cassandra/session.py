@@ -150,17 +150,18 @@ class Session:
         if cluster is not None:
             await asyncio.to_thread(cluster.shutdown)
         for waiter in list(self._waiting):
-            if not waiter.done():
-                waiter.set_exception(StoreUnavailable(CLOSED))
+            settle(waiter, StoreUnavailable(CLOSED))
 
     async def read(self, statement: Statement, values: Sequence[object]) -> list[Row]:
         """All rows of a query that says itself how many, or whose rows are few."""
+        self._admitted([Write(statement, values)])
         return (await self._insist(Kind.READ, lambda: self._bound(statement, values))).rows
 
     async def pages(self, statement: Statement, values: Sequence[object] = ()) -> AsyncIterator[list[Row]]:
         """The rows of an unbounded query, PAGE_ROWS at a time."""
         paging_state: bytes | None = None
         while True:
+            self._admitted([Write(statement, values)])
             bound = self._bound(statement, values)
             bound.fetch_size = PAGE_ROWS
             answer = await self._once(bound, Kind.READ, PLAIN, paging_state)
@@ -174,15 +175,22 @@ class Session:
 
     async def write(self, writes: Sequence[Write]) -> None:
         """Durable when it returns. More than one: an unlogged batch, all of one partition key, hence atomic."""
-        profile = MESSAGES if any(write.statement in statements.MESSAGES for write in writes) else PLAIN
+        profile = PLAIN if statements.MESSAGES.isdisjoint(self._admitted(writes)) else MESSAGES
         await self._insist(Kind.WRITE, lambda: self._joined(writes, is_idempotent=True), profile)
 
     async def decide(self, writes: Sequence[Write]) -> Decision:
         """A conditional write, or several in one partition that happen all or none. OutcomeUnknown: ask again."""
-        profile = CATALOGUE if any(write.statement in statements.CATALOGUE for write in writes) else DECIDE
+        profile = DECIDE if statements.CATALOGUE.isdisjoint(self._admitted(writes)) else CATALOGUE
         answer = await self._once(self._joined(writes, is_idempotent=False), Kind.DECIDE, profile)
         is_applied = bool(answer.rows[0]["[applied]"])
         return Decision(is_applied, [] if is_applied else [row for row in answer.rows if len(row) > 1])
+
+    def _admitted(self, asked: Sequence[Write]) -> list[Statement]:
+        """Theirs. Raises StoreUnavailable when as much waits for an answer as may, but for what a node lives by."""
+        found = [one.statement for one in asked]
+        if len(self._waiting) >= WAITING_MAX and statements.VITAL.isdisjoint(found):
+            raise StoreUnavailable(f"Cassandra at {self._place} is behind: {WAITING_MAX} requests wait for an answer.")
+        return found
 
     def _bound(self, statement: Statement, values: Sequence[object]) -> Any:
         self._opened()
@@ -210,8 +218,6 @@ class Session:
     async def _once(
         self, query: Any, kind: Kind, profile: str, paging_state: bytes | None = None, *, was_sent: bool = False
     ) -> _Answer:
-        if len(self._waiting) >= WAITING_MAX and not was_sent:
-            raise StoreUnavailable(f"Cassandra at {self._place} is behind: {WAITING_MAX} requests wait for an answer.")
         waiter: asyncio.Future[list[Any]] = self._loop.create_future()
         self._waiting.add(waiter)
         response: Any = None

@@ -203,6 +203,10 @@ DROP_IDENTITY = _decide("DELETE FROM identities WHERE realm = ? AND kind = ? AND
 
 MESSAGES = frozenset([INSERT_MESSAGE, DELETE_MESSAGE, DROP_MESSAGES])
 """What sends, deletes and purges write; they may have to reach every data centre."""
+VITAL = frozenset(
+    [READ_NOW, BEAT, READ_NODES, TAKE_LEAD, RENEW_LEAD, NEWS_STAMPS, READ_NEWS, ANNOUNCE, MARK_DIRTY, READ_DIRTY, CLEAN]
+)
+"""What a node lives by: others take one that does not beat for dead, and without marks it doubts its cache."""
 CATALOGUE = frozenset([CREATE_QUEUE, SAVE_QUEUE, DROP_QUEUE])
 """What decides which queue a name is; it may have to be decided by all data centres."""
 
