@@ -136,9 +136,9 @@ def _refuse_ignored(options: argparse.Namespace) -> None:
         raise JobError("--quit and --drop go with --workload: what was recorded is played without faults.")
     if options.data_dir:
         raise JobError(
-            "--data-dir is of no use here, as the store of a server that runs can't be read. A server that this "
-            "command starts is reconciled without it; of your own, stop it afterwards, and then run: python -m "
-            f"spark_jobs {' '.join(options.journal or ['JOURNAL'])} --data-dir {options.data_dir}"
+            "--data-dir is of no use here: a server that this command starts is reconciled without it; your own, when "
+            f"it was played: python -m spark_jobs {' '.join(options.journal or ['JOURNAL'])} --since 1h --data-dir "
+            f"{options.data_dir}"
         )
 
 

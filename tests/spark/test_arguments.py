@@ -95,8 +95,8 @@ def test_faults_of_a_recorded_journal_are_refused(fault: str, tmp_path: Path, ca
 def test_store_of_what_is_played_against_is_refused(server: list[str], capsys: Told) -> None:
     line = told_by(proof.main, ["--data-dir", "d", *server], capsys)
 
-    assert line.startswith("audit: --data-dir is of no use here, as the store of a server that runs can't be read.")
-    assert line.endswith(f"python -m spark_jobs {'j' if server else 'JOURNAL'} --data-dir d")
+    assert line.startswith("audit: --data-dir is of no use here: ")
+    assert line.endswith(f"python -m spark_jobs {'j' if server else 'JOURNAL'} --since 1h --data-dir d")
 
 
 @pytest.mark.parametrize("main", [audit_command.main, streaming.main, proof.main])
