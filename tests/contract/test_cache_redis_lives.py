@@ -127,6 +127,16 @@ async def test_a_server_that_no_node_looked_after_is_filled_anew(processes: list
             assert await residency(cache) is Residency.READY
 
 
+async def test_a_server_all_were_cut_off_from_keeps_its_shards(processes: list[RedisProcess], address: Path) -> None:
+    async with node(address) as first, node(address, 1) as second:
+        await fill(first)
+        with redis.Redis(unix_socket_path=processes[0].path) as admin:
+            admin.delete("cqs:life", "cqs:servers")
+
+        await reconnect(second, first)
+        assert await residency(first) is await residency(second) is Residency.READY
+
+
 async def test_what_is_filled_after_all_was_flushed_stays(processes: list[RedisProcess], address: Path) -> None:
     async with node(address) as cache:
         await fill(cache)

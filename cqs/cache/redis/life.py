@@ -4,9 +4,10 @@
     shards      ready          another run id: absent      as they were: what was deleted is there, what was sent is not
 
 A run id tells of a restart, and not that the nodes were served elsewhere meanwhile. So each server holds a mark, which
-ends with KEPT_MS without a node that looks after it. Where there is none, though there are shards, another one is made
-(not by a node that has just seen it: then all was flushed, and what is there is new); so it is by a node that comes
-back to a run id which it had left, and when a list of servers is noted that others lie between.
+ends with KEPT_MS without a node that looks after it. A node that has seen no other run id since vouches for the mark
+that it knows: all nodes were cut off, or everything was flushed. Another mark is made by a node that knows none, though
+there are shards, by one that comes back to a run id which it had left, and when a list of servers is noted that others
+lie between.
 
 A life is run id and mark. While a server has never been out of sight it is the run id alone, as older nodes know it.
 """
@@ -14,8 +15,6 @@ A life is run id and mark. While a server has never been out of sight it is the 
 from __future__ import annotations
 
 import random
-import time
-from collections.abc import Callable
 from hashlib import blake2b
 from typing import cast
 
@@ -24,7 +23,8 @@ from cqs.cache.redis.connection import Send
 from cqs.cache.redis.fitness import RUN_ID_LENGTH
 from cqs.cache.redis.script import Script
 
-KEPT_MS = 15_000
+KEPT_MS = 20_000
+"""Longer than the list of servers is noted: where that stands without a mark, only older nodes have looked after it."""
 LEFT_MAX = 16
 _UNMARKED = "-"
 _LOOK = Script(
@@ -51,10 +51,8 @@ return mark
 class Life:
     """Of one server, as one node knows it."""
 
-    def __init__(self, rng: random.Random, now_s: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, rng: random.Random) -> None:
         self._rng = rng
-        self._now_s = now_s
-        self._looked_s = float("-inf")
         self._run_id, self._mark = "", _UNMARKED
         self._left: dict[str, str] = {}
         """The marks of run ids that were left for others."""
@@ -66,12 +64,9 @@ class Life:
         """What the life of the server is called that has this run id, from now on for all nodes that look. Raises
         CacheUnavailable."""
         left = self._left.get(run_id, "") if run_id != self._run_id else ""
-        began_s = self._now_s()
-        was_flushed = run_id == self._run_id and began_s < self._looked_s + KEPT_MS / 1_000
-        mark = self._mark if was_flushed else self.new_mark()
+        mark = self._mark if run_id == self._run_id else self.new_mark()
         words = (keys.LIFE, keys.SERVER_LIST, mark, left, KEPT_MS)
         answer = await send(b"EVAL", _LOOK.text, 2, *words)
-        self._looked_s = began_s
         if self._run_id and run_id != self._run_id:
             self._leave()
         self._run_id, self._mark = run_id, cast(bytes, answer).decode()
