@@ -3,13 +3,14 @@ it: what a failed write left in the file is cut off, so that a line is whole or 
 
 from __future__ import annotations
 
+import errno
 import os
 from collections import Counter
 from pathlib import Path
 
 from cqs.clock import Clock
 from cqs.events import EventName
-from cqs.file_lock import lock
+from cqs.file_lock import wait_for_lock
 from cqs.journal import files
 from cqs.journal.lines import Encoded, Numberer
 
@@ -57,7 +58,9 @@ class Writer:
         self._file += 1
         self._opened_ms = self._clock.now_ms()
         try:
-            lock(self._fd)
+            wait_for_lock(self._fd)
+            if not path.exists():  # Somebody had it first, took it for a leftover, and finished it.
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
             sampled = numberer.sample_every
             self.write(numberer.one(EventName.OPENED, self._opened_ms, file=self._file, sampled=sampled, **names))
         except OSError:
