@@ -191,6 +191,7 @@ class TestDamageAndPurge(OnCassandra):
         self, store: CassandraStore, queue: Queue, make: Maker, clock: ManualClock, home: CassandraHome
     ) -> None:
         await store.append(queue, make.messages(10))
+        await ask(home.options, f"DELETE FROM queues WHERE account = '{queue.account}' AND name = '{queue.name}'")
         await ask(home.options, f"INSERT INTO garbage (queue_id, since_ms) VALUES ({queue.storage_id}, 1)")
 
         another = await home.open()

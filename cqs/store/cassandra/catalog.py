@@ -33,9 +33,10 @@ class Catalog:
     async def queues(self) -> list[Queue]:
         return self._queues.all(await self._session.all(cql.ALL_QUEUES))
 
-    async def uids(self) -> set[int]:
+    async def storage_ids(self) -> set[int]:
         """Of all queues, also of those whose definition can't be read."""
-        return {uid for (uid,) in await self._session.all(cql.ALL_UIDS)}
+        rows = await self._session.all(cql.ALL_STORAGE_IDS)
+        return {uid << GENERATION_BITS | (generation or 0) for uid, generation in rows if uid is not None}
 
     async def find(self, key: QueueName) -> Queue | None:
         rows = whole(await self._session.read(cql.FIND_QUEUE, (key.account, key.name)))

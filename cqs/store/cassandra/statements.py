@@ -143,7 +143,7 @@ READ_LATE = _read("SELECT row, at, incarnation FROM late_arrivals WHERE queue_id
 DROP_LATE = _write("DELETE FROM late_arrivals WHERE queue_id = ?")
 
 ALL_QUEUES = _read("SELECT account, name, definition FROM queues")
-ALL_UIDS = _read("SELECT uid FROM queues")
+ALL_STORAGE_IDS = _read("SELECT uid, generation FROM queues")
 FIND_QUEUE = _read("SELECT definition FROM queues WHERE account = ? AND name = ?")
 CREATE_QUEUE = _decide(
     "INSERT INTO queues (account, name, uid, version, generation, definition) VALUES (?, ?, ?, ?, ?, ?) IF NOT EXISTS"

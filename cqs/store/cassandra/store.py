@@ -77,7 +77,7 @@ class CassandraStore:
             await self.session.prepare()
             self._secret = await schema.secret(self.session, self._options)
             self.datacenters = await schema.datacenters(self.session, self._options)
-            await self._sweeping.adopt(self._catalog.uids)
+            await self._sweeping.adopt(self._catalog.storage_ids)
         except BaseException:
             await self.session.close()
             raise

@@ -46,14 +46,17 @@ class Sweeping:
             _log.warning("garbage_not_noted", queue=storage_id, reason=str(error))
         self._start(storage_id, is_queue_gone)
 
-    async def adopt(self, uids: Callable[[], Awaitable[set[int]]]) -> None:
-        """Goes on with what others left; `uids` tells those of the queues that there are. Raises StoreUnavailable."""
+    async def adopt(self, storage_ids: Callable[[], Awaitable[set[int]]]) -> None:
+        """Goes on with what others left, but for what is in use again; `storage_ids` tells those of the queues that
+        there are. Raises StoreUnavailable."""
         oldest_ms = self._clock.now_ms() - ADOPT_AFTER_MS
         garbage = whole(await self._session.all(cql.ALL_GARBAGE))
         left = [storage_id for storage_id, since_ms in garbage if since_ms < oldest_ms]
-        living = await uids() if left else set()
+        living = await storage_ids() if left else set[int]()
+        uids = {storage_id >> GENERATION_BITS for storage_id in living}
         for storage_id in left:
-            self._start(storage_id, storage_id >> GENERATION_BITS not in living)
+            if storage_id not in living:
+                self._start(storage_id, storage_id >> GENERATION_BITS not in uids)
 
     async def rest(self) -> None:
         """Returns when nothing is left to do."""
