@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 from cqs.cache.counts import Counts
-from cqs.cache.interface import Residency, Shard
-from cqs.errors import CacheUnavailable, OutcomeUnknown, StoreUnavailable
+from cqs.cache.interface import Residency, Shard, Sight
+from cqs.errors import CacheUnavailable, CqsError, OutcomeUnknown, StoreUnavailable
 from cqs.queue import Queue
 from cqs.service import residency
 from cqs.service.engine import Engine, shard_of
@@ -29,12 +30,40 @@ async def counts(engine: Engine, queue: Queue) -> Counts:
     """How many messages are ready, in flight and delayed, as the cache knows. When it has lost the queue, it knows of
     none until it is filled, which begins. Raises CacheUnavailable."""
     shard = shard_of(queue)
-    (sight,) = await engine.cache.survey([shard])
-    if sight is None:
-        raise CacheUnavailable(f"The cache of {queue.name} does not answer.")
+    (sight,) = await _sights(engine, [queue])
     if is_lost(engine, shard, sight.state.residency):
         refill(engine, [queue])
     return sight.counts
+
+
+async def holding(engine: Engine, queues: Sequence[Queue]) -> list[Queue]:
+    """Those that hold messages in whatever state. What the cache has lost is filled before it is counted, or, when that
+    takes too long, may hold some. Raises CacheUnavailable."""
+    sights = await _sights(engine, queues)
+    lost = [
+        queue
+        for queue, one in zip(queues, sights, strict=True)
+        if is_lost(engine, shard_of(queue), one.state.residency)
+    ]
+    if lost:
+        with suppress(CqsError):
+            await _fill(engine, lost)
+        sights = await _sights(engine, queues)
+    return [queue for queue, one in zip(queues, sights, strict=True) if _may_hold(engine, queue, one)]
+
+
+def _may_hold(engine: Engine, queue: Queue, sight: Sight) -> bool:
+    counts, state = sight.counts, sight.state.residency
+    is_unknown = state is Residency.INITIALIZING or is_lost(engine, shard_of(queue), state)
+    return bool(is_unknown or counts.ready or counts.in_flight or counts.delayed)
+
+
+async def _sights(engine: Engine, queues: Sequence[Queue]) -> list[Sight]:
+    sights = await engine.cache.survey([shard_of(queue) for queue in queues])
+    found = [sight for sight in sights if sight is not None]
+    if len(found) < len(queues):
+        raise CacheUnavailable("One of the cache servers does not answer.")
+    return found
 
 
 def is_lost(engine: Engine, shard: Shard, state: Residency) -> bool:

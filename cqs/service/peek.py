@@ -11,7 +11,7 @@ wherever it stands now, and may see twice what comes to the front.)
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import msgspec
 
@@ -21,6 +21,7 @@ from cqs.errors import InvalidParameterValue, ResourceNotFound
 from cqs.message import Message
 from cqs.queue import Queue
 from cqs.service import residency
+from cqs.service.counting import holding
 from cqs.service.engine import Engine, shard_of
 
 COUNT_DEFAULT, COUNT_MAX = 10, 100
@@ -205,18 +206,14 @@ def _check(parameter: str, value: int, value_max: int) -> None:
 async def with_messages(
     engine: Engine, account: str, prefix: str, after: str, limit: int | None
 ) -> tuple[list[Queue], bool]:
-    """Queues that hold messages in whatever state, as `Registry.page`; and whether there may be more."""
+    """Queues that hold messages in whatever state, as `Registry.page`; and whether there may be more. Raises
+    CacheUnavailable."""
     found: list[Queue] = []
     wanted = limit or limits.LIST_RESULTS_MAX
     while candidates := engine.registry.page(account, prefix, after, SEARCH_PAGE):
-        held = await _held(engine, candidates)
+        held = await holding(engine, candidates)
         found += held
         if len(found) > wanted:
             return found[:wanted], limit is not None
         after = candidates[-1].name
     return found, False
-
-
-async def _held(engine: Engine, queues: Sequence[Queue]) -> list[Queue]:
-    counts = [await engine.cache.counts(shard_of(queue)) for queue in queues]
-    return [queue for queue, one in zip(queues, counts, strict=True) if one.ready or one.in_flight or one.delayed]

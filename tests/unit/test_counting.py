@@ -9,7 +9,9 @@ from cqs.cache.interface import Residency, Shard, Sight
 from cqs.errors import CacheUnavailable, StoreUnavailable
 from cqs.queue import Queue
 from cqs.service import counting
+from cqs.service import queues as queues_service
 from cqs.service.engine import shard_of
+from cqs.service.peek import with_messages
 from cqs.service.statistics import survey
 from tests.engine import Bench, make_bench
 
@@ -59,6 +61,25 @@ async def test_lost_queues_that_nobody_uses_are_filled_when_they_are_sampled() -
     await bench.engine.background.drain()
 
     assert [await ready(bench, queue) for queue in queues] == [2] * 5
+
+
+async def test_a_lost_queue_is_among_those_that_hold_messages_and_a_purged_one_is_not() -> None:
+    bench = await make_bench()
+    gone, purged = await lost(bench, "orders"), await bench.create("purged")
+    await bench.send(purged, "one")
+    await queues_service.purge(bench.engine, purged)
+
+    found, _ = await with_messages(bench.engine, gone.account, "", "", None)
+
+    assert [queue.name for queue in found] == ["orders"]
+
+
+async def test_a_queue_that_can_not_be_filled_may_hold_messages() -> None:
+    bench = await make_bench()
+    queue = await lost(bench, "orders")
+    bench.cache.fail("begin_fill", CacheUnavailable("full"))
+
+    assert await counting.holding(bench.engine, [queue]) == [queue]
 
 
 async def test_a_lost_queue_keeps_the_depth_it_had() -> None:
