@@ -76,9 +76,11 @@ async def _carry_out(engine: Engine, handle: str, pause: Pause, carried: set[str
 
 
 async def _begin(engine: Engine, handle: str) -> None:
-    """Another node may have carried it out until it died."""
+    """Another node may have carried it out until it died. One that is only to be ended waits for no cache."""
     task = engine.moves.get(handle)
-    source = engine.registry.get(task.source) if task is not None else None
+    if task is None or task.status is not MoveStatus.RUNNING:
+        return
+    source = engine.registry.get(task.source)
     if source is not None:
         await remove_moved(engine, source)
 

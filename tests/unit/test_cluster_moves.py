@@ -143,6 +143,17 @@ async def test_a_start_that_failed_keeps_no_later_one_from_starting() -> None:
     assert await move_tasks.start(b.engine, dead.arn, orders.arn, 0)
 
 
+async def test_a_task_that_was_cancelled_ends_while_the_cache_of_its_source_is_away() -> None:
+    town, a, _, orders, dead = await with_dead_letters("one")
+    handle = await move_tasks.start(a.engine, dead.arn, orders.arn, 0)
+    town.cache.cut()
+    async with running(a):
+        await move_tasks.cancel(a.engine, handle)
+        await until(lambda: not a.engine.moves.active())
+
+    assert [task.status for task in await move_tasks.listed(a.engine, dead.arn, 10)] == [MoveStatus.CANCELLED]
+
+
 class Killed(BaseException):
     """The node ends here."""
 
