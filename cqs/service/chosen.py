@@ -10,13 +10,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from cqs.cache.entry import State
-from cqs.errors import (
-    CacheUnavailable,
-    InvalidParameterValue,
-    OutcomeUnknown,
-    ResourceNotFound,
-    StoreUnavailable,
-)
+from cqs.errors import CqsError, InvalidParameterValue, OutcomeUnknown, ResourceNotFound
 from cqs.queue import Queue
 from cqs.receipt import Receipt
 from cqs.service import visibility
@@ -53,8 +47,7 @@ async def change(
 ) -> list[str]:
     """The ids that it could not be done to: gone, or in another state. `sender_id` is told as the sender of what is
     sent anew, `hide_ms` counts for HIDE. Deleting and hiding may be repeated; a hastened message is gone under its old
-    id. Raises StoreUnavailable and CacheUnavailable when nothing was changed, OutcomeUnknown, which says how many were
-    before."""
+    id. Raises what failed when nothing was changed before, else OutcomeUnknown, which says how many were."""
     missed: list[str] = []
     for place, message_id in enumerate(message_ids):
         try:
@@ -62,7 +55,7 @@ async def change(
             await _change_one(engine, queue, found, what, sender_id, hide_ms)
         except (ResourceNotFound, InvalidParameterValue):
             missed.append(message_id)
-        except (StoreUnavailable, CacheUnavailable, OutcomeUnknown) as error:
+        except CqsError as error:
             if place == len(missed):
                 raise
             done = f"{place - len(missed)} of {len(message_ids)} were changed before this happened"

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from cqs.cache.entry import State
-from cqs.service import revisibility
+from cqs.errors import OutcomeUnknown, ServiceUnavailable
+from cqs.service import chosen, revisibility
 from cqs.service.chosen import CHOSEN_MAX
 from tests.protocol.extension_world import peeked, refused, told, world_with
 from tests.protocol.world import STANDARD, World
@@ -66,6 +67,19 @@ async def test_a_delayed_message_is_hastened_under_a_new_id() -> None:
     assert await peeked(world) == ["later"]
     assert await ids(world, State.DELAYED.value) == []
     assert (await ids(world))[0] != late
+
+
+async def test_messages_that_can_be_sent_anew_no_more_half_way_are_told_with_those_that_were() -> None:
+    world = await world_with()
+    for _ in range(3):
+        await world.json("SendMessage", QueueUrl=STANDARD, MessageBody="later", DelaySeconds=600)
+    world.bench.store.fail("append", ServiceUnavailable("Full. Send again."), after=2)
+    late = await ids(world, State.DELAYED.value)
+
+    with pytest.raises(OutcomeUnknown, match="2 of 3 were changed before this happened: Full"):
+        await chosen.change(world.bench.engine, world.standard, late, chosen.Change.HASTEN, "me")
+
+    assert await ids(world, State.DELAYED.value) == late[2:]
 
 
 @pytest.mark.parametrize("what", ["reveal", "hide", "hasten"])
