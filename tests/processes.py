@@ -14,6 +14,12 @@ def runs(pid: int) -> bool:
         return False
 
 
+def is_stopped(pid: int) -> bool:
+    """All threads of it, which a signal that stops it reaches one by one."""
+    states = [path.read_text().rpartition(")")[2].split()[0] for path in Path(f"/proc/{pid}/task").glob("*/stat")]
+    return set(states) == {"T"}
+
+
 def children_of(pid: int) -> list[int]:
     """Those it started and did not wait for yet."""
     return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from cqs.cache.entry import State
 from cqs.errors import CqsError, InvalidParameterValue, OutcomeUnknown, ResourceNotFound
+from cqs.plural import counted
 from cqs.queue import Queue
 from cqs.receipt import Receipt
 from cqs.service import visibility
@@ -58,7 +59,7 @@ async def change(
         except CqsError as error:
             if place == len(missed):
                 raise
-            done = f"{place - len(missed)} of {len(message_ids)} were changed before this happened"
+            done = f"Of {counted(len(message_ids), 'message')}, {place - len(missed)} had been changed before this"
             raise OutcomeUnknown(f"{done}: {error}") from error
     return missed
 

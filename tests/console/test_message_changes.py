@@ -163,7 +163,7 @@ async def test_a_deletion_that_stops_half_way_says_how_far_it_came(desk: Desk, o
 
     page = await chosen(desk, "delete", *everything)
 
-    assert "2 of 3 were changed before this happened: disk full" in page.words
+    assert "Of 3 messages, 2 had been changed before this: disk full" in page.words
     assert len(await there(desk, orders)) == 1
 
 

@@ -20,6 +20,7 @@ from tests.cassandra_server import Node, Ring, free_ports
 from tests.contract.cassandra_home import CassandraHome, OnCassandra, ask
 from tests.contract.store_home import Maker, held, lease_of
 from tests.needs import needs
+from tests.processes import is_stopped
 
 REQUEST_MS = 400
 SECONDS_MAX = 10
@@ -41,6 +42,8 @@ async def why_not(options: Options) -> str:
 def paused(node: Node) -> Iterator[None]:
     """The node is stopped in the middle of whatever it does."""
     node.pause()
+    while not is_stopped(node.pid):
+        pass
     try:
         yield
     finally:

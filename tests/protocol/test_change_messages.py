@@ -76,7 +76,7 @@ async def test_messages_that_can_be_sent_anew_no_more_half_way_are_told_with_tho
     world.bench.store.fail("append", ServiceUnavailable("Full. Send again."), after=2)
     late = await ids(world, State.DELAYED.value)
 
-    with pytest.raises(OutcomeUnknown, match="2 of 3 were changed before this happened: Full"):
+    with pytest.raises(OutcomeUnknown, match="Of 3 messages, 2 had been changed before this: Full"):
         await chosen.change(world.bench.engine, world.standard, late, chosen.Change.HASTEN, "me")
 
     assert await ids(world, State.DELAYED.value) == late[2:]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from tests.console.browser.eye import DESK, Eye
 from tests.console.browser.world import fill
@@ -24,6 +24,7 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
+expect.set_options(timeout=30_000)
 _NPM = Path(__file__).with_name("npm")
 _BUILD = Path(__file__).parents[3] / "build" / "console-npm"
 
