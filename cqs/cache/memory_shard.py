@@ -59,8 +59,7 @@ class MemoryShard:
 
     def see(self, entry: Entry) -> None:
         """Later takes have higher numbers than a lease that is brought, whether or not it has the message."""
-        if entry.state is State.IN_FLIGHT:
-            self._ledger.number = max(self._ledger.number, entry.receive_number)
+        self._ledger.number = max(self._ledger.number, entry.receive_number)
 
     def put(self, entry: Entry, now_ms: int) -> None:
         """A message that is not known yet."""

@@ -21,7 +21,7 @@ from cqs.errors import CacheUnavailable, ServiceUnavailable
 from cqs.queue import Queue
 from cqs.service import residency
 from cqs.service.engine import Engine, shard_of
-from cqs.service.entries import entry_of
+from cqs.service.entries import entries_of
 from cqs.service.homes import TAKEN, Homes
 from cqs.store.coordination import News
 
@@ -103,11 +103,7 @@ async def _put_late(engine: Engine, homes: Homes, shard: Shard) -> None:
         return
     wanted = list(late)[:BATCH]
     stored = await engine.store.read(queue, wanted)
-    addresses = [message.address for message in stored]
-    leases = await engine.store.leases(queue, addresses) if stored else []
-    entries = [entry_of(message) for message in stored]
-    held = {lease.address: lease for lease in leases if lease is not None and lease.hidden_until_ms > now_ms}
-    residency.hide_handed(held, entries)
+    addresses, entries = [message.address for message in stored], await entries_of(engine, queue, stored)
     if engine.epochs.in_time(known) != known.epoch:
         return
     if entries:

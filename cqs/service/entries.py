@@ -1,9 +1,23 @@
-"""A message as the cache takes it."""
+"""Messages as the cache takes them: new ones as they are, and those that the store has had for a while with their last
+leases, whoever brings them. One that comes without its lease is ready, though somebody holds it:
+
+    consumer                       this node                              cache
+    ────────                       ─────────                              ─────
+    receives m, works on it                                               lost; being filled, m not read yet
+                                   m is sent once more: a repeat, so
+                                   m is put again ──────────────────────► m is ready, and handed out
+                                                                          page of the fill: m, leased … known already
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cqs.cache.entry import Entry, State
 from cqs.message import Message
+from cqs.queue import Queue
+from cqs.service.engine import Engine
+from cqs.store.interface import Stored
 
 
 def entry_of(message: Message) -> Entry:
@@ -17,3 +31,41 @@ def entry_of(message: Message) -> Entry:
         visible_ms=message.visible_ms,
         state=State.DELAYED if message.visible_ms else State.READY,
     )
+
+
+async def entries_of(engine: Engine, queue: Queue, messages: Sequence[Message]) -> list[Entry]:
+    """Entries of messages that were just read from the store, with their leases and contents. Raises
+    StoreUnavailable."""
+    if not messages:
+        return []
+    known = await engine.store.leases(queue, [message.address for message in messages])
+    now_ms = engine.clock.now_ms()
+    entries = []
+    for one, lease in zip(messages, known, strict=True):
+        stored = Stored(one.address, one.sent_ms, one.visible_ms, one.group, one.sequence, lease)
+        entry = entry_of_stored(queue, stored, now_ms)
+        entry.message = one
+        entries.append(entry)
+    return entries
+
+
+def entry_of_stored(queue: Queue, stored: Stored, now_ms: int) -> Entry:
+    """In flight as long as its lease lasts; a lease that is over counts. Without content."""
+    entry = Entry(address=stored.address, sent_ms=stored.sent_ms, group=stored.group, sequence=stored.sequence)
+    lease = stored.lease
+    if lease is not None:
+        entry.receive_count = lease.receive_count
+        entry.first_receive_ms = lease.first_receive_ms
+        entry.receive_number = lease.receive_number
+        if lease.hidden_until_ms > now_ms:
+            entry.state, entry.visible_ms = State.IN_FLIGHT, lease.hidden_until_ms
+            return entry
+    delayed_until_ms = _delayed_until_ms(queue, stored)
+    if lease is None and delayed_until_ms > now_ms:
+        entry.state, entry.visible_ms = State.DELAYED, delayed_until_ms
+    return entry
+
+
+def _delayed_until_ms(queue: Queue, stored: Stored) -> int:
+    """A FIFO queue's present delay rules also what was sent before it was set (SQS); a standard queue's does not."""
+    return stored.sent_ms + queue.settings.delay_ms if queue.settings.is_fifo else stored.visible_ms

@@ -28,14 +28,15 @@ from cqs.cache.interface import Residency
 from cqs.errors import CacheUnavailable
 from cqs.queue import Queue
 from cqs.service.engine import Engine, shard_of
+from cqs.service.entries import entries_of
 from cqs.service.epochs import Known
 
 _TRIES = 10
 
 
 async def put(engine: Engine, queue: Queue, entries: Sequence[Entry], known: Known) -> Residency:
-    """Puts what the store had, or was given, after the shard had this epoch; if it has another, those that the store
-    still has. Raises CacheUnavailable, StoreUnavailable; idempotent."""
+    """Puts what the store had, or was given, after the shard had this epoch; if it has another, what the store has of
+    them then, with the leases that were given meanwhile. Raises CacheUnavailable, StoreUnavailable; idempotent."""
     shard = shard_of(queue)
     for _ in range(_TRIES):
         found = await engine.cache.put(shard, entries, engine.epochs.in_time(known))
@@ -45,8 +46,8 @@ async def put(engine: Engine, queue: Queue, entries: Sequence[Entry], known: Kno
         if present.residency is Residency.ABSENT:
             return Residency.ABSENT
         known = engine.epochs.note(shard, present.epoch)
-        stored = {message.address for message in await engine.store.read(queue, [one.address for one in entries])}
-        entries = [one for one in entries if one.address in stored]
+        stored = await engine.store.read(queue, [one.address for one in entries])
+        entries = await entries_of(engine, queue, stored)
         if not entries:
             return present.residency
     raise CacheUnavailable(f"The shard of {queue.name} is dropped again and again.")

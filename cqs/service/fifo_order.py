@@ -27,7 +27,7 @@ from cqs.errors import ServiceUnavailable
 from cqs.queue import Queue
 from cqs.service import confirm, marking
 from cqs.service.engine import Engine, shard_of
-from cqs.service.entries import entry_of
+from cqs.service.entries import entries_of
 
 
 def check_sender(engine: Engine, queue: Queue) -> None:
@@ -54,4 +54,4 @@ async def make_sure(engine: Engine, queue: Queue, addresses: Sequence[int]) -> N
         if stored and not engine.store.reads_confirm:
             await engine.store.append(queue, stored)
         if stored:
-            await confirm.put(engine, queue, [entry_of(message) for message in stored], known)
+            await confirm.put(engine, queue, await entries_of(engine, queue, stored), known)

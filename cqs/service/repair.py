@@ -21,13 +21,13 @@ from collections.abc import Sequence
 
 import structlog
 
+from cqs.cache.entry import State
 from cqs.cache.interface import Residency, Shard
 from cqs.errors import CacheUnavailable, CqsError
 from cqs.message import Message
 from cqs.queue import Queue
-from cqs.service import residency
 from cqs.service.engine import Engine, shard_of
-from cqs.service.entries import entry_of
+from cqs.service.entries import entries_of
 from cqs.service.epochs import Known
 from cqs.service.retry import Pause, pause_ms
 
@@ -120,16 +120,12 @@ async def make_true(engine: Engine, queue: Queue, addresses: Sequence[int]) -> N
 
 
 async def _put(engine: Engine, queue: Queue, shard: Shard, messages: Sequence[Message], seen: Known) -> bool:
-    """Puts them as the store knows them, with their living leases. False: one was handed out from the store while the
+    """Puts them as the store knows them, with their leases. False: one was handed out from the store while the
     cache kept it as ready, or under an older lease; only a fill tells it."""
-    now_ms = engine.clock.now_ms()
-    addresses = [message.address for message in messages]
-    known = await engine.store.leases(queue, addresses)
-    held = {lease.address: lease for lease in known if lease is not None and lease.hidden_until_ms > now_ms}
-    entries = [entry_of(message) for message in messages]
-    residency.hide_handed(held, entries)
+    entries = await entries_of(engine, queue, messages)
+    held = {entry.address: entry.receive_number for entry in entries if entry.state is State.IN_FLIGHT}
     if engine.epochs.in_time(seen) != seen.epoch:
         raise CacheUnavailable("What the store said is of too long ago.")
     await engine.cache.put(shard, entries, seen.epoch)
     cached = await engine.cache.lookup(shard, list(held)) if held else []
-    return all(entry is None or entry.receive_number >= held[entry.address].receive_number for entry in cached)
+    return all(entry is None or entry.receive_number >= held[entry.address] for entry in cached)

@@ -32,6 +32,7 @@ from cqs.errors import CacheUnavailable, CannotStart
 from cqs.queue import Queue
 from cqs.service import expiry, lookup
 from cqs.service.engine import Engine, shard_of
+from cqs.service.entries import entry_of_stored
 from cqs.service.membership import BEAT_MS, LIFE_MS
 from cqs.service.retry import Pause, pause_ms
 from cqs.store.interface import Lease, Stored
@@ -141,7 +142,7 @@ async def fill(engine: Engine, queue: Queue) -> None:
         expired = [stored.address for stored in page if _is_expired(queue, stored, now_ms)]
         if expired:
             engine.background.start("delete_expired", expiry.erase(engine, queue, expired))
-        entries = [_entry(queue, stored, now_ms) for stored in page if not _is_expired(queue, stored, now_ms)]
+        entries = [entry_of_stored(queue, stored, now_ms) for stored in page if not _is_expired(queue, stored, now_ms)]
         hide_handed(engine.fallback.living(shard, now_ms), entries)
         if not await engine.cache.fill(shard, epoch, entries, is_last=False):
             return
@@ -198,24 +199,3 @@ def hide_handed(handed: dict[int, Lease], entries: Sequence[Entry]) -> None:
 
 def _is_expired(queue: Queue, stored: Stored, now_ms: int) -> bool:
     return stored.sent_ms + queue.settings.retention_ms <= now_ms
-
-
-def _entry(queue: Queue, stored: Stored, now_ms: int) -> Entry:
-    entry = Entry(address=stored.address, sent_ms=stored.sent_ms, group=stored.group, sequence=stored.sequence)
-    lease = stored.lease
-    if lease is not None:
-        entry.receive_count = lease.receive_count
-        entry.first_receive_ms = lease.first_receive_ms
-        entry.receive_number = lease.receive_number
-        if lease.hidden_until_ms > now_ms:
-            entry.state, entry.visible_ms = State.IN_FLIGHT, lease.hidden_until_ms
-            return entry
-    delayed_until_ms = _delayed_until_ms(queue, stored)
-    if lease is None and delayed_until_ms > now_ms:
-        entry.state, entry.visible_ms = State.DELAYED, delayed_until_ms
-    return entry
-
-
-def _delayed_until_ms(queue: Queue, stored: Stored) -> int:
-    """A FIFO queue's present delay rules also what was sent before it was set (SQS); a standard queue's does not."""
-    return stored.sent_ms + queue.settings.delay_ms if queue.settings.is_fifo else stored.visible_ms

@@ -1,7 +1,8 @@
-"""Epochs: what belongs to an earlier life of a shard is refused by the present one."""
+"""Epochs: what belongs to an earlier life of a shard is refused by the present one, but what was counted goes on."""
 
 from __future__ import annotations
 
+from cqs.cache.entry import State
 from cqs.cache.interface import Residency
 from tests.contract.cache_bench import RETENTION_MS, CacheBench, of
 
@@ -35,3 +36,15 @@ class EpochRules:
 
         assert (answers, filling, ready) == ([Residency.ABSENT] * 2, Residency.INITIALIZING, Residency.READY)
         assert of(await absent.take()) == [2, 3]
+
+    async def test_a_put_with_a_lease_that_is_over_counts_it_and_is_taken_under_a_higher_number(
+        self, bench: CacheBench
+    ) -> None:
+        number = 1 << 52
+        entry = bench.leased(1, for_ms=0, receives=4, receive_number=number)
+        entry.state, entry.visible_ms = State.READY, 0
+        await bench.cache.put(bench.shard, [entry])
+
+        again = await bench.take_one()
+
+        assert (again.receive_count, again.receive_number > number) == (5, True)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import pytest
 
 from cqs.cache.interface import Residency
 from cqs.errors import CacheUnavailable, OutcomeUnknown, ServiceUnavailable
 from cqs.queue import Queue
-from cqs.service import repair
+from cqs.service import repair, residency, revisibility
 from cqs.service.delete import delete
 from cqs.service.engine import shard_of
 from cqs.service.marking import FRESH_S
 from cqs.service.receive import ReceiveRequest, receive
 from cqs.service.send import Draft, send
+from cqs.store.interface import Stored
 from cqs.store.memory import MemoryStore
 from tests.cluster import PLACE, Cut, two_nodes, waits_for_marks
 from tests.engine import Bench, until
@@ -155,3 +157,29 @@ async def test_a_cut_off_nodes_mark_ends_when_another_node_has_put_what_it_sent(
 
     assert await b.bodies(queue) == ["7"]
     assert town.shared.marks == {}
+
+
+@pytest.mark.parametrize("sender", ["a", "b"])
+async def test_a_repeat_while_the_queue_is_filled_gives_nobody_what_somebody_holds(sender: str) -> None:
+    town, a, b, queue = await two_nodes("orders.fifo")
+    await say(a, queue, "7")
+    await town.beat("a", "b")
+    assert await a.bodies(queue) == ["7"]
+    await town.cache.drop(shard_of(queue))
+    scan = town.store.scan
+
+    async def repeated_first(queue: Queue) -> AsyncIterator[list[Stored]]:
+        await say(town.nodes[sender], queue, "7")
+        async for page in scan(queue):
+            yield page
+
+    town.store.scan = repeated_first  # type: ignore[method-assign]
+    await residency.fill(b.engine, queue)
+    await town.beat("a", "b")
+
+    assert await b.bodies(queue) == []
+    town.clock.advance_ms(queue.settings.visibility_ms)
+    await town.beat("a", "b")
+    await revisibility.step(b.engine)
+    (again,) = await b.receive(queue)
+    assert again.received.receive_count == 2

@@ -1,4 +1,5 @@
-"""What somebody learnt from the store, and tells the cache too late: the message was deleted meanwhile."""
+"""What somebody learnt from the store, and tells the cache too late: the message was deleted or received meanwhile, or
+its queue changed."""
 
 from __future__ import annotations
 
@@ -11,9 +12,10 @@ from cqs.cache.interface import Residency, Shard
 from cqs.errors import CacheUnavailable
 from cqs.message import Message
 from cqs.queue import Queue
-from cqs.service import delete, repair
+from cqs.service import delete, queues, repair
 from cqs.service.engine import shard_of
 from cqs.service.receive import ReceiveRequest, receive
+from tests.cluster import two_nodes
 from tests.engine import Bench, make_bench
 
 SECOND_MS = 1_000
@@ -165,3 +167,55 @@ async def test_what_becomes_dirty_while_an_absent_shard_is_looked_at_stays_dirty
     bench.cache.state = state  # type: ignore[method-assign]
     await repair.step(bench.engine)
     assert not len(bench.engine.dirt)
+
+
+async def test_message_that_another_node_hands_out_before_its_put_is_put_with_its_lease() -> None:
+    town, a, b, queue = await two_nodes("orders")
+    await town.beat()
+    put = town.cache.put
+    received: list[str] = []
+
+    async def late(shard: Shard, entries: Sequence[Entry], epoch: int | None = None) -> Residency:
+        town.cache.put = put  # type: ignore[method-assign]
+        await town.cache.drop(shard)
+        received.extend(await b.bodies(queue))
+        await town.cache.drop(shard)
+        await fill_empty(a, queue)
+        return await put(shard, entries, epoch)
+
+    town.cache.put = late  # type: ignore[method-assign]
+    await a.send(queue, "one")
+
+    assert (received, await a.bodies(queue)) == (["one"], [])
+    await end_all(a, queue)
+    await town.beat()
+    assert [one.received.receive_count for one in await a.receive(queue)] == [2]
+
+
+async def test_what_repair_puts_was_received_as_often_as_the_store_says() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders", visibility_ms=SECOND_MS)
+    await bench.send(queue, "one")
+    (one,) = await bench.receive(queue)
+    await bench.engine.background.drain()
+    await bench.cache.drop(shard_of(queue))
+    await fill_empty(bench, queue)
+    bench.clock.advance_ms(SECOND_MS)
+    bench.engine.dirt.note(shard_of(queue), [one.message.address])
+
+    await repair.step(bench.engine)
+
+    assert [again.received.receive_count for again in await bench.receive(queue)] == [2]
+
+
+async def test_a_fifo_queues_present_delay_rules_what_is_put_later() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders.fifo", delay_ms=SECOND_MS)
+    bench.cache.fail("put", CacheUnavailable("lost"))
+    await bench.send(queue, "one")
+    queue = await queues.change_settings(bench.engine, queue, {"delay_ms": 0})
+
+    await repair.step(bench.engine)
+    await bench.send(queue, "two")
+
+    assert await bench.bodies(queue) == ["one", "two"]

@@ -15,7 +15,7 @@ end
 local number = 0
 for i = 7, #ARGV, 4 do
   if ARGV[i] ~= '0' then
-    number = math.max(number, tonumber(string.match(ARGV[i], '^%d+ 1 (%d+)') or 0))
+    number = math.max(number, tonumber(string.match(ARGV[i], '^%d+ %d (%d+)') or 0))
   end
 end
 local fresh = read_entries(s, 6)
