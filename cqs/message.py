@@ -59,6 +59,10 @@ class Message(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Digest of the body, when whoever made this message had it at hand: see `cqs.digests.of`."""
     source_arn: str | None = None
     """DeadLetterQueueSourceArn: the queue this one came from."""
+    earlier_receives: int = 0
+    """How often it was received before it became a dead letter: SQS counts over all queues."""
+    earlier_first_ms: int = 0
+    """When it was received there first."""
 
     @property
     def message_id(self) -> str:

@@ -98,4 +98,6 @@ def _renewed(engine: Engine, target: Queue, message: Message) -> Message:
         sequence=0,
         moved_id=None,
         source_arn=None,
+        earlier_receives=0,
+        earlier_first_ms=0,
     )

@@ -3,8 +3,9 @@
     take names it dead (in flight, 30 s) ──► store.move: there first, then gone here ──► cache: remove here, put there
 
 A mover that dies leaves the message in its queue when the lease runs out, or in both queues, never in none. The message
-keeps its id; on a standard queue also its sent time, so that retention goes on counting (SQS); it gets a new address,
-since an address is never used twice.
+keeps its id, and what was counted of its receives: ReceiveMessage tells them over all queues (SQS), a queue's maximum
+is about its own. On a standard queue it keeps its sent time, too, so that retention goes on counting. It gets a new
+address, since an address is never used twice.
 """
 
 from __future__ import annotations
@@ -36,13 +37,14 @@ async def bury(engine: Engine, queue: Queue, dead: Sequence[Received]) -> None:
     try:
         now_ms = engine.clock.now_ms()
         messages = await contents(engine, queue, dead)
-        moves = [Move(message.address, _buried(engine, queue, message, now_ms)) for message in messages]
+        last = {one.address: one for one in dead}
+        moves = [Move(one.address, _buried(engine, queue, one, last[one.address], now_ms)) for one in messages]
         await carry(engine, queue, target, moves, pause_ms)
     except CqsError as error:
         _log.warning("redrive_failed", queue=queue.name, count=len(dead), reason=str(error))
 
 
-def _buried(engine: Engine, queue: Queue, message: Message, now_ms: int) -> Message:
+def _buried(engine: Engine, queue: Queue, message: Message, last: Received, now_ms: int) -> Message:
     is_fifo = queue.settings.is_fifo
     return msgspec.structs.replace(
         message,
@@ -52,4 +54,6 @@ def _buried(engine: Engine, queue: Queue, message: Message, now_ms: int) -> Mess
         visible_ms=0,
         sent_ms=now_ms if is_fifo else message.sent_ms,
         dedup_id=message.message_id if is_fifo else message.dedup_id,
+        earlier_receives=message.earlier_receives + last.receive_count,
+        earlier_first_ms=message.earlier_first_ms or last.first_receive_ms,
     )

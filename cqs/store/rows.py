@@ -34,6 +34,8 @@ class _Meta(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     dedup_id: str | None = None
     moved_id: str | None = None
     source_arn: str | None = None
+    earlier_receives: int = 0
+    earlier_first_ms: int = 0
 
 
 _NO_META = msgspec.msgpack.encode(_Meta())
@@ -55,6 +57,8 @@ def encode(storage_id: int, message: Message) -> Row:
             message.dedup_id,
             message.moved_id,
             message.source_arn,
+            message.earlier_receives,
+            message.earlier_first_ms,
         )
     )
     if meta == _NO_META:
@@ -86,6 +90,8 @@ def decode(row: Row) -> Message | None:
             sequence=sequence,
             moved_id=rare.moved_id,
             source_arn=rare.source_arn,
+            earlier_receives=rare.earlier_receives,
+            earlier_first_ms=rare.earlier_first_ms,
         )
     except (msgspec.DecodeError, ValueError, TypeError, AttributeError, struct.error):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cqs.cache.counts import Counts
 from cqs.cache.entry import State
 from cqs.cache.interface import SURVEYED_MAX, Residency, Shard, ShardState, Sight
-from cqs.message import Message
+from cqs.message import Attribute, Message
 from tests.contract.cache_bench import RETENTION_MS, CacheBench, of
 
 
@@ -156,9 +156,23 @@ class LookRules:
 
     async def test_content_comes_along_when_it_is_kept(self, bench: CacheBench) -> None:
         entry = bench.entry(1)
-        entry.message = Message(address=1, body="naïve \N{SNOWMAN}", sent_ms=entry.sent_ms, group=entry.group)
+        expected = entry.message = Message(
+            address=1,
+            body="naïve \N{SNOWMAN}",
+            sent_ms=entry.sent_ms,
+            visible_ms=2,
+            sender_id="AIDA",
+            attributes=(Attribute("n", "Number", b"1"), Attribute("b", "Binary.x", b"\x00\xff")),
+            trace_header="Root=1",
+            group=entry.group,
+            dedup_id="d",
+            sequence=1 << 62,
+            moved_id="0-1",
+            source_arn="arn:aws:sqs:us-east-1:0:a",
+            earlier_receives=3,
+            earlier_first_ms=4,
+        )
         await bench.cache.put(bench.shard, [entry])
-        expected = entry.message
 
         received = await bench.take_one()
 

@@ -48,6 +48,8 @@ class StoreContract:
             sequence=1 << 62,
             moved_id="0-1",
             source_arn="arn:aws:sqs:us-east-1:0:a",
+            earlier_receives=3,
+            earlier_first_ms=4,
         )
 
         await store.append(queue, [message])

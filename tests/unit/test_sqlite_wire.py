@@ -30,6 +30,8 @@ FULL = Message(
     moved_id="m",
     md5=b"0" * 16,
     source_arn="arn",
+    earlier_receives=4,
+    earlier_first_ms=5,
 )
 
 

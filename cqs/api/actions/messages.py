@@ -128,12 +128,14 @@ def _wanted_attributes(delivery: Delivery, wanted: frozenset[str]) -> dict[str, 
 
 
 def system_attributes(message: StoredMessage, receive_count: int, first_receive_ms: int) -> dict[str, str]:
-    """All that the message has."""
+    """All that the message has. Count and first time are those of its queue; what is told goes on from the queues where
+    it was received before it became a dead letter."""
+    receive_count += message.earlier_receives
     known = {
         "SenderId": message.sender_id,
         "SentTimestamp": str(message.sent_ms),
         "ApproximateReceiveCount": str(receive_count),
-        "ApproximateFirstReceiveTimestamp": str(first_receive_ms) if receive_count else "",
+        "ApproximateFirstReceiveTimestamp": str(message.earlier_first_ms or first_receive_ms) if receive_count else "",
         "SequenceNumber": sequence_text(message.sequence),
         "MessageDeduplicationId": message.dedup_id or "",
         "MessageGroupId": message.group or "",

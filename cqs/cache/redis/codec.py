@@ -38,6 +38,8 @@ class _Content(msgspec.Struct, array_like=True, gc=False):
     moved_id: str | None
     source_arn: str | None
     attributes: tuple[tuple[str, str, bytes], ...] = ()
+    earlier_receives: int = 0
+    earlier_first_ms: int = 0
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -67,6 +69,8 @@ def content_word(message: Message) -> bytes:
             message.moved_id,
             message.source_arn,
             tuple((one.name, one.data_type, one.value) for one in message.attributes) if message.attributes else (),
+            message.earlier_receives,
+            message.earlier_first_ms,
         )
     )
 
@@ -90,6 +94,8 @@ def message_of(address: int, word: bytes) -> Message:
         sequence=content.sequence,
         moved_id=content.moved_id,
         source_arn=content.source_arn,
+        earlier_receives=content.earlier_receives,
+        earlier_first_ms=content.earlier_first_ms,
     )
 
 

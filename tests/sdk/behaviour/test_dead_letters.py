@@ -72,6 +72,8 @@ def test_moved_message_keeps_its_id_and_sent_time_and_tells_its_source(sqs: Any,
     assert moved["MessageAttributes"] == attribute
     assert moved["Attributes"]["SentTimestamp"] == original["Attributes"]["SentTimestamp"]
     assert moved["Attributes"]["DeadLetterQueueSourceArn"] == arn(sqs, url)
+    first_received = "ApproximateFirstReceiveTimestamp"
+    assert moved["Attributes"][first_received] == original["Attributes"][first_received]
 
 
 def test_maximum_of_three_is_three_receives(sqs: Any, new_queue: NewQueue) -> None:
@@ -81,7 +83,7 @@ def test_maximum_of_three_is_three_receives(sqs: Any, new_queue: NewQueue) -> No
     told = [receive_one(sqs, url)["Attributes"]["ApproximateReceiveCount"] for _ in range(3)]
     assert told == ["1", "2", "3"]
     assert receive(sqs, url) == []
-    receive_one(sqs, dead)
+    assert receive_one(sqs, dead)["Attributes"]["ApproximateReceiveCount"] == "4"
 
 
 def test_receive_that_meets_a_dead_message_still_gives_the_living(sqs: Any, pair: tuple[str, str]) -> None:
