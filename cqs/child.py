@@ -4,8 +4,8 @@
                 ◄─ frames ──
 
 It lives as long as this end of the socket is open: when the server is gone, however it went, the child reads the end,
-finishes what it was given, and ends. Signals to the whole group are the server's business; the child ignores
-them, also before it can say so: it begins with them blocked.
+finishes what it was given, and ends. Signals to the whole group are the server's business: the child begins, and
+stays, with them blocked.
 """
 
 from __future__ import annotations

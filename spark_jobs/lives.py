@@ -140,9 +140,8 @@ def gone_in(events: DataFrame) -> DataFrame:
 
 
 def with_fate(lives: DataFrame, gone: DataFrame) -> DataFrame:
-    """And `fate`: what ended them, "" = nothing yet, and `ended_ms`: when. `gone` as `gone_in` gives
-    it. What was sent more than GONE_MS
-    after its queue went did not go with it."""
+    """And `fate`: what ended them, "" = nothing yet, and `ended_ms`: when. `gone` as `gone_in` gives it. What was sent
+    more than GONE_MS after its queue went did not go with it."""
 
     def went(gone_ms: str) -> Column:
         return F.coalesce(F.col("sent_ms") <= F.col(gone_ms) + GONE_MS, F.lit(True))

@@ -1,9 +1,8 @@
 """Loss (BDQS, section V.A): ε = Mloss / M; lost is what was never received, or arrived with another checksum.
 
 A message that was never received but expired, was purged, went with its queue or moved on is not lost: somebody decided
-so. One that just waits, or whose delay is not over, is not
-lost either. The journal alone can't tell waiting from lost; whoever drained the queues
-may say so, and `spark_jobs.reconcile` asks the store.
+so. One that just waits, or whose delay is not over, is not lost either. The journal alone can't tell waiting from lost;
+whoever drained the queues may say so, and `spark_jobs.reconcile` asks the store.
 """
 
 from __future__ import annotations

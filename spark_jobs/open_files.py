@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from cqs.events import EventName
+from spark_jobs.held import is_held
 
 OPEN = "*.jsonl.open"
 OF_THE_RECORDER = (EventName.OPENED, EventName.CLOSED, EventName.DROPPED_EVENTS, EventName.PRUNED)
@@ -36,21 +36,11 @@ def copied(folders: Sequence[str], place: Path) -> list[str]:
 def behind(folders: Sequence[str], at_ms: int) -> list[str]:
     """Names of the files that processes of this machine write to, and in which nothing of that time or later is told
     yet."""
-    return [path.name for path in _open_in(folders) if _is_written(path) and _told_ms(path) < at_ms]
+    return [path.name for path in _open_in(folders) if is_held(path) and _told_ms(path) < at_ms]
 
 
 def _open_in(folders: Iterable[str]) -> list[Path]:
     return [path for folder in folders if "://" not in folder for path in sorted(Path(folder).glob(OPEN))]
-
-
-def _is_written(path: Path) -> bool:
-    """Its recorder holds a lock on it as long as it lives."""
-    with suppress(FileNotFoundError), path.open("rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
 
 
 def _told_ms(path: Path) -> int:

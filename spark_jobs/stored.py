@@ -6,11 +6,10 @@ the reader minds that it does (`spark_jobs.running`).
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cqs.events import address_text
 from spark_jobs.errors import JobError
+from spark_jobs.held import is_held
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,13 +70,8 @@ def in_sqlite(spark: SparkSession, data_dir: str, tasks: int = 8, *, is_running:
 
 def _refuse_in_use(data_dir: Path) -> None:
     """A copy of a data folder may have no lock."""
-    with suppress(FileNotFoundError), (data_dir / LOCK_NAME).open() as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise StoreInUse(
-                f"A server works on {data_dir}: stop it, then reconcile; or audit until a time (--until)."
-            ) from error
+    if is_held(data_dir / LOCK_NAME):
+        raise StoreInUse(f"A server works on {data_dir}: stop it, then reconcile; or audit until a time (--until).")
 
 
 def _opened(path: str) -> sqlite3.Connection:
@@ -88,17 +83,17 @@ def _read(path: str, first: int, end: int) -> Iterator[pa.RecordBatch]:
 
     with closing(_opened(path)) as connection:
         while True:
-            ids: list[int] = []
-            rows = [_told(ids, *row) for row in connection.execute(_ROWS, (first, end, _BATCH_ROWS))]
+            rows = []
+            for row in connection.execute(_ROWS, (first, end, _BATCH_ROWS)):
+                rows.append(_told(*row))
+                first = row[0] + 1
             if not rows:
                 return
-            first = ids[-1] + 1
             yield pa.RecordBatch.from_pylist(rows)
 
 
-def _told(ids: list[int], key: int, queue: int, tail: int, body: bytes) -> dict[str, object]:
+def _told(key: int, queue: int, tail: int, body: bytes) -> dict[str, object]:
     """A row without its body: no more than one is held at a time."""
-    ids.append(key)
     return {
         "address": address_text(key, tail),
         "uid": queue >> GENERATION_BITS,

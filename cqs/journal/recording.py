@@ -17,7 +17,6 @@ import gc
 import os
 import random
 import select
-import signal
 import socket
 import sys
 from collections.abc import Iterator
@@ -85,9 +84,7 @@ def _report(link: socket.socket, recorder: Recorder, trouble: str = "") -> None:
 
 
 def main() -> None:
-    """Of the process: deaf to signals, in idle time, until its server is gone."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
+    """Of the process, in idle time, until its server is gone."""
     with suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     gc.set_threshold(_GARBAGE_AFTER)

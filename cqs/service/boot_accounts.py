@@ -14,6 +14,8 @@ the others find it there.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -83,31 +85,35 @@ async def declare(accounts: Accounts, declared: Declared, origin: str) -> None:
 
 
 async def _make_user(accounts: Accounts, one: DeclaredUser, everybody: Identities) -> None:
-    account = _account_of(one.name, everybody)
-    if account is None:
-        try:
-            await accounts.add_user(one.name, one.account or accounts.home, one.role, one.password, one.password_hash)
-            return
-        except IdentityError:
-            account = _account_of(one.name, await accounts.identities())
-            if account is None:
-                raise
-    if one.account and account != one.account:
+    made = (one.name, one.account or accounts.home, one.role, one.password, one.password_hash)
+    account = await _whose(accounts, everybody, partial(_account_of, one.name), partial(accounts.add_user, *made))
+    if account and one.account and account != one.account:
         raise IdentityError(f"it belongs to account {account}, not {one.account}.")
 
 
 async def _make_key(accounts: Accounts, one: DeclaredUser, key: DeclaredKey, everybody: Identities) -> None:
-    owner = _owner_of(key.id, everybody)
-    if owner is None:
-        try:
-            await accounts.add_key(one.name, key.id, key.secret)
-            return
-        except IdentityError:
-            owner = _owner_of(key.id, await accounts.identities())
-            if owner is None:
-                raise
-    if owner != one.name:
+    made = (one.name, key.id, key.secret)
+    owner = await _whose(accounts, everybody, partial(_owner_of, key.id), partial(accounts.add_key, *made))
+    if owner and owner != one.name:
         raise IdentityError(f"access key {key.id!r} is {owner!r}'s.")
+
+
+async def _whose(
+    accounts: Accounts,
+    everybody: Identities,
+    of: Callable[[Identities], str | None],
+    make: Callable[[], Awaitable[object]],
+) -> str | None:
+    """To whom it belongs that is there already, be it for a moment; None: it was made now. Raises IdentityError."""
+    holder = of(everybody)
+    if holder is None:
+        try:
+            await make()
+        except IdentityError:
+            holder = of(await accounts.identities())
+            if holder is None:
+                raise
+    return holder
 
 
 def _account_of(name: str, everybody: Identities) -> str | None:

@@ -27,13 +27,14 @@ after it. (Of a standard one the sweep finds it; what was deleted is not handed 
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
+from functools import partial
 
 from cqs import ids
 from cqs.cache.interface import Shard
 from cqs.clock import Clock
 from cqs.queue import GENERATION_BITS
+from cqs.side_by_side import side_by_side
 from cqs.store.coordination import Coordination, DirtyMark, Home, News
 
 HOLD_MS = 30_000
@@ -185,8 +186,7 @@ class Homes:
                 due.append(known.shard)
             elif age_ms >= BELIEVED_MS and not self.is_known_here(known.shard):
                 del self._known[key]
-        for start in range(0, len(due), READS):
-            await asyncio.gather(*(self._check(shard) for shard in due[start : start + READS]))
+        await side_by_side([partial(self._check, shard) for shard in due], READS)
 
     async def _check(self, shard: Shard) -> None:
         (await self._read(shard)).is_used = False

@@ -17,15 +17,16 @@ stays to be said, and is said at a later beat. A node that has been away for too
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Iterable
+from functools import partial
 
 import structlog
 
 from cqs.errors import CacheUnavailable, CqsError
 from cqs.queue import Queue, QueueName
 from cqs.service.engine import Engine, shard_of
+from cqs.side_by_side import side_by_side
 from cqs.store.coordination import News
 
 CHANGED, GONE = "queue", "queue gone"
@@ -86,9 +87,7 @@ async def hear_queues(engine: Engine, news: Iterable[News]) -> None:
                 await forget(engine, known)
         elif known is None or not is_known or known.version < _seen_below(engine, int(version)):
             changed[QueueName(account, name)] = None
-    names = list(changed)
-    for start in range(0, len(names), READS):
-        await asyncio.gather(*(refresh(engine, key) for key in names[start : start + READS]))
+    await side_by_side([partial(refresh, engine, key) for key in changed], READS)
 
 
 def _seen_below(engine: Engine, version: int) -> int:

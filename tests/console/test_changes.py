@@ -127,21 +127,14 @@ async def test_a_full_disk_does_not_keep_an_administrator_from_making_room(tmp_p
     await log.add(line(1))
 
 
-async def test_a_damaged_line_hides_no_other(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "damage", [b'{"at_ms": 2, "who"\n\xff\xfe\n', b'{"at_ms": 2, "who"'], ids=["damaged", "broken off"]
+)
+async def test_a_line_that_is_damaged_or_broke_off_takes_no_other_with_it(tmp_path: Path, damage: bytes) -> None:
     log = ActionLog(tmp_path)
     await log.add(line(1))
     with (tmp_path / "actions.jsonl").open("ab") as file:
-        file.write(b'{"at_ms": 2, "who"\n\xff\xfe\n')
-    await log.add(line(3))
-
-    assert [one.at_ms for one in (await log.find(Question(), 10))[0]] == [3, 1]
-
-
-async def test_a_line_that_broke_off_takes_no_other_with_it(tmp_path: Path) -> None:
-    log = ActionLog(tmp_path)
-    await log.add(line(1))
-    with (tmp_path / "actions.jsonl").open("ab") as file:
-        file.write(b'{"at_ms": 2, "who"')
+        file.write(damage)
     await log.add(line(3))
 
     assert [one.at_ms for one in (await log.find(Question(), 10))[0]] == [3, 1]

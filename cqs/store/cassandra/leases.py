@@ -14,14 +14,14 @@ filled more than some minutes after they ran out.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from cqs import ids
 from cqs.clock import Clock
 from cqs.queue import Queue
+from cqs.side_by_side import side_by_side
 from cqs.store.cassandra import statements as cql
 from cqs.store.cassandra.addresses import INCARNATION_MASK, address_of, by_row, place_of, ttl_s_of
 from cqs.store.cassandra.earlier_clock import EarlierClock
@@ -160,7 +160,7 @@ class Leases:
             partial(self._session.read, cql.FIND_RECEIVES, (storage_id, row, [place_of(address) for address in some]))
             for row, some in asked
         ]
-        answers = await _some_at_once([*leases, *receives])
+        answers = await side_by_side([*leases, *receives], READS_AT_ONCE)
         for found in answers[: len(leases)]:
             keep_newest(newest, map(_from_lease, whole(found)))
         for (row, _), found in zip(asked, answers[len(leases) :], strict=True):
@@ -171,13 +171,6 @@ class Leases:
         await self._time.look()
         oldest = self._time.now_ms() // MINUTE_MS - LOOK_BACK_MINUTES
         return [columns[0] for columns in await self._session.read(cql.LEASE_MINUTES, (queue.storage_id, oldest))]
-
-
-async def _some_at_once(reads: Sequence[Callable[[], Awaitable[list[Row]]]]) -> list[list[Row]]:
-    answers: list[list[Row]] = []
-    for start in range(0, len(reads), READS_AT_ONCE):
-        answers += await asyncio.gather(*[read() for read in reads[start : start + READS_AT_ONCE]])
-    return answers
 
 
 def _from_lease(columns: Row) -> Seen:

@@ -9,7 +9,6 @@ both are gone. Its first reply says that it is ready, or why it can't be.
 
 from __future__ import annotations
 
-import signal
 import socket
 import sqlite3
 import sys
@@ -48,8 +47,6 @@ def _answer(link: socket.socket, reply: Reply) -> None:
 
 
 def main() -> None:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
     with socket.socket(fileno=int(sys.argv[1])) as link, suppress(ConnectionError):
         serve(link, Path(sys.argv[2]))
 
