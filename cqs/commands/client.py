@@ -121,7 +121,7 @@ def _reason(error: Exception) -> str:
             return f"{error.verify_message}; AWS_CA_BUNDLE may name a file with its authority"
         case ssl.SSLError(reason="WRONG_VERSION_NUMBER"):
             return "it does not speak HTTPS; perhaps HTTP (http://…)"
-        case http.client.RemoteDisconnected():
+        case ConnectionResetError() | BrokenPipeError():
             return "it closed the connection; perhaps it speaks HTTPS (https://…)"
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 import sys
 import threading
 from datetime import UTC, datetime
@@ -18,6 +19,8 @@ from cqs.commands.signer import Keys, signed
 from cqs.errors import ConfigError
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+RESET = b"reset"
+"""A connection that ends so, and not by an answer."""
 HEADERS = {
     "Host": "127.0.0.1:9324",
     "Content-Type": "application/x-amz-json-1.0",
@@ -100,7 +103,11 @@ def test_who_has_another_servers_key_is_told_which(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize(
     ("scheme", "answer", "told"),
-    [("https", b"HTTP/1.1 400 Bad Request\r\n\r\n", "http://"), ("http", b"", "https://")],
+    [
+        ("https", b"HTTP/1.1 400 Bad Request\r\n\r\n", "http://"),
+        ("http", b"", "https://"),
+        ("http", RESET, "https://"),
+    ],
 )
 def test_who_speaks_to_a_port_that_has_or_lacks_tls_is_told(scheme: str, answer: bytes, told: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -109,7 +116,10 @@ def test_who_speaks_to_a_port_that_has_or_lacks_tls_is_told(scheme: str, answer:
             peer, _ = listener.accept()
             with peer:
                 peer.recv(65_536)
-                peer.sendall(answer)
+                if answer == RESET:
+                    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                else:
+                    peer.sendall(answer)
 
         refusing = threading.Thread(target=refuse)
         refusing.start()
