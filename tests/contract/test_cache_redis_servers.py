@@ -140,7 +140,7 @@ class TestUnfitServers:
             assert "volatile-ttl" in (await cache.servers.reports())[own.path].problems[0]
 
     async def test_server_that_writes_to_disk_is_pointed_out(self) -> None:
-        with RedisProcess("--save", "60 1", "--appendonly", "yes") as saving:
+        with RedisProcess("--save", "60", "1", "--appendonly", "yes") as saving:
             async with cache_on(server_at(saving)) as cache:
                 problems = (await cache.servers.reports())[saving.path].problems
 
