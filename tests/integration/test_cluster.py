@@ -22,7 +22,7 @@ from tests.needs import needs
 from tests.processes import children_of, command_of, runs
 
 ROOT = Path(__file__).parents[2]
-START_S_MAX, STOP_S_MAX, NEWS_S_MAX = 150.0, 30.0, 10.0
+START_S_MAX, STOP_S_MAX, NEWS_S_MAX = 300.0, 30.0, 10.0
 STORAGE = "-Dcassandra.storagedir="
 LINE = re.compile(r"(api http://127\.0\.0\.1|redis 127\.0\.0\.1|cassandra 127\.0\.0\.\d):(\d+) pid (\d+)")
 
