@@ -23,6 +23,7 @@ from cqs.clock import Clock
 from cqs.events import EventName, NullWitness
 from cqs.message import Message
 from cqs.queue import Queue
+from cqs.receipt import Receipt
 
 CALLS_MAX = 50_000
 EVENTS_OF_A_LIFE_MAX = 16
@@ -87,11 +88,11 @@ class Lately(NullWitness):
     def given_back(self, queue: Queue, received: Sequence[Received]) -> None:
         self._add(EventName.GIVEN_BACK, queue, tuple([one.address for one in received]))
 
-    def deleted(self, queue: Queue, addresses: Sequence[int]) -> None:
+    def deleted(self, queue: Queue, addresses: Sequence[int], begun_ms: int = 0) -> None:
         self._add(EventName.DELETED, queue, tuple(addresses))
 
-    def hidden(self, queue: Queue, address: int, until_ms: int) -> None:
-        self._add(EventName.HIDDEN, queue, (address,), until_ms=until_ms)
+    def hidden(self, queue: Queue, receipt: Receipt, until_ms: int) -> None:
+        self._add(EventName.HIDDEN, queue, (receipt.address,), until_ms=until_ms)
 
     def expired(self, queue: Queue, addresses: Sequence[int]) -> None:
         self._add(EventName.EXPIRED, queue, tuple(addresses))

@@ -27,6 +27,7 @@ from cqs.cache.interface import Received
 from cqs.ids import pack, text_of
 from cqs.message import Message
 from cqs.queue import Queue
+from cqs.receipt import Receipt
 
 VERSION = 2
 RUN_ATTRIBUTE, SENDER_ATTRIBUTE, INDEX_ATTRIBUTE = "cqs.run", "cqs.sender", "cqs.index"
@@ -102,6 +103,8 @@ class Line(Head, frozen=True, gc=False, omit_defaults=True, kw_only=True):
     sequence: int = 0
     sent_ms: int = 0
     visible_ms: int = 0
+    begun_ms: int = 0
+    """deleted, of a FIFO queue: when the delete began. The next of the group may be received before it is told."""
     sender_id: str = ""
     run: str = ""
     sender: str = ""
@@ -111,7 +114,8 @@ class Line(Head, frozen=True, gc=False, omit_defaults=True, kw_only=True):
     call: int = 0
     """Number of the first event of the same call: what was received together."""
     receive_number: int = 0
-    """The place in the order of receives: a counter of the cache's, not a clock."""
+    """The place in the order of receives: a counter of the cache's, not a clock. hidden: of the receive, as
+    `received_ms`."""
     receive_count: int = 0
     received_ms: int = 0
     """By the cache's clock, as `hidden_until_ms`."""
@@ -155,9 +159,11 @@ class Witness(Protocol):
     def given_back(self, queue: Queue, received: Sequence[Received]) -> None:
         """A receive's answer reached nobody."""
 
-    def deleted(self, queue: Queue, addresses: Sequence[int]) -> None: ...
+    def deleted(self, queue: Queue, addresses: Sequence[int], begun_ms: int = 0) -> None:
+        """`begun_ms`: since when they may have been gone, where an order hangs on it (FIFO); 0 = since now."""
 
-    def hidden(self, queue: Queue, address: int, until_ms: int) -> None: ...
+    def hidden(self, queue: Queue, receipt: Receipt, until_ms: int) -> None:
+        """By the receive of the receipt; as early as it may be, when it is not known whether it was written."""
 
     def revealed(self, queue: Queue, count: int) -> None:
         """Timeouts ran out or delays came due."""
@@ -197,10 +203,10 @@ class NullWitness:
     def given_back(self, queue: Queue, received: Sequence[Received]) -> None:
         pass
 
-    def deleted(self, queue: Queue, addresses: Sequence[int]) -> None:
+    def deleted(self, queue: Queue, addresses: Sequence[int], begun_ms: int = 0) -> None:
         pass
 
-    def hidden(self, queue: Queue, address: int, until_ms: int) -> None:
+    def hidden(self, queue: Queue, receipt: Receipt, until_ms: int) -> None:
         pass
 
     def revealed(self, queue: Queue, count: int) -> None:

@@ -8,6 +8,7 @@ from cqs.cache.interface import Received
 from cqs.events import Witness
 from cqs.message import Message
 from cqs.queue import Queue
+from cqs.receipt import Receipt
 
 
 class Witnesses:
@@ -42,13 +43,13 @@ class Witnesses:
         for witness in self._all:
             witness.given_back(queue, received)
 
-    def deleted(self, queue: Queue, addresses: Sequence[int]) -> None:
+    def deleted(self, queue: Queue, addresses: Sequence[int], begun_ms: int = 0) -> None:
         for witness in self._all:
-            witness.deleted(queue, addresses)
+            witness.deleted(queue, addresses, begun_ms)
 
-    def hidden(self, queue: Queue, address: int, until_ms: int) -> None:
+    def hidden(self, queue: Queue, receipt: Receipt, until_ms: int) -> None:
         for witness in self._all:
-            witness.hidden(queue, address, until_ms)
+            witness.hidden(queue, receipt, until_ms)
 
     def revealed(self, queue: Queue, count: int) -> None:
         for witness in self._all:

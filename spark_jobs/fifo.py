@@ -4,10 +4,12 @@
                     call:     deliver 1 · deliver 2     wrong        deliver 1,2     right      deliver 1 · delete 1 · 2
     one consumer    nothing is delivered while another call holds a message of the group
 
-Unfinished: sent, and not yet deleted, moved or expired. With clocks that differ, finishing counts from `skew_ms` before
-its time, so it may come up to twice that before the delivery it follows. A take that finds the first message dead or
-expired hands out the next one, and the move or the expiry is told when it is done: it counts from TOLD_LATE_MS before,
-but not from before the message was visible. State is what is unfinished in one group, about 200 bytes a message.
+Unfinished: sent, and not yet deleted (as far as anybody knows), moved or expired. With clocks that differ, finishing
+counts from `skew_ms` before its time, so it may come up to twice that before the delivery it follows. A delete counts
+from when it began, as it is told when the cache has answered: the next message may be taken before. A take that finds
+the first message dead or expired hands out the next one, and the move or the expiry is told when it is done: it counts
+from TOLD_LATE_MS before, but not from before the message was visible. State is what is unfinished in one group, about
+200 bytes a message.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SENDS = (EventName.SENT.value, ARRIVED)
-_FINISHES = (EventName.DELETED.value, EventName.MOVED.value, EventName.EXPIRED.value)
+_FINISHES = (EventName.DELETED.value, EventName.MOVED.value, EventName.EXPIRED.value, EventName.DOUBTFUL.value)
 _UNFINISHED, _FINISHED = "unfinished", "finished"
 TOLD_LATE_MS = 10_000
 GROUP = ("uid", "generation", "tenant")
@@ -163,15 +165,23 @@ def fifo_violations(steps: DataFrame, lives: DataFrame, skew_ms: int = 0) -> Dat
 
 def line_of(steps: DataFrame, lives: DataFrame, skew_ms: int = 0, after_ms: int = 0) -> DataFrame:
     """Steps of messages in FIFO queues with their GROUP: fields of a Moment, and the rest of LINE_ORDER. No step that
-    happened after `after_ms` counts from before it."""
+    happened after `after_ms` counts from before it. Left out are a send that is told when its message was received
+    already, and doubts about it."""
     own = ("generation", "tenant", "run", "sent_ms")
-    known = lives.where("is_fifo").select("address", *[F.col(name).alias(f"of_{name}") for name in own])
+    seen_ms = F.least("first_received_ms", "deleted_ms", "moved_ms", "expired_ms").alias("seen_ms")
+    known = lives.where("is_fifo").select("address", *[F.col(name).alias(f"of_{name}") for name in own], seen_ms)
     finishes, is_old = is_event(*_FINISHES), F.col("received_ms") > F.col("deleted_before_ms") + skew_ms
     found_ms = F.greatest(F.col("time_ms") - TOLD_LATE_MS, F.col("of_sent_ms") + 1, "previous_until_ms")
     left_ms = F.when(is_event(EventName.MOVED, EventName.EXPIRED), found_ms)
     early_ms = F.when(finishes | is_event(EventName.HIDDEN), skew_ms).otherwise(0)
-    time_ms = F.least("time_ms", left_ms) - early_ms
-    moments = steps.where(F.col("is_fifo") & ~F.coalesce(is_old, F.lit(False))).join(known, "address")
+    begun_ms = F.when(F.col("begun_ms") > 0, F.col("begun_ms"))
+    hidden_ms = F.when(is_event(EventName.HIDDEN), F.col("received_ms"))
+    time_ms = F.greatest(F.least("time_ms", left_ms, begun_ms) - early_ms, hidden_ms)
+    is_late = is_event(*_SENDS) & (F.col("seen_ms") < F.col("time_ms"))
+    is_early = is_event(EventName.DOUBTFUL) & (F.col("time_ms") <= F.col("of_sent_ms"))
+    moments = (
+        steps.where("is_fifo").join(known, "address").where(~F.coalesce(is_old | is_late | is_early, F.lit(False)))
+    )
     return moments.select(
         *[F.col(name) for name in ("account", "queue", "uid", "address")],
         *[F.col(f"of_{name}").alias(name) for name in own if name != "sent_ms"],

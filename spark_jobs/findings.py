@@ -15,7 +15,7 @@ class Kind(StrEnum):
     DUPLICATE = "duplicate"
     NOT_RECEIVED = "not received"
     NOT_DUE = "not due yet"
-    """Not received, and its delay was not over when the queue was last asked."""
+    """Not received, and not yet sent, or its delay not over, when the queue was last asked."""
     CORRUPTED = "corrupted"
     UNEXPECTED = "unexpected"
     RESURRECTED = "resurrected"

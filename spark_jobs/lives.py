@@ -59,18 +59,22 @@ def sums_of(moments: DataFrame) -> DataFrame:
     def once(condition: Column, name: str, called: str) -> Column:
         return F.max(F.when(condition, F.col(name))).alias(called)
 
-    summed = numbered.groupBy("address").agg(
-        *[F.max(name).alias(name) for name in ("uid", "is_fifo", "sequence", "index")],
-        *[at_start(name) for name in ("generation", *_LABEL)],
-        *_begin_columns(begins),
-        F.count_if(receives).alias("receives"),
-        F.count_if(is_event(EventName.GIVEN_BACK)).alias("given_back"),
-        F.min(hide_ms()).alias("hide_ms"),
-        once(receives, "receive_number", "receive_number"),
-        once(receives, "received_ms", "received_ms"),
-        *[once(receives, name, came) for name, came in zip(BODY, _CAME, strict=True)],
-        *[once(is_event(EventName.MOVED), name, went) for name, went in zip(BODY, _WENT, strict=True)],
-        *_end_columns(),
+    summed = (
+        numbered.where(~is_event(EventName.DOUBTFUL))
+        .groupBy("address")
+        .agg(
+            *[F.max(name).alias(name) for name in ("uid", "is_fifo", "sequence", "index")],
+            *[at_start(name) for name in ("generation", *_LABEL)],
+            *_begin_columns(begins),
+            F.count_if(receives).alias("receives"),
+            F.count_if(is_event(EventName.GIVEN_BACK)).alias("given_back"),
+            F.min(hide_ms()).alias("hide_ms"),
+            once(receives, "receive_number", "receive_number"),
+            once(receives, "received_ms", "received_ms"),
+            *[once(receives, name, came) for name, came in zip(BODY, _CAME, strict=True)],
+            *[once(is_event(EventName.MOVED), name, went) for name, went in zip(BODY, _WENT, strict=True)],
+            *_end_columns(),
+        )
     )
     return summed.withColumn("is_eventful", F.coalesce(F.expr(_IS_EVENTFUL), F.lit(False)))
 
@@ -91,7 +95,8 @@ def lives_of(steps: DataFrame) -> DataFrame:
 
     names = [*QUEUE, "generation", "is_fifo", *_LABELS, "sequence", "index"]
     return (
-        steps.select("*", *hashes(BODY, F.col("md5")))
+        steps.where(~is_event(EventName.DOUBTFUL))
+        .select("*", *hashes(BODY, F.col("md5")))
         .groupBy("address")
         .agg(
             *[at_start(name) for name in names],

@@ -1,8 +1,8 @@
 """Loss (BDQS, section V.A): ε = Mloss / M; lost is what was never received, or arrived with another checksum.
 
 A message that was never received but expired, was purged, went with its queue or moved on is not lost: somebody decided
-so. One that just waits, or whose delay is not over, is not lost either. The journal alone can't tell waiting from lost;
-whoever drained the queues may say so, and `spark_jobs.reconcile` asks the store.
+so. One that just waits, or was sent, or due, when nobody asked any more, is not lost either. The journal alone can't
+tell waiting from lost; whoever drained the queues may say so, and `spark_jobs.reconcile` asks the store.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from spark_jobs.tables import is_event
 def not_received(lives: DataFrame, asked: DataFrame) -> DataFrame:
     """Findings: acknowledged, never delivered, and nothing else ended them. `asked`: see `asked_of`."""
     waiting = lives.where("is_known AND deliveries = 0 AND fate = ''").join(F.broadcast(asked), "uid", "left")
-    is_due = F.coalesce(F.col("visible_ms") <= F.col("asked_ms"), F.lit(True))
+    is_due = F.coalesce(F.greatest("sent_ms", "visible_ms") <= F.col("asked_ms"), F.lit(True))
     return united(
         findings(waiting.where(is_due), Kind.NOT_RECEIVED, at_ms=F.col("sent_ms"), detail=F.lit("")),
         findings(waiting.where(~is_due), Kind.NOT_DUE, at_ms=F.col("sent_ms"), detail=F.lit("")),

@@ -57,7 +57,7 @@ def unended(totals: Totals, waiting: int) -> tuple[str, ...]:
     """What only the store can tell from a loss."""
     parts = (
         (waiting, "message(|s) (waits|wait), or (is|are) lost: drain the queues or reconcile with the store"),
-        (totals.of(Kind.NOT_DUE), "message(|s) (was|were) delayed for longer than receivers asked"),
+        (totals.of(Kind.NOT_DUE), "message(|s) (was|were) sent, or due, after receivers asked for the last time"),
         (
             totals.held,
             "message(|s) (was|were) received and never deleted, and (waits|wait) again or (is|are) lost: reconcile "

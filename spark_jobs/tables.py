@@ -39,8 +39,8 @@ _KINDS = [
 _RECEIVES = [EventName.RECEIVED.value, EventName.FROM_STORE.value]
 _STEP_COLUMNS = [
     *("address", "event", "node", "incarnation", "number", "at_ms", *QUEUE, "generation", "is_fifo", "tenant"),
-    *("sequence", "md5", "bytes", "message_id", "sent_ms", "visible_ms", "run", "sender", "index", "receiver_id"),
-    *("call", "receive_number", "receive_count", "received_ms", "hidden_until_ms"),
+    *("sequence", "md5", "bytes", "message_id", "sent_ms", "visible_ms", "begun_ms", "run", "sender", "index"),
+    *("receiver_id", "call", "receive_number", "receive_count", "received_ms", "hidden_until_ms"),
 ]
 
 
@@ -56,8 +56,10 @@ def is_event(*names: EventName | str) -> Column:
 
 
 def moments_of(events: DataFrame) -> DataFrame:
-    """Events of messages, and of moved ones also how they begin in the other queue."""
-    own = events.where(is_event(*_KINDS, EventName.GIVEN_BACK)).select(*_STEP_COLUMNS)
+    """Events of messages, and of moved ones also how they begin in the other queue. A doubt tells nothing of a message
+    but that it may not hold up its FIFO group any more."""
+    is_doubt = is_event(EventName.DOUBTFUL) & F.col("is_fifo")
+    own = events.where(is_event(*_KINDS, EventName.GIVEN_BACK) | is_doubt).select(*_STEP_COLUMNS)
     return united(own, arrivals_of(events))
 
 
@@ -102,8 +104,8 @@ def steps_of(moments: DataFrame, skew_ms: int = 0) -> DataFrame:
 
 
 def hide_ms() -> Column:
-    """When a change of the visibility counts from; null on other rows."""
-    return F.when(is_event(EventName.HIDDEN), F.least("at_ms", "hidden_until_ms"))
+    """When a change of the visibility counts from, not before its receive, whatever the clocks; null on other rows."""
+    return F.when(is_event(EventName.HIDDEN), F.greatest(F.least("at_ms", "hidden_until_ms"), "received_ms"))
 
 
 def with_time(moments: DataFrame) -> DataFrame:

@@ -50,7 +50,7 @@ class Failing:
         for name in names:
             setattr(self, name, _slowly(getattr(self, name)))
 
-    def fail(self, name: str, error: Exception, *, times: int = 1, is_done: bool = False, after: int = 0) -> None:
+    def fail(self, name: str, error: BaseException, *, times: int = 1, is_done: bool = False, after: int = 0) -> None:
         """The next `times` calls of `name`, but for the first `after`, raise `error`, after having done their work if
         `is_done`."""
         call: Callable[..., Awaitable[object]] = getattr(self, name)

@@ -13,7 +13,7 @@ from cqs.journal.calls import Place
 
 Columns = dict[str, Sequence[Any]]
 RECEIVES = {EventName.RECEIVED.value, EventName.FROM_STORE.value}
-_MOVED = EventName.MOVED.value
+_DELETED, _MOVED = EventName.DELETED.value, EventName.MOVED.value
 _ADDRESSES_MAX = 32_768
 """A message is told of three times, mostly within this many others."""
 _text_of = lru_cache(_ADDRESSES_MAX)(text_of)
@@ -31,6 +31,8 @@ def of_rows(event: str, common: Sequence[Any], rows: Sequence[Any]) -> Columns:
     columns = _COLUMNS[event](rows)
     if event in RECEIVES:
         columns["receiver_id"] = common
+    elif event == _DELETED:
+        columns["begun_ms"] = common
     elif event == _MOVED:
         columns |= zip(("to_queue", "to_uid", "to_generation"), zip(*common, strict=True), strict=True)
     return columns
@@ -81,9 +83,14 @@ def _of_order(group: Sequence[str | None], sequence: Sequence[int]) -> Columns:
     return {"sequence": sequence} | ({"tenant": _texts(group)} if any(group) else {})
 
 
-def _of_hidden(rows: Sequence[tuple[int, int]]) -> Columns:
-    address, until_ms = zip(*rows, strict=True)
-    return {"address": list(map(_text_of, address)), "hidden_until_ms": until_ms}
+def _of_hidden(rows: Sequence[tuple[int, int, int, int]]) -> Columns:
+    address, number, received_ms, until_ms = zip(*rows, strict=True)
+    return {
+        "address": list(map(_text_of, address)),
+        "receive_number": number,
+        "received_ms": received_ms,
+        "hidden_until_ms": until_ms,
+    }
 
 
 def _of_counts(rows: Sequence[int]) -> Columns:

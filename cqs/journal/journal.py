@@ -22,6 +22,7 @@ from cqs.journal.recorder_process import RecorderProcess
 from cqs.journal.rules import JournalRules
 from cqs.message import Message
 from cqs.queue import Queue
+from cqs.receipt import Receipt
 
 NOTHING_MS = 1_000
 """Empty receives of a queue are added up for about so long."""
@@ -38,7 +39,8 @@ class Journal:
     def __init__(self, rules: JournalRules, clock: Clock) -> None:
         self._now_ms = clock.now_ms
         self._sample_every = rules.sample_every
-        self._nothing: dict[int, tuple[Queue, int]] = {}
+        self._nothing: dict[int, tuple[Queue, int, int]] = {}
+        """By uid: the queue, how often, and when at last."""
         self._nothing_since_ms = 0
         self.buffer = Buffer(rules.buffer_bytes_max, self._packed)
         self._put = self.buffer.put
@@ -86,21 +88,22 @@ class Journal:
             self.tell_nothing()
         if not self._nothing:
             self._nothing_since_ms = now_ms
-        _, count = self._nothing.get(queue.uid, (queue, 0))
-        self._nothing[queue.uid] = (queue, count + 1)
+        _, count, _ = self._nothing.get(queue.uid, (queue, 0, 0))
+        self._nothing[queue.uid] = (queue, count + 1, now_ms)
 
     def given_back(self, queue: Queue, received: Sequence[Received]) -> None:
         self._tell(EventName.GIVEN_BACK.value, queue, rows.of_received(self._sampled(received), is_given_back=True))
 
-    def deleted(self, queue: Queue, addresses: Sequence[int]) -> None:
+    def deleted(self, queue: Queue, addresses: Sequence[int], begun_ms: int = 0) -> None:
         if self._sample_every > 1:
             addresses = self._chosen(addresses)
         if addresses:
-            self._put((_DELETED, self._now_ms(), queue, "", addresses))
+            self._put((_DELETED, self._now_ms(), queue, begun_ms, addresses))
 
-    def hidden(self, queue: Queue, address: int, until_ms: int) -> None:
-        if self._is_chosen(address):
-            self._tell(EventName.HIDDEN.value, queue, [(address, until_ms)])
+    def hidden(self, queue: Queue, receipt: Receipt, until_ms: int) -> None:
+        if self._is_chosen(receipt.address):
+            told = (receipt.address, receipt.receive_number, receipt.received_ms, until_ms)
+            self._tell(EventName.HIDDEN.value, queue, [told])
 
     def revealed(self, queue: Queue, count: int) -> None:
         self._tell(EventName.REVEALED.value, queue, [count])
@@ -129,9 +132,9 @@ class Journal:
             self._tell(EventName.ALIVE.value, _NO_QUEUE, [None])
 
     def tell_nothing(self) -> None:
-        """What was added up of empty receives."""
-        for queue, count in self._nothing.values():
-            self._tell(EventName.RECEIVED_NOTHING.value, queue, [count])
+        """What was added up of empty receives, at the time of the last: what came later was not there yet."""
+        for queue, count, at_ms in self._nothing.values():
+            self._put((EventName.RECEIVED_NOTHING.value, at_ms, queue, "", [count]))
         self._nothing.clear()
 
     def _tell(self, event: str, queue: Queue, things: Sequence[Any], common: Any = "") -> None:

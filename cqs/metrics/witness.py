@@ -10,6 +10,7 @@ from cqs.metrics.depths import Depths
 from cqs.metrics.queue_stats import QueueStats
 from cqs.metrics.queue_table import QueueTable
 from cqs.queue import Queue
+from cqs.receipt import Receipt
 
 
 class MetricsWitness:
@@ -51,11 +52,11 @@ class MetricsWitness:
     def given_back(self, queue: Queue, received: Sequence[Received]) -> None:
         self._of(queue).given_back += len(received)
 
-    def deleted(self, queue: Queue, addresses: Sequence[int]) -> None:
+    def deleted(self, queue: Queue, addresses: Sequence[int], begun_ms: int = 0) -> None:
         stats = self._by_uid.get(queue.uid) or self._queues.meet(queue)
         stats.deleted += len(addresses)
 
-    def hidden(self, queue: Queue, address: int, until_ms: int) -> None:
+    def hidden(self, queue: Queue, receipt: Receipt, until_ms: int) -> None:
         self._of(queue).hidden += 1
 
     def revealed(self, queue: Queue, count: int) -> None:

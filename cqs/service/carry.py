@@ -1,6 +1,6 @@
 """Messages on their way from one queue to another, by redrive or by a move task.
 
-    (FIFO target: sequences) ──► store.move ══► cache: remove here, put there ──► wake ──► witness
+    (FIFO target: sequences) ──► store.move ══► witness ──► cache: remove here, put there ──► wake
                                  decides
 
 `store.move` is the deciding step: there first, then gone here, and a message that is gone already (deleted, or moved
@@ -19,6 +19,7 @@ The target is looked up in the store first, since what lands in an old generatio
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 import msgspec
@@ -42,12 +43,12 @@ async def carry(engine: Engine, source: Queue, target: Queue, moves: Sequence[Mo
         moves = await _in_order(engine, target, moves)
     known = engine.epochs.of(shard_of(target))
     arrived = await _move_surely(engine, source, target, moves, pause)
+    new = {message.address for message in arrived}
+    engine.witness.moved(source, target, [(m.old_address, m.message) for m in moves if m.message.address in new])
     entries = [entry_of(message) for message in arrived]
     await confirm.remove(engine, source, [move.old_address for move in moves])
     await confirm.put(engine, target, entries, known)
     engine.waiters.wake(target.uid, len(arrived))
-    new = {message.address for message in arrived}
-    engine.witness.moved(source, target, [(m.old_address, m.message) for m in moves if m.message.address in new])
     return arrived
 
 
@@ -63,9 +64,14 @@ async def _move_surely(
     engine: Engine, source: Queue, target: Queue, moves: Sequence[Move], pause: Pause
 ) -> list[Message]:
     try:
-        return await engine.store.move(source, target, moves)
-    except OutcomeUnknown:
-        return await insist(pause, "move", lambda: engine.store.move(source, target, moves))
+        try:
+            return await engine.store.move(source, target, moves)
+        except OutcomeUnknown:
+            return await insist(pause, "move", lambda: engine.store.move(source, target, moves))
+    except asyncio.CancelledError:
+        engine.witness.doubtful(source, [move.old_address for move in moves])
+        engine.witness.doubtful(target, [move.message.address for move in moves])
+        raise
 
 
 async def contents(engine: Engine, source: Queue, received: Sequence[Received]) -> list[Message]:

@@ -70,9 +70,12 @@ async def delete_batch(engine: Engine, queue: Queue, handles: Sequence[str]) -> 
 async def erase(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
     """The messages are gone, and no node hands them out any more, when it returns. Raises StoreUnavailable,
     OutcomeUnknown; idempotent."""
+    begun_ms = engine.clock.now_ms() if queue.settings.is_fifo else 0
     await erasing.erase(engine, queue, addresses)
-    is_confirmed = await confirm.remove(engine, queue, addresses)
-    engine.witness.deleted(queue, addresses)
+    try:
+        is_confirmed = await confirm.remove(engine, queue, addresses)
+    finally:
+        engine.witness.deleted(queue, addresses, begun_ms)
     if not is_confirmed:
         try:
             await marking.make_known(engine, shard_of(queue))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from cqs.errors import OutcomeUnknown
@@ -10,10 +11,10 @@ from cqs.service.engine import Engine
 
 
 async def erase(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
-    """As the store's `delete`; an unknown outcome is told to the witness. Idempotent. Raises StoreUnavailable,
-    OutcomeUnknown."""
+    """As the store's `delete`; an unknown outcome is told to the witness, as of one that a stopping server breaks off.
+    Idempotent. Raises StoreUnavailable, OutcomeUnknown."""
     try:
         await engine.store.delete(queue, addresses)
-    except OutcomeUnknown:
+    except (OutcomeUnknown, asyncio.CancelledError):
         engine.witness.doubtful(queue, addresses)
         raise

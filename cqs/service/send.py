@@ -19,11 +19,12 @@ A FIFO send first claims its deduplication id, which also gives its place in the
 A send whose outcome is unknown may be in the store, and the cache has not heard of it: it becomes dirt, so that repair
 finds out (`cqs.service.dirt`). Otherwise it would lie there until its shard is filled anew.
 
-Sends are never cancelled half-way: a door that loses its client lets them run to their end.
+A door that loses its client lets a send run to its end. One that a stopping server breaks off is in doubt.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import nullcontext
 from time import perf_counter_ns
@@ -111,7 +112,7 @@ async def _send_checked(engine: Engine, queue: Queue, drafts: Sequence[Draft], s
         known = engine.epochs.of(shard_of(queue))
         try:
             await engine.store.append(queue, messages)
-        except OutcomeUnknown:
+        except (OutcomeUnknown, asyncio.CancelledError):
             _doubt(engine, queue, [message.address for message in messages])
             raise
         await _publish(engine, queue, messages, known)
@@ -152,6 +153,9 @@ async def _append_claimed(engine: Engine, queue: Queue, messages: Sequence[Messa
         await engine.store.append(queue, messages)
     except StoreUnavailable:
         await engine.store.release(queue, addresses)
+        raise
+    except asyncio.CancelledError:
+        _doubt(engine, queue, addresses)
         raise
     except OutcomeUnknown:
         _doubt(engine, queue, addresses)

@@ -6,12 +6,21 @@ message that the cache does not know, which may have lost it, the store's leases
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from cqs import limits
 from cqs.cache.interface import Outcome, Ticket
-from cqs.errors import CacheUnavailable, InvalidParameterValue, ReceiptHandleIsInvalid, SqsError
+from cqs.errors import (
+    CacheUnavailable,
+    InvalidParameterValue,
+    OutcomeUnknown,
+    ReceiptHandleIsInvalid,
+    SqsError,
+    StoreUnavailable,
+)
 from cqs.queue import Queue
+from cqs.receipt import Receipt
 from cqs.service import fallback, leases
 from cqs.service.engine import Engine, shard_of
 
@@ -31,23 +40,29 @@ async def change_batch(engine: Engine, queue: Queue, changes: Sequence[tuple[str
     """As `change`, with one durable write for all; for each its error, or None."""
     now_ms = engine.clock.now_ms()
     answers: list[SqsError | None] = []
-    done: list[tuple[Ticket, int]] = []
-    for handle, timeout_ms in changes:
-        try:
-            ticket = await _hide(engine, queue, handle, now_ms, timeout_ms)
-        except SqsError as error:
-            answers.append(error)
-        else:
-            answers.append(None)
-            done.append((ticket, now_ms + timeout_ms))
+    done: list[tuple[Receipt, int]] = []
+    try:
+        for handle, timeout_ms in changes:
+            try:
+                receipt = await _hide(engine, queue, handle, now_ms, timeout_ms)
+            except SqsError as error:
+                answers.append(error)
+            else:
+                answers.append(None)
+                done.append((receipt, now_ms + timeout_ms))
+        if done:
+            await _write_down(engine, queue, done)
+    except (StoreUnavailable, OutcomeUnknown, asyncio.CancelledError):
+        _tell(engine, queue, [(receipt, now_ms) for receipt, _ in done])
+        raise
+    _tell(engine, queue, done)
     if done:
-        await _write_down(engine, queue, done)
         engine.waiters.wake(queue.uid, sum(until_ms <= now_ms for _, until_ms in done))
     return answers
 
 
-async def _hide(engine: Engine, queue: Queue, handle: str, now_ms: int, timeout_ms: int) -> Ticket:
-    """Changes it in the cache and returns the lease's ticket."""
+async def _hide(engine: Engine, queue: Queue, handle: str, now_ms: int, timeout_ms: int) -> Receipt:
+    """Changes it in the cache and returns what the handle says."""
     receipt = engine.receipts.read(handle, queue.uid)
     if receipt is None:
         raise ReceiptHandleIsInvalid(handle)
@@ -69,22 +84,25 @@ async def _hide(engine: Engine, queue: Queue, handle: str, now_ms: int, timeout_
     if outcome is not Outcome.DONE:
         is_expired = outcome is Outcome.STALE and queue.settings.is_fifo
         raise InvalidParameterValue.of(handle, "ReceiptHandle", _EXPIRED if is_expired else _GONE)
-    return ticket
+    return receipt
 
 
-async def _write_down(engine: Engine, queue: Queue, done: Sequence[tuple[Ticket, int]]) -> None:
+async def _write_down(engine: Engine, queue: Queue, done: Sequence[tuple[Receipt, int]]) -> None:
     """In fallback the leases are written already. A message that somebody has taken since has his lease, which is his
     to write down."""
     try:
-        known = await engine.cache.lookup(shard_of(queue), [ticket.address for ticket, _ in done])
+        known = await engine.cache.lookup(shard_of(queue), [receipt.address for receipt, _ in done])
     except CacheUnavailable:
         known = []
     changed = [
         leases.of_entry(entry, until_ms)
-        for entry, (ticket, until_ms) in zip(known, done, strict=False)
-        if entry is not None and entry.receive_number == ticket.receive_number
+        for entry, (receipt, until_ms) in zip(known, done, strict=False)
+        if entry is not None and entry.receive_number == receipt.receive_number
     ]
     if changed:
         await engine.store.lease(queue, changed)
-    for ticket, until_ms in done:
-        engine.witness.hidden(queue, ticket.address, until_ms)
+
+
+def _tell(engine: Engine, queue: Queue, done: Sequence[tuple[Receipt, int]]) -> None:
+    for receipt, until_ms in done:
+        engine.witness.hidden(queue, receipt, until_ms)

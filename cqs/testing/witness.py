@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from cqs.cache.interface import Received
 from cqs.message import Message
 from cqs.queue import Queue
+from cqs.receipt import Receipt
 
 
 class RecordingWitness:
@@ -17,6 +18,10 @@ class RecordingWitness:
         self.heard: list[tuple[str, str, tuple[int, ...]]] = []
         self.moves: list[tuple[str, str, tuple[tuple[int, Message], ...]]] = []
         """Source, target, and old address with new message, of each `moved`."""
+        self.hides: list[tuple[Receipt, int]] = []
+        """Of each `hidden`."""
+        self.begins: list[int] = []
+        """Of each `deleted`, when it began."""
 
     def names(self) -> list[str]:
         """The events' names, in order."""
@@ -46,11 +51,13 @@ class RecordingWitness:
     def given_back(self, queue: Queue, received: Sequence[Received]) -> None:
         self._hear("given_back", queue, [one.address for one in received])
 
-    def deleted(self, queue: Queue, addresses: Sequence[int]) -> None:
+    def deleted(self, queue: Queue, addresses: Sequence[int], begun_ms: int = 0) -> None:
         self._hear("deleted", queue, addresses)
+        self.begins.append(begun_ms)
 
-    def hidden(self, queue: Queue, address: int, until_ms: int) -> None:
-        self._hear("hidden", queue, [address])
+    def hidden(self, queue: Queue, receipt: Receipt, until_ms: int) -> None:
+        self._hear("hidden", queue, [receipt.address])
+        self.hides.append((receipt, until_ms))
 
     def revealed(self, queue: Queue, count: int) -> None:
         self._hear("revealed", queue, [count])

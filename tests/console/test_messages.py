@@ -8,6 +8,7 @@ from cqs.cache.entry import State
 from cqs.identity import Role
 from cqs.message import Attribute
 from cqs.queue import Queue
+from cqs.receipt import Receipt
 from cqs.service.draft_rules import Draft
 from cqs.service.engine import shard_of
 from cqs.service.resend import discard
@@ -192,7 +193,7 @@ async def test_a_message_has_a_life(desk: Desk, orders: Queue) -> None:
     lately.sent(orders, [message])
     delivery = (await desk.bench.receive(orders))[0]
     lately.received(orders, [delivery.received], is_from_store=False, receiver_id="AIDAWORKER")
-    lately.hidden(orders, message.address, desk.bench.clock.now_ms())
+    lately.hidden(orders, Receipt(message.address, orders.uid, 1, 1), desk.bench.clock.now_ms())
 
     page = await desk.get(f"{ORDERS}/messages/{message.message_id}")
 

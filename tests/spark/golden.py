@@ -14,6 +14,7 @@ from cqs.ids import Addresses
 from cqs.journal.rules import JournalRules
 from cqs.message import Attribute, Message
 from cqs.queue import Queue, Settings
+from cqs.receipt import Receipt
 from cqs.testing.clock import ManualClock
 from cqs.testing.journal import JournalHere
 from spark_jobs.findings import Kind
@@ -21,6 +22,11 @@ from spark_jobs.findings import Kind
 VISIBILITY_MS = 30_000
 FALLBACK_NUMBER = 1 << 44
 """Receives from the store have numbers of the node's own, above those of the cache's."""
+
+
+def receipt_of(queue: Queue, received: Received) -> Receipt:
+    """By which the receiver changes it."""
+    return Receipt(received.address, queue.uid, received.receive_number, received.received_ms)
 
 
 class Golden:
@@ -143,13 +149,13 @@ class Golden:
         self.redelivered["timeout ran out"] += 1
 
     def shown(self, queue: Queue, message: Message) -> None:
-        """Made visible by its receiver; the line comes after the next receive's, as it may."""
-        self.receive(queue, message)
-        self.tick()
+        """Made visible by its receiver, in the millisecond of the receive; the line comes after the next receive's, as
+        it may."""
+        [received] = self.receive(queue, message)
         asked_ms = self.clock.now_ms()
         self.receive(queue, message)
         self.tick(5)
-        self.node.hidden(queue, message.address, asked_ms)
+        self.node.hidden(queue, receipt_of(queue, received), asked_ms)
         self.delete(queue, message)
         self._plant(Kind.DUPLICATE)
         self.redelivered["made visible"] += 1
@@ -194,9 +200,9 @@ class Golden:
 
     def extended_short(self, queue: Queue, message: Message) -> None:
         """Extended by a heartbeat, then delivered when the first timeout would have ended."""
-        self.receive(queue, message)
+        [received] = self.receive(queue, message)
         self.tick(VISIBILITY_MS - 1)
-        self.node.hidden(queue, message.address, self.clock.now_ms() + VISIBILITY_MS)
+        self.node.hidden(queue, receipt_of(queue, received), self.clock.now_ms() + VISIBILITY_MS)
         self.consume(queue, message)
         self._plant(Kind.HIDDEN_TOO_SHORT, Kind.DUPLICATE)
         self.redelivered["hidden too short"] += 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cqs.journal.rules import JournalRules
 from cqs.testing.clock import ManualClock
 from cqs.testing.journal import JournalHere
-from tests.spark.golden import Golden
+from tests.spark.golden import Golden, receipt_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,9 +26,9 @@ def test_message_shown_by_a_node_whose_clock_is_ahead_was_hidden_long_enough(
     other = JournalHere(JournalRules(tmp_path / "journal", "ahead"), ahead, golden.rng)
     orders = golden.queue("orders")
     [message] = golden.send(orders, 1)
-    golden.receive(orders, message)
+    [received] = golden.receive(orders, message)
     ahead.set_ms(golden.clock.now_ms() + 40)
-    other.hidden(orders, message.address, ahead.now_ms())
+    other.hidden(orders, receipt_of(orders, received), ahead.now_ms())
     golden.receive(orders, message)
     other.finish()
     golden.close()

@@ -36,6 +36,8 @@ class Played:
         self._repeated()
         self._moved()
         self._dead()
+        self._told_late()
+        self._doubtful()
         golden.close()
         rules = Rules(has_all_nodes=True)
         self.audit = audit(spark, [str(folder / "journal")], str(folder / "audit"), rules)
@@ -98,6 +100,34 @@ class Played:
         golden.consume(target, moved)
         golden.journals = [node, other]
 
+    def _told_late(self) -> None:
+        """What the cache has done is told when it has answered: a delete, by then the next message is taken; and a send
+        whose message another node has handed out and deleted by then."""
+        golden, queue = self.golden, self.golden.queue("late.fifo")
+        ours, theirs = golden.journals
+        first, second = golden.send(queue, 2, "g")
+        golden.receive(queue, first)
+        begun_ms = golden.clock.now_ms()
+        golden.receive(queue, second)
+        golden.tick(5)
+        ours.deleted(queue, [first.address], begun_ms)
+        theirs.deleted(queue, [second.address])
+        third = golden.message(queue, "g")
+        golden.consume(queue, third)
+        golden.tick(5)
+        ours.sent(queue, [third])
+        golden.consume(queue, *golden.send(queue, 1, "g"))
+
+    def _doubtful(self) -> None:
+        """A delete had no answer, and the message was gone."""
+        golden, queue = self.golden, self.golden.queue("doubtful.fifo")
+        first, second = golden.send(queue, 2, "g")
+        golden.receive(queue, first)
+        golden.tick()
+        golden.node.doubtful(queue, [first.address])
+        golden.consume(queue, second)
+        golden.delete(queue, first)
+
 
 def _taken(message: Any, taken_ms: int) -> Received:
     return Received(
@@ -153,6 +183,14 @@ def test_message_behind_a_dead_or_an_expired_one_overtakes_nothing(played: Playe
     assert played.streamed["totals"]["fifo_order"] == 0
     assert played.audit.totals.found is not None
     assert not {"fifo order", "fifo two consumers", "hidden too short"} & set(played.audit.totals.found)
+
+
+@pytest.mark.parametrize("name", ["late.fifo", "doubtful.fifo"])
+def test_message_behind_one_of_which_the_end_is_told_late_overtakes_nothing(played: Played, name: str) -> None:
+    streamed = {row["queue"]: row for row in played.streamed["queues"]}
+
+    for figures in (played.queues, streamed):
+        assert [figures[name][kind] for kind in ("fifo_order", "fifo_two_consumers")] == [0, 0]
 
 
 def told(played: Played) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from cqs.ids import text_of
 from cqs.journal.buffer import LINES_MAX
 from cqs.journal.files import files_of
 from cqs.message import Attribute, Message
+from cqs.receipt import Receipt
 from tests.unit.journal_bench import QUEUE, JournalBench
 
 
@@ -106,8 +107,8 @@ def test_every_event_has_its_line(bench: JournalBench) -> None:
     journal.deduplicated(QUEUE, [message.address])
     journal.doubtful(QUEUE, [message.address])
     journal.given_back(QUEUE, [receive_of(message)])
-    journal.hidden(QUEUE, message.address, 99)
-    journal.deleted(QUEUE, [message.address])
+    journal.hidden(QUEUE, Receipt(message.address, QUEUE.uid, 3, 7), 99)
+    journal.deleted(QUEUE, [message.address], 98)
     journal.expired(QUEUE, [message.address])
     journal.revealed(QUEUE, 5)
     journal.moved(QUEUE, target, [(message.address, bench.message("moved"))])
@@ -130,7 +131,9 @@ def test_every_event_has_its_line(bench: JournalBench) -> None:
     ]
     assert bench.names() == names
     by_name = {line.event.value: line for line in bench.lines()}
-    assert by_name["hidden"].hidden_until_ms == 99
+    hidden = by_name["hidden"]
+    assert (hidden.receive_number, hidden.received_ms, hidden.hidden_until_ms) == (3, 7, 99)
+    assert by_name["deleted"].begun_ms == 98
     assert by_name["revealed"].count == 5
     assert (by_name["moved"].to_queue, by_name["moved"].to_uid) == ("dead", 8)
     assert by_name["moved"].md5 == hashlib.md5(b"moved").hexdigest()
@@ -139,11 +142,13 @@ def test_every_event_has_its_line(bench: JournalBench) -> None:
 def test_empty_receives_are_added_up(bench: JournalBench) -> None:
     for _ in range(5):
         bench.journal.received_nothing(QUEUE)
+    last_ms = bench.clock.now_ms()
     bench.clock.advance_ms(1_000)
     bench.journal.received_nothing(QUEUE)
     bench.journal.finish()
 
-    assert [line.count for line in bench.lines() if line.event is EventName.RECEIVED_NOTHING] == [5, 1]
+    told = [(line.count, line.at_ms) for line in bench.lines() if line.event is EventName.RECEIVED_NOTHING]
+    assert told == [(5, last_ms), (1, last_ms + 1_000)]
 
 
 def test_numbers_have_no_gap_and_the_closing_line_counts_and_checks(bench: JournalBench) -> None:
