@@ -5,9 +5,9 @@ together with the message, and load it again at start.
           unknown ─────────────────────────► pending ────────────────────► confirmed ──► unknown (the window ends)
              ▲          release                 │  ▲                           ▲
              └──────────────────────────────────┘  │ outcome unknown           │ the store has the message
-                                                   ▼                           │
+                                                   ▼                           │ (or had it: it was deleted since)
                                                 doubtful ──────────────────────┘
-                                                   └───► unknown (the store has it not: taken over)
+                                                   └───► unknown (the store never had it: taken over)
 
 A claim of a pending id waits. To wait for one id while holding another would let two batches wait for each other for
 ever, so a call first waits until none of its ids is pending elsewhere, and then takes all of them in one step.
@@ -44,7 +44,8 @@ class Claims:
     """All windows and sequences of the process. Belongs to the event loop's thread."""
 
     def __init__(self, clock: Clock, find_stored: Callable[[int, Sequence[int]], Awaitable[set[int]]]) -> None:
-        """`find_stored(storage_id, addresses)` tells which messages the store has; asked only about doubtful ones."""
+        """`find_stored(storage_id, addresses)` tells which messages the store has, or had; asked only about doubtful
+        ones."""
         self._clock = clock
         self._find_stored = find_stored
         self._confirmed: dict[Key, Held] = {}

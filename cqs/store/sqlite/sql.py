@@ -14,6 +14,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import TypeVar
 
+from cqs import ids
+
 ROWS_MAX = 64
 IDS_MAX = 256
 
@@ -41,11 +43,20 @@ def insert(
 
 
 def over_ids(
-    connection: sqlite3.Connection, before: str, ids: Sequence[int], after: str = "", first: Iterable[Value] = ()
+    connection: sqlite3.Connection, before: str, keys: Sequence[int], after: str = "", first: Iterable[Value] = ()
 ) -> Iterator[sqlite3.Cursor]:
-    """`before (ids) after` for all ids; `first` are values for placeholders in `before`."""
-    for start in range(0, len(ids), IDS_MAX):
-        chunk = list(ids[start : start + IDS_MAX])
+    """`before (keys) after` for all keys; `first` are values for placeholders in `before`."""
+    for start in range(0, len(keys), IDS_MAX):
+        chunk = list(keys[start : start + IDS_MAX])
         count = 1 << (len(chunk) - 1).bit_length()
         chunk += chunk[-1:] * (count - len(chunk))
         yield connection.execute(_placeholders(f"{before} (", "?", count, f") {after}"), (*first, *chunk))
+
+
+def present(connection: sqlite3.Connection, table: str, storage_id: int, addresses: Sequence[int]) -> set[int]:
+    """Which of the addresses the queue has in `table`, `messages` or `claims`."""
+    found: set[int] = set()
+    select = f"SELECT id, tail FROM {table} WHERE queue = ? AND id IN"
+    for cursor in over_ids(connection, select, [ids.key_of(address) for address in addresses], first=(storage_id,)):
+        found.update(ids.pack(key, tail) for key, tail in cursor)
+    return found.intersection(addresses)

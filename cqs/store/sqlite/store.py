@@ -19,14 +19,13 @@ from cqs.store.claims import Claims
 from cqs.store.group_commit import CLOSED, Tally
 from cqs.store.interface import Claim, Lease, Move, MoveTask, Stored, Wanted
 from cqs.store.lease_buffer import LeaseBuffer
-from cqs.store.sqlite import catalog, inventory, reader, schema
+from cqs.store.sqlite import catalog, inventory, reader, schema, sql
 from cqs.store.sqlite import claims as claim_rows
 from cqs.store.sqlite.failures import told
 from cqs.store.sqlite.folder import Folder
 from cqs.store.sqlite.hands import Hands
 from cqs.store.sqlite.jobs import Append, Delete, Leases, Work
 from cqs.store.sqlite.upkeep import Upkeep
-from cqs.store.sqlite.writer import existing
 
 _ROW_WEIGHT = 512
 
@@ -141,7 +140,8 @@ class SqliteStore:
         self._claims.release(addresses)
 
     async def _find_stored(self, storage_id: int, addresses: Sequence[int]) -> set[int]:
-        return await self.hands.read(lambda db: existing(db, storage_id, addresses))
+        """Of those that were claimed: a claim is written in its message's commit, and outlives the message."""
+        return await self.hands.read(lambda db: sql.present(db, "claims", storage_id, addresses))
 
     async def delete(self, queue: Queue, addresses: Sequence[int]) -> None:
         commits = self.hands.commits

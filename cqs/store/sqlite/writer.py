@@ -40,7 +40,6 @@ _NEWER_LEASE_WINS = (
     " receive_number = excluded.receive_number"
     " WHERE excluded.receive_number >= leases.receive_number"
 )
-_SELECT_TAILS = "SELECT id, tail FROM messages WHERE queue = ? AND id IN"
 _INSERT_CLAIMS = "INSERT OR REPLACE INTO claims (id, queue, tail, sequence, expires_ms, scope, dedup_id)"
 
 
@@ -201,7 +200,7 @@ class Writer:
         return [move.message for move in job.moves if move.message.address in arrived]
 
     def _existing(self, storage_id: int, addresses: Sequence[int]) -> set[int]:
-        return existing(self._db, storage_id, addresses)
+        return sql.present(self._db, "messages", storage_id, addresses)
 
     def _checkpoint(self) -> bool:
         try:
@@ -229,16 +228,6 @@ class Writer:
         with suppress(sqlite3.Error):
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
-
-
-def existing(connection: sqlite3.Connection, storage_id: int, addresses: Sequence[int]) -> set[int]:
-    """Which of the addresses are messages of this queue."""
-    wanted = set(addresses)
-    keys = [ids.key_of(address) for address in addresses]
-    found: set[int] = set()
-    for cursor in sql.over_ids(connection, _SELECT_TAILS, keys, first=(storage_id,)):
-        found.update(ids.pack(key, tail) for key, tail in cursor)
-    return found & wanted
 
 
 def _taken(address: int) -> str:

@@ -155,6 +155,22 @@ async def test_who_repeats_a_send_of_unknown_outcome_gets_what_is_true(
     assert (repeat.address == message.address) is is_done
 
 
+async def test_a_message_of_unknown_outcome_that_was_received_and_deleted_is_no_new_one_when_it_is_sent_again(
+    store: SqliteStore, make: Maker
+) -> None:
+    fifo = await store.create(make.fifo())
+    message = make.message(group="g", dedup_id="d")
+    await store.claim(fifo, [Wanted("", "d", message.address)], WINDOW_MS)
+    BrokenConnection(store, "COMMIT", sqlite3.SQLITE_IOERR, is_done_first=True)
+    with pytest.raises(OutcomeUnknown):
+        await store.append(fifo, [message])
+    await store.delete(fifo, [message.address])
+
+    (repeat,) = await store.claim(fifo, [make.wanted("d")], WINDOW_MS)
+
+    assert (repeat.address, repeat.is_new) == (message.address, False)
+
+
 async def test_an_address_in_use_by_another_message_is_never_silently_dropped(
     store: SqliteStore, queue: Queue, make: Maker
 ) -> None:
