@@ -20,7 +20,7 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from cqs import limits
-from cqs.errors import CqsError, InvalidParameterValue, ResourceNotFound
+from cqs.errors import CqsError, InvalidParameterValue, OutcomeUnknown, ResourceNotFound, StoreUnavailable
 from cqs.queue import Queue, name_of_arn
 from cqs.service import counting, lookup, move_news, residency
 from cqs.service.engine import Engine
@@ -67,10 +67,23 @@ async def start(engine: Engine, source_arn: str, target_arn: str, rate_max: int)
     async with _turn(engine, task):
         await _load(engine)
         with engine.moves.starting(source.key):
-            await engine.store.save_move_task(task)
+            await _save_new(engine, task)
             engine.moves.put(task)
     await move_news.tell_started(engine, task.handle)
     return task.handle
+
+
+async def _save_new(engine: Engine, task: MoveTask) -> None:
+    """When the store can't say whether it has the task, it is read: one that is there and unknown here would be carried
+    out after the next start, long after its caller had given it up. Raises StoreUnavailable, OutcomeUnknown."""
+    try:
+        await engine.store.save_move_task(task)
+    except OutcomeUnknown:
+        engine.moves.is_loaded = False
+        with contextlib.suppress(StoreUnavailable):
+            await move_news.read_all(engine)
+        if engine.moves.get(task.handle) is None:
+            raise
 
 
 @contextlib.asynccontextmanager

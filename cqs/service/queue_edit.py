@@ -55,6 +55,18 @@ async def edit(engine: Engine, queue: Queue, change: Callable[[Queue], Queue]) -
     raise ServiceUnavailable
 
 
+async def create(engine: Engine, queue: Queue) -> Queue:
+    """As the store's `create`, and asks as `_save` does: a queue that nobody knows would turn up at the next start.
+    Raises StoreUnavailable, OutcomeUnknown."""
+    try:
+        return await engine.store.create(queue)
+    except OutcomeUnknown:
+        present = await _newest(engine, queue)
+        if present is None:
+            raise
+        return present
+
+
 async def drop(engine: Engine, queue: Queue) -> bool:
     """As the store's `drop`, and asks as `_save` does: a registry that has a queue which is gone would take messages
     that are gone after the next start. Raises StoreUnavailable, OutcomeUnknown."""

@@ -38,7 +38,7 @@ from cqs.errors import (
     UnsupportedOperation,
 )
 from cqs.queue import GENERATION_BITS, UID_BITS, Queue, QueueName, Settings
-from cqs.service import lookup, news, page_token, queue_rules, revisibility
+from cqs.service import lookup, news, page_token, queue_edit, queue_rules, revisibility
 from cqs.service.engine import Engine, shard_of
 from cqs.service.membership import BEAT_MS
 from cqs.service.queue_edit import check_version, drop, edit
@@ -182,7 +182,7 @@ async def _create_ready(engine: Engine, queue: Queue) -> Queue:
     shard = shard_of(queue)
     await _make_ready(engine, queue)
     try:
-        created = await engine.store.create(queue)
+        created = await queue_edit.create(engine, queue)
     except CqsError:
         await _drop(engine, shard)
         raise

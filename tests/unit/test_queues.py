@@ -12,7 +12,6 @@ from cqs.errors import (
     InvalidAttributeName,
     InvalidAttributeValue,
     InvalidParameterValue,
-    OutcomeUnknown,
     QueueDeletedRecently,
     QueueNameExists,
     StoreUnavailable,
@@ -163,18 +162,6 @@ async def test_create_is_unknown_when_the_store_fails() -> None:
 
     assert len(bench.engine.registry) == 0
     assert (await create(bench, "orders")).name == "orders"
-
-
-async def test_create_repeated_after_an_unknown_outcome_finds_the_queue() -> None:
-    bench = await make_bench()
-    bench.store.fail("create", OutcomeUnknown("lost answer"), is_done=True)
-
-    with pytest.raises(OutcomeUnknown):
-        await create(bench, "orders")
-    queue = await create(bench, "orders")
-
-    assert await bench.store.queues() == [queue]
-    assert bench.engine.registry.find(queue.key) == queue
 
 
 async def test_queue_is_created_without_its_cache() -> None:
