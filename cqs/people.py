@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from cqs import folders
 from cqs.backends import folder_of, store_of
 from cqs.clock import Clock
 from cqs.config import Config
@@ -118,7 +119,7 @@ def _master_keys(config: Config) -> list[bytes]:
             raise ConfigError(
                 "master_key: not given; with Cassandra every node needs the same one, made by `openssl rand -base64 32`"
             )
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folders.make(folder, 0o700)
     return [read_or_make_master_key(folder / MASTER_KEY_FILE)]
 
 

@@ -22,7 +22,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from cqs.errors import ConfigError, CqsError
-from cqs.service.private_file import is_private
+from cqs.service.private_file import is_private, make_private_file
 
 KEY_BYTES = 32
 _FORMAT = b"\x01"
@@ -79,16 +79,11 @@ def master_key_of(text: str) -> bytes:
 def read_or_make_master_key(path: Path) -> bytes:
     """The master key in this file, which is made, for its owner's eyes only, when there is none. Raises ConfigError
     when others may read it or it holds no key."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    except FileExistsError:
-        return _read_master_key(path)
-    except OSError as error:
-        raise ConfigError(f"master_key: {path} can't be written: {error.strerror}") from error
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(b64encode(os.urandom(KEY_BYTES)) + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
+    if not path.exists():
+        try:
+            make_private_file(path, b64encode(os.urandom(KEY_BYTES)) + b"\n")
+        except OSError as error:
+            raise ConfigError(f"master_key: {path} can't be written: {error.strerror}") from error
     return _read_master_key(path)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import stat
 from base64 import b64encode
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from cqs.errors import ConfigError
 from cqs.identity import Role
 from cqs.service import boot_accounts
+from cqs.service.private_file import make_private_file
 from cqs.service.seal import CanNotOpen, Sealer, master_key_of, read_or_make_master_key
 from tests.unit.people import MASTER_KEY, OURS, make_people
 
@@ -77,6 +80,32 @@ def test_master_key_file_is_made_once_for_its_owner_alone(tmp_path: Path) -> Non
     path.chmod(0o644)
     with pytest.raises(ConfigError, match="chmod 600"):
         read_or_make_master_key(path)
+
+
+def test_start_that_ends_while_it_makes_the_master_key_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "master.key"
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", _full)
+        with pytest.raises(ConfigError, match="can't be written: No space left"):
+            read_or_make_master_key(path)
+
+    assert list(tmp_path.iterdir()) == []
+    assert len(read_or_make_master_key(path)) == 32
+
+
+def test_master_key_that_another_process_makes_meanwhile_stays(tmp_path: Path) -> None:
+    path = tmp_path / "master.key"
+    make_private_file(path, b64encode(MASTER_KEY))
+    make_private_file(path, b64encode(bytes(32)))
+
+    assert read_or_make_master_key(path) == MASTER_KEY
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def _full(_: int) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_unusable_master_key_file_is_told(tmp_path: Path) -> None:

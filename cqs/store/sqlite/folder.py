@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from cqs import file_lock
+from cqs import file_lock, folders
 from cqs.errors import DataInUse, StoreUnavailable
 from cqs.store.sqlite.failures import told
 from cqs.store.sqlite.schema import FILE_NAME, make_file
@@ -38,7 +38,7 @@ class Folder:
         """Makes the directory and its files where they are missing, readable by their owner only, and locks them.
         Raises DataInUse, StoreUnavailable."""
         try:
-            self.path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+            folders.make(self.path, FOLDER_MODE)
             lock = os.open(self.path / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         except OSError as error:
             raise StoreUnavailable(f"The data directory {self.path} can't be used: {error.strerror}.") from error

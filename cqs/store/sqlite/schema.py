@@ -20,6 +20,7 @@ import os
 import sqlite3
 from pathlib import Path
 
+from cqs import folders
 from cqs.errors import StoreUnavailable
 
 SCHEMA_VERSION = 1
@@ -118,11 +119,7 @@ def make_file(path: Path, mode: int) -> None:
     os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode))
     connect(new).close()
     new.rename(path)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    folders.sync(path.parent)
 
 
 def create_or_check(connection: sqlite3.Connection, path: Path) -> None:

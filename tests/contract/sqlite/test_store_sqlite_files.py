@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from cqs import folders
 from cqs.errors import StoreUnavailable
 from cqs.queue import Queue
 from cqs.store.sqlite.jobs import Checkpoint
@@ -32,6 +33,19 @@ def wreck_page_of(home: SqliteHome, body: str) -> None:
             if raw[page] == LEAF:
                 file.seek(page)
                 file.write(b"\xff" * 200)
+
+
+async def test_names_of_all_that_was_made_are_durable(
+    tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(folders, "sync", synced.append)
+    home = SqliteHome(tmp_path / "above" / "data", clock)
+
+    await home.open()
+    await home.close()
+
+    assert set(synced) == {tmp_path, home.folder.parent, home.folder}
 
 
 async def test_a_second_store_on_the_directory_is_refused_by_name(home: SqliteHome, store: SqliteStore) -> None:
