@@ -96,9 +96,14 @@ class Child:
             self._loop.add_writer(self._link.fileno(), self._send_more)
 
     async def close(self, wait_s_max: float) -> None:
-        """Lets go of it, and waits for its end. Raises subprocess.TimeoutExpired when it does not end."""
+        """Lets go of it, and waits for its end, by force after `wait_s_max`. Raises subprocess.TimeoutExpired when not
+        even that ends it."""
         self._let_go()
-        await asyncio.to_thread(self._process.wait, wait_s_max)
+        try:
+            await asyncio.to_thread(self._process.wait, wait_s_max)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            await asyncio.to_thread(self._process.wait, wait_s_max)
 
     def kill(self) -> None:
         """`ended` is called soon."""

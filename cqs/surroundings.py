@@ -79,7 +79,7 @@ class Surroundings:
             found.append(Trouble("store", text))
         if isinstance(self._store, SqliteStore):
             try:
-                text, is_fatal = trouble(self._file, self._store.hands.writer)
+                text, is_fatal = trouble(self._file, self._store.hands)
             except (OSError, CqsError) as error:
                 text, is_fatal = str(error), True
             if is_fatal:

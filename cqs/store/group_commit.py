@@ -53,6 +53,9 @@ class Hand(Protocol[Wanted, Done]):
         exception for that job alone. Not to be called again before. Raises StoreUnavailable when it can't begin: then
         `done` is not called, and nothing was written."""
 
+    def hurry(self) -> None:
+        """It is closed soon: from now on it may give up a batch that takes very long, with an unknown outcome."""
+
     async def close(self) -> None:
         """Only when it is idle. Idempotent, also when it was never opened."""
 
@@ -118,6 +121,11 @@ class GroupCommit(Generic[Job, Result]):
         self._idle.set()
         self._loop: asyncio.AbstractEventLoop
 
+    @property
+    def busy_s(self) -> float:
+        """How long the present batch has been with the hand; 0 = none is."""
+        return (time.perf_counter_ns() - self._given_ns) / 1e9 if self._batch else 0.0
+
     async def open(self) -> None:
         """Raises StoreUnavailable when there is nobody to do the jobs."""
         self._loop = asyncio.get_running_loop()
@@ -145,6 +153,7 @@ class GroupCommit(Generic[Job, Result]):
     async def close(self) -> None:
         """Does what was accepted, then lets the hand go. Idempotent."""
         self._is_closing = True
+        self._hand.hurry()
         while self._line:
             turn, _ = self._line.popleft()
             if not turn.done():

@@ -40,6 +40,9 @@ class HandThread(Generic[Job, Result]):
     def give(self, jobs: Sequence[Job], done: _Done[Result]) -> None:
         self._given.put((jobs, done))
 
+    def hurry(self) -> None:
+        """A thread can't be given up."""
+
     async def close(self) -> None:
         if self._thread.ident is not None:
             self._given.put(None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -15,6 +16,7 @@ from typing import cast
 from cqs.store.sqlite.schema import FILE_NAME
 from cqs.store.sqlite.store import SqliteStore
 from cqs.store.sqlite.writer import Writer
+from cqs.store.sqlite.writer_process import WriterProcess
 from cqs.testing.clock import ManualClock
 from tests import needs
 from tests.contract.store_home import Store
@@ -61,6 +63,25 @@ class SqliteHome:
                 return connection.execute(sql, values).fetchall()
         finally:
             connection.close()
+
+
+def writer_of(store: SqliteStore) -> WriterProcess:
+    writer = store.hands.writer
+    assert isinstance(writer, WriterProcess)
+    return writer
+
+
+def pid_of(store: SqliteStore) -> int:
+    pid = writer_of(store).pid
+    assert pid is not None
+    return pid
+
+
+def is_alive(pid: int) -> bool:
+    with suppress(ProcessLookupError):
+        os.kill(pid, 0)
+        return True
+    return False
 
 
 def next_commit(store: SqliteStore) -> asyncio.Future[int]:

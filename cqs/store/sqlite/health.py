@@ -6,15 +6,21 @@ import os
 from pathlib import Path
 
 from cqs.store.sqlite.failures import full_text, gone_text
-from cqs.store.sqlite.hands import WriterState
+from cqs.store.sqlite.hands import Hands
 
 FREE_BYTES_MIN = 1 << 20
+STUCK_S = 10.0
+"""No commit and no read takes so long, unless the disk or the writer hangs."""
 
 
-def trouble(file: Path, writer: WriterState) -> tuple[str, bool]:
+def trouble(file: Path, hands: Hands) -> tuple[str, bool]:
     """In words, "" = nothing; and whether nothing at all can be written. Without space deletes go on."""
+    writer = hands.writer
     if writer.is_gone():
         return gone_text(file), True
+    busy_s = max(hands.commits.busy_s, hands.reads.busy_s)
+    if busy_s > STUCK_S:
+        return f"{file} has not answered for {busy_s:.0f} s: its disk or its writer hangs. Calls wait for it.", True
     status = os.statvfs(file.parent)
     if writer.is_ballast_spent or status.f_bavail * status.f_frsize < FREE_BYTES_MIN:
         return full_text(file).replace("Nothing was written.", "Sends are refused, deletes go on."), False

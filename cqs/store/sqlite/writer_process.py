@@ -11,6 +11,8 @@ left on the loop is to pack a batch and to unpack a reply.
                             directory's lock until then, so whoever starts next sees all it wrote
     the writer dies         (killed, out of memory) the batch it had has an unknown outcome, as after a failed COMMIT;
                             the next batch finds another writer
+    the writer hangs        (stopped, a disk that does not answer) all wait, and /ready says so; a server that ends
+                            kills it after STUCK_S_MAX
 """
 
 from __future__ import annotations
@@ -27,7 +29,10 @@ from cqs.store.sqlite.folder import identity_of
 from cqs.store.sqlite.jobs import Job
 from cqs.store.sqlite.wire import pack_jobs, unpack_reply
 
-STOP_S_MAX = 60.0
+STOP_S_MAX = 10.0
+"""How long a writer without work may take to end."""
+STUCK_S_MAX = 10.0
+"""How long a batch may take once the store closes."""
 _log = structlog.get_logger("cqs.store")
 
 _Done = Callable[[Sequence[object]], None]
@@ -46,6 +51,8 @@ class WriterProcess:
         self._trouble: Exception | None = None
         self._opening: asyncio.Future[None] | None = None
         self._given: tuple[int, _Done] | None = None
+        self._is_hurried = False
+        self._deadline: asyncio.TimerHandle | None = None
         self.wal_pages = 0
         self.is_ballast_spent = False
 
@@ -72,6 +79,13 @@ class WriterProcess:
         child = self._child or self._start()
         self._given = len(jobs), done
         child.send(data)
+        if self._is_hurried:
+            self._limit(child)
+
+    def hurry(self) -> None:
+        self._is_hurried = True
+        if self._given is not None and self._child is not None:
+            self._limit(self._child)
 
     async def close(self) -> None:
         if self._child is not None:
@@ -103,8 +117,7 @@ class WriterProcess:
                 self._opening.set_result(None)
             return
         self.wal_pages, self.is_ballast_spent = reply.wal_pages, reply.is_ballast_spent
-        assert self._given is not None
-        (count, done), self._given = self._given, None
+        count, done = self._take_given()
         done([None] * count if reply.results is None else reply.results)
 
     def _died(self, code: int) -> None:
@@ -113,6 +126,22 @@ class WriterProcess:
         if self._opening is not None:
             self._opening.set_exception(self._trouble or StoreUnavailable(f"The store's writer ended ({code})."))
         elif self._given is not None:
-            (count, done), self._given = self._given, None
+            count, done = self._take_given()
             unknown = OutcomeUnknown(f"The store's writer ended ({code}); whether it wrote is not known.")
             done([self._trouble or unknown] * count)
+
+    def _take_given(self) -> tuple[int, _Done]:
+        assert self._given is not None
+        given, self._given = self._given, None
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        return given
+
+    def _limit(self, child: Child) -> None:
+        """What it has now is answered in time, or never."""
+        self._deadline = asyncio.get_running_loop().call_later(STUCK_S_MAX, self._give_up, child)
+
+    def _give_up(self, child: Child) -> None:
+        _log.error("store_writer_hangs", seconds=STUCK_S_MAX, hint="it is killed; what it had may be written or not")
+        child.kill()

@@ -25,7 +25,7 @@ def disk() -> Iterator[Path]:
 
 
 def trouble_of(store: SqliteStore, folder: Path) -> tuple[str, bool]:
-    return health.trouble(folder / "messages.db", store.hands.writer)
+    return health.trouble(folder / "messages.db", store.hands)
 
 
 async def test_every_message_can_be_deleted_on_a_full_disk_and_sends_come_back_by_themselves(

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,9 +20,8 @@ from cqs.store.sqlite import folder as folders
 from cqs.store.sqlite.folder import LOCK_NAME, Folder
 from cqs.store.sqlite.jobs import Append, Work
 from cqs.store.sqlite.store import SqliteStore
-from cqs.store.sqlite.writer_process import WriterProcess
 from cqs.testing.clock import ManualClock
-from tests.contract.sqlite_home import SqliteHome
+from tests.contract.sqlite_home import SqliteHome, is_alive, pid_of, writer_of
 from tests.contract.store_home import Maker, addresses_of, held, lease_of
 
 
@@ -39,35 +37,6 @@ async def store(home: SqliteHome) -> AsyncIterator[SqliteStore]:
     await opened.swept()
     yield opened
     await home.close()
-
-
-@pytest.fixture
-def make(clock: ManualClock) -> Maker:
-    return Maker(clock)
-
-
-@pytest.fixture
-async def queue(store: SqliteStore, make: Maker) -> Queue:
-    return await store.create(make.queue())
-
-
-def writer_of(store: SqliteStore) -> WriterProcess:
-    writer = store.hands.writer
-    assert isinstance(writer, WriterProcess)
-    return writer
-
-
-def pid_of(store: SqliteStore) -> int:
-    pid = writer_of(store).pid
-    assert pid is not None
-    return pid
-
-
-def is_alive(pid: int) -> bool:
-    with suppress(ProcessLookupError):
-        os.kill(pid, 0)
-        return True
-    return False
 
 
 async def kill(store: SqliteStore) -> None:
