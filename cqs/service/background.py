@@ -1,18 +1,19 @@
-"""Work that nobody waits for: deleting expired rows, for instance. Kept until done, so that a stopping server can
+"""Work that nobody waits for: fills, and deleting expired rows. Kept until done, so that a stopping server can
 finish it; a failure is logged and not repeated, since everything put here is found again by a later fill or sweep."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 
 import structlog
 
 from cqs.errors import CqsError
 
 _log = structlog.get_logger("cqs.background")
-TASKS_MAX = 1_000
 TURNS_AT_ONCE, TURNS_WAITING_MAX = 8, 10_000
+DRAIN_S_MAX = 5.0
 
 
 class Background:
@@ -27,19 +28,6 @@ class Background:
     def is_busy(self) -> bool:
         return bool(self._tasks)
 
-    def start(self, name: str, work: Coroutine[object, object, None]) -> None:
-        """Runs `work` to its end. Beyond TASKS_MAX it is dropped, with a log line."""
-        if len(self._tasks) >= TASKS_MAX:
-            work.close()
-            _log.warning("background_work_dropped", work=name)
-            return
-        self._run(name, work)
-
-    def _run(self, name: str, work: Coroutine[object, object, None]) -> None:
-        task = asyncio.create_task(_guarded(name, work), name=name)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
     def start_in_turn(self, name: str, make: Callable[[], Coroutine[object, object, None]]) -> None:
         """Heavy work that is wished for again and again: once at a time by this name, and TURNS_AT_ONCE in all, first
         come, first served. Nothing happens when more than TURNS_WAITING_MAX wait."""
@@ -52,7 +40,9 @@ class Background:
         while self._waiting and len(self._turns) < TURNS_AT_ONCE:
             name = next(iter(self._waiting))
             self._turns.add(name)
-            self._run(name, self._turn(name, self._waiting.pop(name)()))
+            task = asyncio.create_task(_guarded(name, self._turn(name, self._waiting.pop(name)())), name=name)
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
     async def _turn(self, name: str, work: Coroutine[object, object, None]) -> None:
         try:
@@ -62,9 +52,11 @@ class Background:
             self._next_turns()
 
     async def drain(self) -> None:
-        """Waits until everything started so far is done; what waits for its turn is forgotten."""
+        """Waits until everything started so far is done, or DRAIN_S_MAX is over: a store that hangs must not keep a
+        server from ending. What waits for its turn is forgotten."""
         self._waiting.clear()
-        await asyncio.gather(*self._tasks)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*self._tasks), DRAIN_S_MAX)
 
 
 async def _guarded(name: str, work: Coroutine[object, object, None]) -> None:

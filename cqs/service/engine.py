@@ -25,6 +25,7 @@ from cqs.service.background import Background
 from cqs.service.cluster import Cluster, alone
 from cqs.service.dirt import Dirt
 from cqs.service.epochs import Epochs
+from cqs.service.expiring import Expiring
 from cqs.service.fellows import Fellows, NoFellows
 from cqs.service.handed import Handed
 from cqs.service.hints import Hints
@@ -72,6 +73,7 @@ class Engine:
     background: Background = field(default_factory=Background)
     dirt: Dirt = field(default_factory=Dirt)
     epochs: Epochs = field(default_factory=Epochs)
+    expiring: Expiring = field(default_factory=Expiring)
     marks: Marks = field(default_factory=Marks)
     fallback: Handed = field(default_factory=Handed)
     hints: Hints = field(default_factory=Hints)

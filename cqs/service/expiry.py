@@ -20,6 +20,7 @@ from cqs.service import erasing, marking
 from cqs.service.engine import Engine, shard_of
 from cqs.service.membership import AHEAD_MS_MAX
 
+DELETED_AT_ONCE = 500
 READ_AT_ONCE = 20
 """Messages looked at in one step: they are read with their bodies."""
 SKEW_MS_MAX = 2 * AHEAD_MS_MAX
@@ -38,9 +39,16 @@ async def _times_ms(engine: Engine) -> tuple[int, int]:
 
 
 def start(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
-    """Deletes in the background what the cache dropped as expired."""
+    """Deletes in the background what the cache dropped as expired, or a fill found so. One step at a time: a million
+    that expire at once keep nobody's sends waiting behind them."""
     if addresses:
-        engine.background.start("delete_expired", delete(engine, queue, addresses))
+        engine.expiring.add(queue, addresses)
+        engine.background.start_in_turn("delete_expired", lambda: _delete_all(engine))
+
+
+async def _delete_all(engine: Engine) -> None:
+    while taken := engine.expiring.take(DELETED_AT_ONCE):
+        await delete(engine, *taken)
 
 
 async def delete(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:

@@ -140,8 +140,7 @@ async def fill(engine: Engine, queue: Queue) -> None:
     now_ms = await expiry.earlier_ms(engine)
     async for page in _kept(engine, shard, epoch, engine.store.scan(queue)):
         expired = [stored.address for stored in page if _is_expired(queue, stored, now_ms)]
-        if expired:
-            engine.background.start("delete_expired", expiry.erase(engine, queue, expired))
+        expiry.start(engine, queue, expired)
         entries = [entry_of_stored(queue, stored, now_ms) for stored in page if not _is_expired(queue, stored, now_ms)]
         hide_handed(engine.fallback.living(shard, now_ms), entries)
         if not await engine.cache.fill(shard, epoch, entries, is_last=False):

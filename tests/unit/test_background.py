@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 
+import pytest
+
 from cqs.errors import StoreUnavailable
-from cqs.service.background import TASKS_MAX, TURNS_AT_ONCE, Background
+from cqs.service import background as background_module
+from cqs.service.background import TURNS_AT_ONCE, Background
 from cqs.service.engine import shard_of
 from tests.engine import make_bench, until
 
@@ -57,19 +60,6 @@ async def test_a_few_run_at_a_time_and_the_others_in_their_turn() -> None:
     assert sorted(works.done) == sorted([*NAMES, NAMES[0]])
 
 
-async def test_other_work_does_not_take_the_turns_away() -> None:
-    background, works = Background(), Works()
-    for number in range(TASKS_MAX):
-        background.start(f"{number}", works.make(f"{number}")())
-
-    background.start_in_turn("fill", works.make("fill"))
-    await until(lambda: "fill" in works.running)
-
-    for name in list(works.running):
-        works.end(name)
-    await background.drain()
-
-
 async def test_what_waits_for_its_turn_holds_no_stop_up() -> None:
     background, works = Background(), Works()
     for name in NAMES:
@@ -81,6 +71,17 @@ async def test_what_waits_for_its_turn_holds_no_stop_up() -> None:
     await background.drain()
 
     assert works.done == NAMES[:TURNS_AT_ONCE]
+
+
+async def test_work_that_never_ends_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background_module, "DRAIN_S_MAX", 0.0)
+    background, works = Background(), Works()
+    background.start_in_turn("hanging", works.make("hanging"))
+    await until(lambda: works.running == ["hanging"])
+
+    await background.drain()
+
+    assert not background.is_busy
 
 
 async def test_a_cache_that_lost_all_queues_is_filled_a_few_at_a_time() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import msgspec
 import pytest
@@ -11,7 +12,7 @@ from cqs.errors import StoreUnavailable
 from cqs.queue import Queue
 from cqs.service import expiry, repair, residency, revisibility
 from cqs.service.engine import shard_of
-from cqs.service.expiry import SKEW_MS_MAX
+from cqs.service.expiry import DELETED_AT_ONCE, SKEW_MS_MAX
 from cqs.testing.clock import ManualClock
 from tests.cluster import Town
 from tests.engine import BODY_BUDGET_BYTES, Bench, FailingCache, make_bench
@@ -144,4 +145,32 @@ async def test_a_moved_message_is_as_old_as_when_it_was_sent() -> None:
 
     assert await bench.bodies(queue) == []
     await bench.engine.background.drain()
+    assert await bench.stored(queue) == []
+
+
+@pytest.mark.parametrize("is_filled", [False, True], ids=["dropped by the cache", "found by a fill"])
+async def test_many_that_expire_at_once_are_deleted_a_few_at_a_time(is_filled: bool) -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders", retention_ms=MINUTE_MS)
+    await bench.send(queue, *[f"{number}" for number in range(3 * DELETED_AT_ONCE)])
+    bench.clock.advance_ms(MINUTE_MS)
+    bench.store.slow("delete")
+    delete, deleting, most = bench.store.delete, 0, 0
+
+    async def watched(queue: Queue, addresses: Sequence[int]) -> None:
+        nonlocal deleting, most
+        deleting += len(addresses)
+        most = max(most, deleting)
+        await delete(queue, addresses)
+        deleting -= len(addresses)
+
+    bench.store.delete = watched  # type: ignore[method-assign]
+    if is_filled:
+        await bench.cache.drop(shard_of(queue))
+        await residency.fill(bench.engine, queue)
+    while await revisibility.step(bench.engine):
+        pass
+    await bench.engine.background.drain()
+
+    assert most == DELETED_AT_ONCE
     assert await bench.stored(queue) == []
