@@ -28,7 +28,7 @@ def parse_redrive(name: str, text: str) -> Redrive | None:
         reason = f"Only following attributes are supported: [{_TARGET}, {_COUNT}]."
         raise InvalidParameterValue.of(text, name, reason)
     target = policy[_TARGET]
-    if not isinstance(target, str) or not target:
+    if not isinstance(target, str) or name_of_arn(target) is None:
         raise InvalidParameterValue.of(text, name, f"Invalid value for {_TARGET}.")
     return Redrive(target, _receive_count(name, text, policy.get(_COUNT, limits.REDRIVE_COUNT_DEFAULT)))
 

@@ -1,6 +1,7 @@
 """Queue URLs: read from whatever host they name, written for the host that the client used.
 
-http://anything:1/123456789012/orders      read: the last two parts of the path; host, port, query are ignored
+http://anything:1/a/123456789012/orders    read: the last two parts of the path; the rest is ignored: host, port, query,
+                                           and the path of a public URL, which a proxy may take away from requests
 orders                                     read by `cqs.api.context`: the caller's own queue of that name
 <scheme>://<host>[:<port>]/<account>/<name>      written: a configured public URL, else X-Forwarded-*, else Host
 """
@@ -17,7 +18,7 @@ from cqs.queue import Queue, QueueName
 NAMES_KEPT_MAX = 4_096
 URL_LENGTH_MAX = 2_048
 """A longer one names no queue, and is not kept: a request may bring megabytes."""
-_QUEUE_PATH = re.compile(r"/([0-9]{12})/([^/?#]{1,240})/?(?:[?#].*)?", re.DOTALL)
+_QUEUE_PATH = re.compile(r"(?:/[^?#]*)?/([0-9]{12})/([^/?#]{1,240})/?(?:[?#].*)?", re.DOTALL)
 _URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//[^/?#]*(?=/)")
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,253}(?::[0-9]{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](?::[0-9]{1,5})?")
 _PORT = re.compile(r"[0-9]{1,5}")

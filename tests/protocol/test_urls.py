@@ -7,6 +7,7 @@ import pytest
 from cqs.api import urls
 from cqs.api.urls import URL_LENGTH_MAX, BaseUrls, name_of_url, path_of
 from cqs.queue import QueueName
+from tests.engine import make_bench
 
 ORDERS = QueueName("000000000000", "orders")
 
@@ -23,6 +24,8 @@ ORDERS = QueueName("000000000000", "orders")
         "//h/000000000000/orders",
         "/000000000000/orders",
         "/000000000000/%6Frders",
+        "https://h/sqs/000000000000/orders",
+        "/a/b/000000000000/orders/",
     ],
 )
 def test_queue_is_found_whatever_host_its_url_names(url: str) -> None:
@@ -42,6 +45,8 @@ def test_queue_is_found_whatever_host_its_url_names(url: str) -> None:
         "/000000000000/",
         "/000000000000//orders",
         "/000000000000/a/b",
+        "/a?/000000000000/orders",
+        "http://h#/000000000000/orders",
         "/000000000000/" + "q" * 300,
         "/000000000000/orders?" + "x" * URL_LENGTH_MAX,
         "http://h",
@@ -54,6 +59,13 @@ def test_queue_is_found_whatever_host_its_url_names(url: str) -> None:
 )
 def test_anything_else_names_no_queue(url: str) -> None:
     assert name_of_url(url) is None
+
+
+@pytest.mark.parametrize("public_url", ["https://h", "https://h:1/sqs", "https://h/a/b/"])
+async def test_queue_is_found_by_the_url_that_is_written_for_it(public_url: str) -> None:
+    queue = await (await make_bench()).create("orders")
+
+    assert name_of_url(urls.url_of(BaseUrls(public_url).of({}), queue)) == queue.key
 
 
 def test_long_url_is_not_kept_in_memory() -> None:

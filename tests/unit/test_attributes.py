@@ -136,6 +136,7 @@ def test_receive_count_of_redrive_policy_is_1_to_1000(count: object) -> None:
         ("[" * 100_000, "not a valid JSON map"),
         ('{"maxReceiveCount":1}', "does not contain mandatory attribute: deadLetterTargetArn"),
         (redrive_policy(deadLetterTargetArn=5), "Invalid value for deadLetterTargetArn"),
+        (redrive_policy(deadLetterTargetArn="dead"), redrive_policy(deadLetterTargetArn="dead") + " for parameter"),
         (redrive_policy(extra=1), "Only following attributes are supported"),
     ],
 )
