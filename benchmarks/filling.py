@@ -89,7 +89,7 @@ async def _load(engine: Engine, queue: Queue, count: int) -> None:
         for body in bodies
     ]
     await engine.store.append(queue, messages)
-    entries = [entry_of(message) for message in messages]
+    entries = [entry_of(engine, queue, message) for message in messages]
     while True:
         try:
             await engine.cache.put(shard_of(queue), entries)

@@ -98,7 +98,7 @@ def _acts(visit: Visit, queue: Queue, found: Peeked) -> Snippets:
         acts.append(("Make visible now", "ChangeMessages", one | {"Change": Change.REVEAL.value}))
         hide = one | {"Change": Change.HIDE.value, "VisibilityTimeout": 300}
         acts.append(("Hide for longer", "ChangeMessages", hide))
-    elif found.state is State.DELAYED:
+    elif found.state is State.DELAYED and not queue.settings.is_fifo:
         acts.append(("Send now", "ChangeMessages", one | {"Change": Change.HASTEN.value}))
     acts.append(("Delete", "ChangeMessages", one | {"Change": Change.DELETE.value}))
     return of_each(visit, *acts)

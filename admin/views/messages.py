@@ -86,7 +86,7 @@ def _snippets(visit: Visit, queue: Queue, state: State) -> Snippets:
         acts.append(("Receive", "ReceiveMessage", {"QueueUrl": url, "MaxNumberOfMessages": 10}))
     elif state is State.IN_FLIGHT:
         acts.append(("Make visible now", "ChangeMessages", chosen | {"Change": Change.REVEAL.value}))
-    else:
+    elif not queue.settings.is_fifo:
         acts.append(("Send now", "ChangeMessages", chosen | {"Change": Change.HASTEN.value}))
     acts.append(("Delete", "ChangeMessages", chosen | {"Change": Change.DELETE.value}))
     return of_each(visit, *acts)

@@ -45,7 +45,7 @@ async def carry(engine: Engine, source: Queue, target: Queue, moves: Sequence[Mo
     arrived = await _move_surely(engine, source, target, moves, pause)
     new = {message.address for message in arrived}
     engine.witness.moved(source, target, [(m.old_address, m.message) for m in moves if m.message.address in new])
-    entries = [entry_of(message) for message in arrived]
+    entries = [entry_of(engine, target, message) for message in arrived]
     await confirm.remove(engine, source, [move.old_address for move in moves])
     await confirm.put(engine, target, entries, known)
     engine.waiters.wake(target.uid, len(arrived))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from cqs.cache.entry import State
-from cqs.errors import CqsError, InvalidParameterValue, OutcomeUnknown, ResourceNotFound
+from cqs.errors import CqsError, InvalidParameterValue, OutcomeUnknown, ResourceNotFound, UnsupportedOperation
 from cqs.plural import counted
 from cqs.queue import Queue
 from cqs.receipt import Receipt
@@ -31,7 +31,7 @@ class Change(StrEnum):
     HIDE = "hide"
     """One in flight stays hidden, from now for as long as is said."""
     HASTEN = "hasten"
-    """A delayed one becomes visible now, under a new id."""
+    """A delayed one becomes visible now, under a new id. Not of a FIFO queue: what is sent anew is delayed anew."""
 
 
 PERMISSION_OF = {
@@ -48,7 +48,10 @@ async def change(
 ) -> list[str]:
     """The ids that it could not be done to: gone, or in another state. `sender_id` is told as the sender of what is
     sent anew, `hide_ms` counts for HIDE. Deleting and hiding may be repeated; a hastened message is gone under its old
-    id. Raises what failed when nothing was changed before, else OutcomeUnknown, which says how many were."""
+    id. Raises UnsupportedOperation, and what failed when nothing was changed before, else OutcomeUnknown, which says
+    how many were."""
+    if what is Change.HASTEN and queue.settings.is_fifo:
+        raise UnsupportedOperation(f"{queue.name} delays all of its messages alike. Shorten its DelaySeconds instead.")
     missed: list[str] = []
     for place, message_id in enumerate(message_ids):
         try:

@@ -20,16 +20,20 @@ from cqs.service.engine import Engine
 from cqs.store.interface import Stored
 
 
-def entry_of(message: Message) -> Entry:
-    """An entry of a message that is in the store and was not received yet."""
+def entry_of(engine: Engine, queue: Queue, message: Message) -> Entry:
+    """An entry of a message that was stored a moment ago and was not received yet."""
+    visible_ms = message.visible_ms
+    if queue.settings.is_fifo:
+        delay_ms = _present(engine, queue).settings.delay_ms
+        visible_ms = message.sent_ms + delay_ms if delay_ms else 0
     return Entry(
         address=message.address,
         sent_ms=message.sent_ms,
         group=message.group,
         sequence=message.sequence,
         message=message,
-        visible_ms=message.visible_ms,
-        state=State.DELAYED if message.visible_ms else State.READY,
+        visible_ms=visible_ms,
+        state=State.DELAYED if visible_ms else State.READY,
     )
 
 
@@ -43,7 +47,7 @@ async def entries_of(engine: Engine, queue: Queue, messages: Sequence[Message]) 
     entries = []
     for one, lease in zip(messages, known, strict=True):
         stored = Stored(one.address, one.sent_ms, one.visible_ms, one.group, one.sequence, lease)
-        entry = entry_of_stored(queue, stored, now_ms)
+        entry = entry_of_stored(_present(engine, queue), stored, now_ms)
         entry.message = one
         entries.append(entry)
     return entries
@@ -64,6 +68,12 @@ def entry_of_stored(queue: Queue, stored: Stored, now_ms: int) -> Entry:
     if lease is None and delayed_until_ms > now_ms:
         entry.state, entry.visible_ms = State.DELAYED, delayed_until_ms
     return entry
+
+
+def _present(engine: Engine, queue: Queue) -> Queue:
+    """The queue as this node knows it now: it may have been changed while a message was stored."""
+    known = engine.registry.get(queue.key)
+    return known if known is not None and known.uid == queue.uid else queue
 
 
 def _delayed_until_ms(queue: Queue, stored: Stored) -> int:

@@ -126,7 +126,15 @@ async def _meet(engine: Engine, known: Queue | None, found: Queue) -> None:
     if known.generation < found.generation:
         await _drop(engine, known)
     if known.version < found.version:
+        await _redelay(engine, known, found)
         engine.waiters.wake(found.uid, engine.waiters.count(found.uid))
+
+
+async def _redelay(engine: Engine, known: Queue, found: Queue) -> None:
+    """What this node has sent to a FIFO queue with the delay it had before would be overtaken by what is sent after."""
+    if found.settings.is_fifo and found.settings.delay_ms != known.settings.delay_ms:
+        with contextlib.suppress(CacheUnavailable):
+            await engine.cache.redelay(shard_of(found), found.settings.delay_ms)
 
 
 async def forget(engine: Engine, queue: Queue) -> None:

@@ -175,7 +175,7 @@ def _doubt(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
 
 async def _publish(engine: Engine, queue: Queue, messages: Sequence[Message], known: Known) -> None:
     engine.witness.sent(queue, messages)
-    entries = [entry_of(message) for message in messages]
+    entries = [entry_of(engine, queue, message) for message in messages]
     if not await confirm.put(engine, queue, entries, known) and not engine.cluster.is_alone:
         with after_a_write(_STORED):
             await _check_current(engine, queue)

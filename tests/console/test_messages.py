@@ -221,3 +221,14 @@ async def test_of_a_message_that_is_gone_its_life_is_still_told(desk: Desk, orde
 
     assert page.status == 404
     assert "Sent now Deleted now" in page.words
+
+
+async def test_a_delayed_message_of_a_fifo_queue_is_not_offered_to_be_sent_now(desk: Desk) -> None:
+    late = await desk.bench.create("late.fifo", delay_ms=60_000)
+    await desk.bench.send(late, "later")
+    (delayed,) = await there(desk, late, State.DELAYED)
+    messages = f"/q/{ACCOUNT}/late.fifo/messages"
+
+    pages = [await desk.get(messages + end) for end in ("?state=delayed", f"/{delayed.message.message_id}")]
+
+    assert [("Delete" in page.words, "Send now" in page.words) for page in pages] == [(True, False)] * 2

@@ -11,7 +11,7 @@ from cqs.errors import OutcomeUnknown, ServiceUnavailable
 from cqs.service import chosen, revisibility
 from cqs.service.chosen import CHOSEN_MAX
 from tests.protocol.extension_world import peeked, refused, told, world_with
-from tests.protocol.world import STANDARD, World
+from tests.protocol.world import BASE, STANDARD, World
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
 
@@ -110,3 +110,17 @@ async def test_nonsense_is_refused_and_nothing_is_done(members: dict[str, Any], 
     assert (await refused(world, "ChangeMessages", QueueUrl=STANDARD, **members))[0] == code
     assert words in (await refused(world, "ChangeMessages", **members))[1]
     assert await peeked(world) == ["one"]
+
+
+async def test_a_fifo_queues_messages_are_not_hastened() -> None:
+    world = await world_with()
+    late = await world.bench.create("late.fifo", delay_ms=600_000)
+    await world.bench.send(late, "one")
+    (one,) = await world.bench.stored(late)
+
+    code, words = await refused(
+        world, "ChangeMessages", QueueUrl=f"{BASE}/late.fifo", MessageIds=[one.message_id], Change="hasten"
+    )
+
+    assert (code, "DelaySeconds" in words) == ("AWS.SimpleQueueService.UnsupportedOperation", True)
+    assert await world.bench.stored(late) == [one]

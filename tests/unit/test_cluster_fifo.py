@@ -10,7 +10,7 @@ import pytest
 from cqs.cache.interface import Residency
 from cqs.errors import CacheUnavailable, OutcomeUnknown, ServiceUnavailable
 from cqs.queue import Queue
-from cqs.service import repair, residency, revisibility
+from cqs.service import queues, repair, residency, revisibility
 from cqs.service.delete import delete
 from cqs.service.engine import shard_of
 from cqs.service.marking import FRESH_S
@@ -183,3 +183,15 @@ async def test_a_repeat_while_the_queue_is_filled_gives_nobody_what_somebody_hol
     await revisibility.step(b.engine)
     (again,) = await b.receive(queue)
     assert again.received.receive_count == 2
+
+
+async def test_what_is_sent_with_an_old_delay_is_not_overtaken_for_longer_than_a_beat() -> None:
+    town, a, b, queue = await two_nodes("orders.fifo")
+    queue = await queues.change_settings(a.engine, queue, {"delay_ms": 900_000})
+    await town.beat("a", "b")
+    changed = await queues.change_settings(a.engine, queue, {"delay_ms": 0})
+    await say(b, queue, "7")
+    await town.beat("b")
+    await say(b, changed, "8")
+
+    assert await b.bodies(changed) == ["7", "8"]

@@ -219,3 +219,20 @@ async def test_a_fifo_queues_present_delay_rules_what_is_put_later() -> None:
     await bench.send(queue, "two")
 
     assert await bench.bodies(queue) == ["one", "two"]
+
+
+async def test_a_fifo_queues_present_delay_rules_what_is_sent_while_it_is_changed() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders.fifo", delay_ms=SECOND_MS)
+    append = bench.store.append
+
+    async def then_changed(queue: Queue, messages: Sequence[Message]) -> None:
+        await append(queue, messages)
+        bench.store.append = append  # type: ignore[method-assign]
+        await queues.change_settings(bench.engine, queue, {"delay_ms": 0})
+
+    bench.store.append = then_changed  # type: ignore[method-assign]
+    for body in ("one", "two"):
+        await bench.send(bench.engine.registry.find(queue.key), body)
+
+    assert await bench.bodies(queue) == ["one", "two"]

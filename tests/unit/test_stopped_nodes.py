@@ -31,7 +31,7 @@ class Stopped:
 
     async def stop(self, queue: Queue, messages: Sequence[Message]) -> None:
         bench, shard = self._bench, shard_of(queue)
-        await bench.cache.put(shard, [entry_of(message) for message in messages])
+        await bench.cache.put(shard, [entry_of(bench.engine, queue, message) for message in messages])
         bench.engine.dirt.forget(shard, bench.engine.dirt.stand)
         for one in await bench.receive(queue):
             await delete(bench.engine, queue, one.handle)

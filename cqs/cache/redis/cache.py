@@ -181,11 +181,12 @@ class RedisCache:
                 return Revealed(visible, expired, int(next_ms) if next_ms else None)
 
     async def redelay(self, shard: Shard, delay_ms: int) -> None:
-        cursor: Reply = b"0"
-        while True:
-            cursor = await self._run(_REDELAY, shard, delay_ms, cast(bytes, cursor), ENTRIES_MAX)
-            if cursor == b"0":
-                return
+        for is_later in (0, 1):
+            cursor: Reply = b""
+            while True:
+                cursor = await self._run(_REDELAY, shard, delay_ms, cast(bytes, cursor), ENTRIES_MAX, is_later)
+                if not cursor:
+                    break
 
     async def peek(self, shard: Shard, state: State, after: int | None, limit: int) -> Page:
         async def scan(cursor: bytes) -> tuple[bytes, list[bytes]]:

@@ -1,28 +1,33 @@
 -- include: common moves
--- A page of the delayed messages becomes visible at sent time + delay_ms.
+-- A page of the delayed messages becomes visible at sent time + delay_ms. First those that are visible sooner by it, the
+-- earliest first; then, in a second walk, those that are visible later, the latest first: whoever takes between two pages
+-- finds nothing visible that was sent after what is still hidden.
 -- Keys: state, meta, hidden, due, the line's, cqs:vesting.
--- ARGV: delay_ms, cursor ('0' = from the start), page size. Returns the cursor of the next page, '0' when this was the
--- last.
+-- ARGV: delay_ms, cursor ('' = from the start), page size, second walk 1|0. Returns the cursor of the next page, which is
+-- the due time of this one's last message, '' when this was the last page.
 
-local delay, cursor, size = tonumber(ARGV[5]), ARGV[6], ARGV[7]
+local delay, cursor, size, is_later = tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7]), ARGV[8] == '1'
 
 use(KEYS[1])
 local s = open()
 if not s or s.delayed == 0 then
-  return '0'
+  return ''
 end
 -- include: line
-local page = call('ZSCAN', DUE, cursor, 'COUNT', size)
-local addresses, due = {}, {}
-for i = 1, #page[2], 2 do
-  if page[2][i] ~= BLANK then
-    addresses[#addresses + 1] = page[2][i]
-  end
+local limit = size + (cursor ~= '' and call('ZCOUNT', DUE, cursor, cursor) or 0)
+local page
+if is_later then
+  page = call('ZREVRANGEBYSCORE', DUE, cursor ~= '' and cursor or '(+inf', '-inf', 'WITHSCORES', 'LIMIT', 0, limit)
+else
+  page = call('ZRANGEBYSCORE', DUE, cursor ~= '' and cursor or '-inf', '(+inf', 'WITHSCORES', 'LIMIT', 0, limit)
 end
-table.sort(addresses, is_before)
+local addresses, due = {}, {}
+for i = 1, #page, 2 do
+  addresses[#addresses + 1] = page[i]
+end
 for i, m in ipairs(load(addresses)) do
-  if m and m.ends == 0 and addresses[i] ~= addresses[i - 1] then
-    local at = sent_of(m) + delay
+  local at = m and sent_of(m) + delay
+  if m and m.ends == 0 and is_later == (at > tonumber(page[2 * i])) then
     if at > now then
       call('ZADD', DUE, 'XX', at, m.address)
       expect(s, at)
@@ -34,5 +39,6 @@ end
 unhide(s, line, due)
 line_up(line, due)
 line.save()
+s.freed = #due
 close(s)
-return page[1]
+return #addresses == limit and page[2 * limit] or ''
