@@ -1,7 +1,8 @@
 """Sending dead letters back: all of a queue by a move task of the service; those chosen, or all that match, as a job.
 
 A letter is sent anew before the old one goes, so a crash leaves it twice at worst and never nowhere. Where it goes:
-the queue that it came from, or the one that was named.
+the queue that it came from, or the one that was named. Letters of a FIFO queue go one after the other, and when one
+could not go, those of its group that were sent after it stay, too.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from cqs.service.resend import Edits, resend
 
 CHOSEN_MAX = 1_000
 AT_A_TIME = 8
+BEHIND = "An earlier letter of its group could not go."
 
 
 async def act(visit: Visit, form: Form) -> Done:
@@ -80,6 +82,8 @@ class _Redrive:
         self.chosen: list[str] = []
         self.wanted = Filter()
         self.source = self.shape = self.error = ""
+        self._stuck: set[str | None] = set()
+        """Groups of which a letter could not go."""
 
     async def run(self, job: Job) -> None:
         if self.chosen:
@@ -109,11 +113,14 @@ class _Redrive:
                 return
 
     async def _step(self, job: Job, letters: list[Peeked | None]) -> None:
-        """Some letters side by side, then as long a pause as the rate wants. Raises AccessDenied when who began it may
-        not any more."""
+        """Some letters side by side, or in their order, then as long a pause as the rate wants. Raises AccessDenied when
+        who began it may not any more."""
         self._visit = await self._visit.renewed()
         self._visit.queue_named(self._queue.key, "StartMessageMoveTask")
-        answers = await asyncio.gather(*(self._send_back(one) for one in letters))
+        if self._queue.settings.is_fifo:
+            answers = [await self._send_back_in_turn(one) for one in letters]
+        else:
+            answers = await asyncio.gather(*(self._send_back(one) for one in letters))
         problems = [one for one in answers if one]
         job.failed += len(problems)
         job.done += len(answers) - len(problems)
@@ -126,6 +133,16 @@ class _Redrive:
             return await find(self._engine, self._queue, message_id)
         except ResourceNotFound:
             return None
+
+    async def _send_back_in_turn(self, letter: Peeked | None) -> str:
+        """As `_send_back`."""
+        group = letter.message.group if letter is not None else None
+        if letter is not None and group in self._stuck:
+            return BEHIND
+        problem = await self._send_back(letter)
+        if problem and letter is not None:
+            self._stuck.add(group)
+        return problem
 
     async def _send_back(self, letter: Peeked | None) -> str:
         """Why not, "" when it was done."""

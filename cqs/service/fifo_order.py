@@ -23,7 +23,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cqs.cache.interface import Shard
-from cqs.errors import ServiceUnavailable
+from cqs.errors import CacheUnavailable, ServiceUnavailable
+from cqs.message import Message
 from cqs.queue import Queue
 from cqs.service import confirm, marking
 from cqs.service.engine import Engine, shard_of
@@ -53,5 +54,15 @@ async def make_sure(engine: Engine, queue: Queue, addresses: Sequence[int]) -> N
         stored = await engine.store.read(queue, addresses)
         if stored and not engine.store.reads_confirm:
             await engine.store.append(queue, stored)
-        if stored:
-            await confirm.put(engine, queue, await entries_of(engine, queue, stored), known)
+        unknown = await _unknown(engine, queue, stored) if stored else []
+        if unknown:
+            await confirm.put(engine, queue, await entries_of(engine, queue, unknown), known)
+
+
+async def _unknown(engine: Engine, queue: Queue, messages: Sequence[Message]) -> list[Message]:
+    """Those that the cache does not have, as far as it tells."""
+    try:
+        known = await engine.cache.lookup(shard_of(queue), [message.address for message in messages])
+    except CacheUnavailable:
+        return list(messages)
+    return [message for message, entry in zip(messages, known, strict=True) if entry is None]

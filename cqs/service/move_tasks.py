@@ -20,10 +20,18 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from cqs import limits
-from cqs.errors import CqsError, InvalidParameterValue, OutcomeUnknown, ResourceNotFound, StoreUnavailable
+from cqs.cache.interface import Residency
+from cqs.errors import (
+    CqsError,
+    InvalidParameterValue,
+    OutcomeUnknown,
+    ResourceNotFound,
+    ServiceUnavailable,
+    StoreUnavailable,
+)
 from cqs.queue import Queue, name_of_arn
 from cqs.service import counting, lookup, move_news, residency
-from cqs.service.engine import Engine
+from cqs.service.engine import Engine, shard_of
 from cqs.service.move_board import ACTIVE, RUNNING_ALREADY
 from cqs.service.move_runner import run
 from cqs.store.interface import MoveStatus, MoveTask
@@ -44,7 +52,7 @@ async def start(engine: Engine, source_arn: str, target_arn: str, rate_max: int)
     """The handle of a new task, durable. `target_arn` "": each message goes back to the queue it came from; `rate_max`
     messages a second, 0 = as fast as it goes. Raises ResourceNotFound when a queue does not exist,
     InvalidParameterValue (a bad ARN or rate, no dead-letter queue, a task is running already), OverLimit,
-    StoreUnavailable, OutcomeUnknown."""
+    ServiceUnavailable while the cache is being filled, StoreUnavailable, OutcomeUnknown."""
     source = _source(engine, source_arn)
     if not engine.registry.sources(source, "", 1):
         raise InvalidParameterValue("Source queue must be configured as a Dead Letter Queue.")
@@ -54,7 +62,7 @@ async def start(engine: Engine, source_arn: str, target_arn: str, rate_max: int)
     if not 0 <= rate_max <= limits.MOVE_RATE_MAX:
         reason = f"Must be between 1 and {limits.MOVE_RATE_MAX}, if provided."
         raise InvalidParameterValue.of(rate_max, "MaxNumberOfMessagesPerSecond", reason)
-    await residency.fill(engine, source)
+    await _fill(engine, source)
     task = MoveTask(
         handle=_write_handle(engine, source_arn),
         source=source.key,
@@ -84,6 +92,13 @@ async def _save_new(engine: Engine, task: MoveTask) -> None:
             await move_news.read_all(engine)
         if engine.moves.get(task.handle) is None:
             raise
+
+
+async def _fill(engine: Engine, source: Queue) -> None:
+    """A task moves as many messages as there are when it begins, so they must all be counted."""
+    await residency.fill(engine, source)
+    if (await engine.cache.state(shard_of(source))).residency is not Residency.READY:
+        raise ServiceUnavailable(f"How many messages {source.name} holds is being found out. Try again in a moment.")
 
 
 @contextlib.asynccontextmanager

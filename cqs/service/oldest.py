@@ -1,4 +1,5 @@
-"""The oldest messages of a queue that nobody holds, by the store's word, over all its rows.
+"""The oldest messages of a queue that nobody holds, by the store's word, over all its rows. Those that were received
+too often are left to the cache: the next receive that it serves makes them dead letters.
 
     row 3   ·aa·b·bb|            a free, · held, | end of what was read
     row 7   a·b|
@@ -11,11 +12,13 @@ A row is read further until enough is sure, or to HEAD_MAX messages: then it sto
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cqs.message import Message
 from cqs.queue import Queue
+from cqs.service import queue_rules
 from cqs.service.engine import Engine, shard_of
 from cqs.store.interface import Lease
 
@@ -48,10 +51,12 @@ async def look(engine: Engine, queue: Queue, row: int, limit: int) -> Head:
     due = [one for one in head if one.visible_ms <= now_ms < one.sent_ms + retention_ms]
     known = await engine.store.leases(queue, [one.address for one in due]) if due else []
     handed = engine.fallback.living(shard, now_ms)
+    receives_max = queue_rules.receives_max(engine.registry, queue) or sys.maxsize
     free = [
         (message, lease)
         for message, lease in zip(due, known, strict=True)
-        if message.address not in handed and (lease is None or lease.hidden_until_ms <= now_ms)
+        if message.address not in handed
+        and (lease is None or (lease.hidden_until_ms <= now_ms and lease.receive_count < receives_max))
     ]
     is_whole = limit >= HEAD_MAX or len(head) <= limit // 2
     return Head(row, limit, free, None if is_whole else head[-1].address)

@@ -110,6 +110,13 @@ def check_redrive(registry: Registry, source: QueueName, region: str, settings: 
         raise _bad_redrive(redrive, "The dead-letter target's RedriveAllowPolicy does not allow this queue.")
 
 
+def receives_max(registry: Registry, queue: Queue) -> int:
+    """After how many receives its messages are dead letters; 0 = never, while there is no queue to move them to."""
+    redrive = queue.settings.redrive
+    has_target = redrive is not None and registry.of_arn(redrive.target_arn) is not None
+    return redrive.receive_count_max if redrive is not None and has_target else 0
+
+
 def _allows(target: Queue, source_arn: str) -> bool:
     allow = target.settings.redrive_allow
     if allow is None or allow.permission is RedrivePermission.ALLOW_ALL:

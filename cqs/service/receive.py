@@ -21,7 +21,18 @@ from cqs import limits
 from cqs.cache.interface import Residency, Shard, Taken, TakeRequest
 from cqs.errors import CacheUnavailable, InvalidParameterValue, OverLimit, QueueDoesNotExist
 from cqs.queue import Queue
-from cqs.service import checking, deliver, draft_rules, expiry, fallback, fifo_order, marking, redrive, residency
+from cqs.service import (
+    checking,
+    deliver,
+    draft_rules,
+    expiry,
+    fallback,
+    fifo_order,
+    marking,
+    queue_rules,
+    redrive,
+    residency,
+)
 from cqs.service.deliver import Delivery
 from cqs.service.engine import Engine, shard_of
 
@@ -199,13 +210,11 @@ async def _look_in_store(engine: Engine, queue: Queue, take: TakeRequest, receiv
 
 def _take_request(engine: Engine, queue: Queue, request: ReceiveRequest) -> TakeRequest:
     settings = queue.settings
-    redrive_to = settings.redrive
-    has_target = redrive_to is not None and engine.registry.of_arn(redrive_to.target_arn) is not None
     return TakeRequest(
         count_max=request.count_max,
         visibility_ms=settings.visibility_ms if request.visibility_ms is None else request.visibility_ms,
         retention_ms=settings.retention_ms,
-        receive_count_max=redrive_to.receive_count_max if redrive_to is not None and has_target else 0,
+        receive_count_max=queue_rules.receives_max(engine.registry, queue),
         in_flight_max=engine.tuning.in_flight_max,
         request_id=request.attempt_id,
         replay_ms=limits.ATTEMPT_WINDOW_MS,

@@ -49,7 +49,8 @@ class Claims:
         self._clock = clock
         self._find_stored = find_stored
         self._confirmed: dict[Key, Held] = {}
-        self._oldest: deque[Key] = deque()
+        self._oldest: deque[tuple[Key, Held]] = deque()
+        """All windows that are written down, by their ends; an id used anew may have two of them."""
         self._pending: dict[Key, _Pending] = {}
         self._pending_by_address: dict[int, _Pending] = {}
         self._last_sequence: dict[int, int] = {}
@@ -119,7 +120,7 @@ class Claims:
             if pending is not None:
                 del self._pending[pending.key]
                 self._confirmed[pending.key] = pending.held
-                self._oldest.append(pending.key)
+                self._oldest.append((pending.key, pending.held))
                 pending.wake()
 
     def doubt(self, addresses: Iterable[int]) -> None:
@@ -145,7 +146,7 @@ class Claims:
     def load(self, key: Key, held: Held) -> None:
         """A confirmed claim read from the store, in order of expiry."""
         self._confirmed[key] = held
-        self._oldest.append(key)
+        self._oldest.append((key, held))
 
     def raise_sequence(self, queue_uid: int, sequence: int) -> None:
         """Never gives out this sequence or a lower one in this queue again."""
@@ -157,13 +158,13 @@ class Claims:
         sequences: dict[int, int] = {}
         now_ms = self._clock.now_ms()
         while self._oldest and len(addresses) < EXPIRED_BATCH_MAX:
-            held = self._confirmed.get(self._oldest[0])
-            if held is not None and held.expires_ms > now_ms:
+            key, held = self._oldest[0]
+            if held.expires_ms > now_ms:
                 break
-            key = self._oldest.popleft()
-            if held is not None:
+            self._oldest.popleft()
+            if self._confirmed.get(key) is held:
                 del self._confirmed[key]
-                addresses.append(held.address)
-                queue_uid = key[0] >> GENERATION_BITS
-                sequences[queue_uid] = self._last_sequence.get(queue_uid, held.sequence)
+            addresses.append(held.address)
+            queue_uid = key[0] >> GENERATION_BITS
+            sequences[queue_uid] = self._last_sequence.get(queue_uid, held.sequence)
         return Expired(addresses, sequences)

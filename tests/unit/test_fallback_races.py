@@ -19,6 +19,7 @@ from cqs.service.handed import Handed
 from cqs.service.receive import ReceiveRequest, receive
 from cqs.store.interface import Lease
 from tests.engine import Bench, make_bench
+from tests.unit.dead_letters import one_pair
 
 
 async def filling() -> tuple[Bench, Queue, Entry, int]:
@@ -185,3 +186,19 @@ async def test_shard_dropped_while_leases_are_entered_takes_no_message_with_it(i
     bench.cache.lookup = lookup  # type: ignore[method-assign]
 
     assert [one.message.address for one in await bench.receive(queue)] == [entry.address] * (not is_deleted)
+
+
+async def test_what_was_received_too_often_waits_for_the_cache_to_become_a_dead_letter() -> None:
+    bench = await make_bench()
+    orders, dead = await one_pair(bench)
+    bench.cache.cut()
+    await bench.send(orders, "one")
+    given = [await bench.bodies(orders)]
+    bench.clock.advance_ms(orders.settings.visibility_ms)
+    given.append(await bench.bodies(orders))
+
+    bench.cache.mend()
+    await repair.step(bench.engine)
+    given += [await bench.bodies(orders), await bench.bodies(dead)]
+
+    assert given == [["one"], [], [], ["one"]]

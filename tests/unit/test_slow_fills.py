@@ -9,11 +9,13 @@ import pytest
 
 from cqs.cache.entry import Entry
 from cqs.cache.interface import Residency, Shard
+from cqs.errors import ServiceUnavailable
 from cqs.queue import Queue
-from cqs.service import residency
+from cqs.service import move_tasks, residency
 from cqs.service.engine import shard_of
 from cqs.store.interface import Stored
 from tests.engine import Bench, make_bench
+from tests.unit.dead_letters import newest, one_pair
 
 PATIENCE_S = 30
 
@@ -73,3 +75,17 @@ async def test_it_ends_when_its_shard_is_another_ones(monkeypatch: pytest.Monkey
 
     assert (await bench.cache.state(shard_of(queue))).epoch == epoch
     assert (await bench.cache.state(shard_of(queue))).residency is Residency.INITIALIZING
+
+
+async def test_no_move_task_begins_with_the_part_that_is_filled() -> None:
+    bench = await make_bench()
+    _, dead = await one_pair(bench, "one", "two")
+    await bench.cache.drop(shard_of(dead))
+    await bench.cache.begin_fill(shard_of(dead), dead.settings.retention_ms)
+
+    with pytest.raises(ServiceUnavailable, match="How many messages dead holds"):
+        await move_tasks.start(bench.engine, dead.arn, "", 0)
+    await bench.cache.drop(shard_of(dead))
+    await move_tasks.start(bench.engine, dead.arn, "", 0)
+
+    assert newest(bench, dead).to_move == 2

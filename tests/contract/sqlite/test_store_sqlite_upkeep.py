@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cqs.queue import Queue
+from cqs.store import claims
 from cqs.store.interface import Move
 from cqs.store.sqlite import upkeep
 from cqs.store.sqlite.store import SqliteStore
@@ -116,6 +117,24 @@ async def test_ended_windows_are_forgotten_and_the_last_sequence_is_not(
 
     assert rows(home, "claims") == 0
     assert claim.sequence > last.sequence
+
+
+async def test_an_id_that_is_used_anew_leaves_nothing_of_its_ended_window(
+    home: SqliteHome, store: SqliteStore, make: Maker, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claims, "EXPIRED_BATCH_MAX", 1)
+    fifo = await store.create(make.fifo())
+    for dedup_id in ("a", "b"):
+        await send(store, fifo, make, dedup_id)
+    clock.advance_ms(WINDOW_MS)
+    await send(store, fifo, make, "b")
+    clock.advance_ms(WINDOW_MS)
+
+    for _ in range(3):
+        await store.claim(fifo, [make.wanted("")], WINDOW_MS)
+    await home.reopen(store)
+
+    assert rows(home, "claims") == 0
 
 
 async def test_the_log_stays_bounded_and_space_comes_back(
