@@ -113,8 +113,8 @@ class _Redrive:
                 return
 
     async def _step(self, job: Job, letters: list[Peeked | None]) -> None:
-        """Some letters side by side, or in their order, then as long a pause as the rate wants. Raises AccessDenied when
-        who began it may not any more."""
+        """Some letters side by side, or in order, then as long a pause as the rate wants. Raises AccessDenied when who
+        began it may not any more."""
         self._visit = await self._visit.renewed()
         self._visit.queue_named(self._queue.key, "StartMessageMoveTask")
         if self._queue.settings.is_fifo:

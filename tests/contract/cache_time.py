@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from cqs.cache.interface import DEAD_BATCH_MAX, DEAD_LEASE_MS, Outcome
 from tests.contract.cache_bench import RETENTION_MS, VISIBILITY_MS, CacheBench, of
 
@@ -177,3 +179,25 @@ class TimeRules:
             await bench.take(visibility_ms=0)
 
         assert of(await bench.take()) == [1]
+
+    async def test_whoever_takes_while_the_delay_is_changed_gets_a_group_in_order(self, fifo: CacheBench) -> None:
+        numbers = list(range(1, 1_301))
+        ages = {number: len(numbers) - number for number in numbers}
+        await fifo.cache.put(
+            fifo.shard,
+            [fifo.entry(one, group="a", delay_ms=60_000 - age, age_ms=age) for one, age in ages.items()],
+        )
+        taken: list[int] = []
+
+        async def take_all() -> None:
+            for _ in range(20):
+                await fifo.reveal()
+                some = of(await fifo.take(100))
+                await fifo.remove(*some)
+                taken.extend(some)
+
+        await fifo.advance(59_000)
+        await asyncio.gather(fifo.cache.redelay(fifo.shard, 600_000), take_all())
+        assert taken == numbers[: len(taken)]
+        await asyncio.gather(fifo.cache.redelay(fifo.shard, 0), take_all())
+        assert taken == numbers
