@@ -20,6 +20,7 @@ from cqs.testing.clock import ManualClock
 from tests.contract.sqlite_home import SqliteHome
 from tests.contract.store_home import Maker, addresses_of, held
 
+ROOT = Path(__file__).parents[3]
 LEAF = 0x0D
 """How a page with rows of a table begins."""
 
@@ -46,6 +47,24 @@ async def test_names_of_all_that_was_made_are_durable(
     await home.close()
 
     assert set(synced) == {tmp_path, home.folder.parent, home.folder}
+
+
+async def test_the_backup_of_the_docs_is_a_whole_store(
+    store: SqliteStore, queue: Queue, make: Maker, home: SqliteHome, tmp_path: Path, clock: ManualClock
+) -> None:
+    messages = make.messages(3)
+    await store.append(queue, messages)
+    copy = SqliteHome(tmp_path / "copy", clock)
+    copy.folder.mkdir()
+    (command,) = re.findall(r"^sqlite3 \S+ \"(.+)\"$", (ROOT / "docs/operations.md").read_text(), re.MULTILINE)
+
+    with closing(sqlite3.connect(home.file)) as connection:
+        connection.execute(command.replace("/backup/messages.db", str(copy.file)))
+
+    restored = await copy.open()
+    assert await restored.queues() == [queue]
+    assert await restored.read(queue, addresses_of(messages)) == messages
+    await copy.close()
 
 
 async def test_a_second_store_on_the_directory_is_refused_by_name(home: SqliteHome, store: SqliteStore) -> None:
