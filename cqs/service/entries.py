@@ -22,10 +22,8 @@ from cqs.store.interface import Stored
 
 def entry_of(engine: Engine, queue: Queue, message: Message) -> Entry:
     """An entry of a message that was stored a moment ago and was not received yet."""
-    visible_ms = message.visible_ms
-    if queue.settings.is_fifo:
-        delay_ms = _present(engine, queue).settings.delay_ms
-        visible_ms = message.sent_ms + delay_ms if delay_ms else 0
+    present = _present(engine, queue) if queue.settings.is_fifo else queue
+    visible_ms = _delayed_until_ms(present, message.sent_ms, message.visible_ms)
     return Entry(
         address=message.address,
         sent_ms=message.sent_ms,
@@ -64,7 +62,7 @@ def entry_of_stored(queue: Queue, stored: Stored, now_ms: int) -> Entry:
         if lease.hidden_until_ms > now_ms:
             entry.state, entry.visible_ms = State.IN_FLIGHT, lease.hidden_until_ms
             return entry
-    delayed_until_ms = _delayed_until_ms(queue, stored)
+    delayed_until_ms = _delayed_until_ms(queue, stored.sent_ms, stored.visible_ms)
     if lease is None and delayed_until_ms > now_ms:
         entry.state, entry.visible_ms = State.DELAYED, delayed_until_ms
     return entry
@@ -76,6 +74,10 @@ def _present(engine: Engine, queue: Queue) -> Queue:
     return known if known is not None and known.uid == queue.uid else queue
 
 
-def _delayed_until_ms(queue: Queue, stored: Stored) -> int:
-    """A FIFO queue's present delay rules also what was sent before it was set (SQS); a standard queue's does not."""
-    return stored.sent_ms + queue.settings.delay_ms if queue.settings.is_fifo else stored.visible_ms
+def _delayed_until_ms(queue: Queue, sent_ms: int, visible_ms: int) -> int:
+    """0 = not delayed, though it was sent by a clock that has been set back since. A FIFO queue's present delay rules
+    also what was sent before it was set (SQS); a standard queue's does not."""
+    if not queue.settings.is_fifo:
+        return visible_ms
+    delay_ms = queue.settings.delay_ms
+    return sent_ms + delay_ms if delay_ms else 0

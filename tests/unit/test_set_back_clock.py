@@ -1,0 +1,21 @@
+"""A clock that was ahead, and is set back: what was sent by it is no more delayed than its queue says."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.engine import make_bench
+
+HOUR_MS = 3_600_000
+
+
+@pytest.mark.parametrize("name", ["orders", "orders.fifo"])
+async def test_what_was_sent_without_a_delay_is_ready_after_a_start(name: str) -> None:
+    bench = await make_bench()
+    queue = await bench.create(name)
+    await bench.send(queue, "one")
+    bench.clock.advance_ms(-HOUR_MS)
+
+    bench = await bench.restart()
+
+    assert await bench.bodies(queue) == ["one"]
