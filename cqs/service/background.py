@@ -36,13 +36,22 @@ class Background:
         self._waiting[name] = make
         self._next_turns()
 
+    async def wait_for(self, name: str, work: Coroutine[object, object, None], wait_s: float) -> None:
+        """Returns when the work is done, or has failed, or `wait_s` is over; then it goes on without the caller."""
+        task = self._keep(name, work)
+        await asyncio.wait((task,), timeout=wait_s)
+
     def _next_turns(self) -> None:
         while self._waiting and len(self._turns) < TURNS_AT_ONCE:
             name = next(iter(self._waiting))
             self._turns.add(name)
-            task = asyncio.create_task(_guarded(name, self._turn(name, self._waiting.pop(name)())), name=name)
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._keep(name, self._turn(name, self._waiting.pop(name)()))
+
+    def _keep(self, name: str, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(_guarded(name, work), name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _turn(self, name: str, work: Coroutine[object, object, None]) -> None:
         try:

@@ -27,13 +27,20 @@ from cqs.store.interface import Move
 _log = structlog.get_logger("cqs.redrive")
 
 
+BURY_S = 1.0
+
+
 async def bury(engine: Engine, queue: Queue, dead: Sequence[Received]) -> None:
     """Moves over-received messages to the dead-letter queue. When the store fails, or the target has just been deleted,
-    they stay where they are and are seen again after their lease; a receive does not fail for it."""
+    they stay where they are and are seen again after their lease; a receive does not fail for it, and waits for BURY_S
+    at most: a move whose outcome is unknown takes as long as the store is away."""
     policy = queue.settings.redrive
     target = engine.registry.of_arn(policy.target_arn) if policy is not None else None
-    if target is None:
-        return
+    if target is not None:
+        await engine.background.wait_for("bury", _bury(engine, queue, target, dead), BURY_S)
+
+
+async def _bury(engine: Engine, queue: Queue, target: Queue, dead: Sequence[Received]) -> None:
     try:
         now_ms = engine.clock.now_ms()
         messages = await contents(engine, queue, dead)
