@@ -36,10 +36,11 @@ class Background:
         self._waiting[name] = make
         self._next_turns()
 
-    async def wait_for(self, name: str, work: Coroutine[object, object, None], wait_s: float) -> None:
-        """Returns when the work is done, or has failed, or `wait_s` is over; then it goes on without the caller."""
+    async def wait_for(self, name: str, work: Coroutine[object, object, None], wait_s: float) -> bool:
+        """Whether the work is done, or has failed, before `wait_s` is over; else it goes on without the caller."""
         task = self._keep(name, work)
         await asyncio.wait((task,), timeout=wait_s)
+        return task.done()
 
     def _next_turns(self) -> None:
         while self._waiting and len(self._turns) < TURNS_AT_ONCE:

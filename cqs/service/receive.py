@@ -159,7 +159,7 @@ async def _look(engine: Engine, queue: Queue, request: ReceiveRequest) -> _Look:
             if look.deliveries:
                 _note_time(engine, queue, started_ns)
             return look
-        await _dispose(engine, queue, taken)
+        is_disposed = await _dispose(engine, queue, taken)
         if taken.received:
             received = await checking.checked(engine, queue, taken.received, request.attempt_id)
             deliveries: list[Delivery] = []
@@ -168,7 +168,7 @@ async def _look(engine: Engine, queue: Queue, request: ReceiveRequest) -> _Look:
             if deliveries:
                 _note_time(engine, queue, started_ns)
                 return _Look(deliveries)
-        elif not taken.dead and not taken.expired:
+        elif not is_disposed or not (taken.dead or taken.expired):
             return _Look([], is_over_limit=taken.is_over_limit)
     return _Look([])
 
@@ -222,8 +222,8 @@ def _take_request(engine: Engine, queue: Queue, request: ReceiveRequest) -> Take
     )
 
 
-async def _dispose(engine: Engine, queue: Queue, taken: Taken) -> None:
-    """What a take found besides living messages: expired ones leave the store, over-received ones their queue."""
+async def _dispose(engine: Engine, queue: Queue, taken: Taken) -> bool:
+    """What a take found besides living messages: expired ones leave the store, over-received ones their queue. False:
+    that takes its time, so it is no time to take more."""
     expiry.start(engine, queue, taken.expired)
-    if taken.dead:
-        await redrive.bury(engine, queue, taken.dead)
+    return not taken.dead or await redrive.bury(engine, queue, taken.dead)

@@ -30,14 +30,13 @@ _log = structlog.get_logger("cqs.redrive")
 BURY_S = 1.0
 
 
-async def bury(engine: Engine, queue: Queue, dead: Sequence[Received]) -> None:
+async def bury(engine: Engine, queue: Queue, dead: Sequence[Received]) -> bool:
     """Moves over-received messages to the dead-letter queue. When the store fails, or the target has just been deleted,
     they stay where they are and are seen again after their lease; a receive does not fail for it, and waits for BURY_S
-    at most: a move whose outcome is unknown takes as long as the store is away."""
+    at most: a move whose outcome is unknown takes as long as the store is away. False: it goes on."""
     policy = queue.settings.redrive
     target = engine.registry.of_arn(policy.target_arn) if policy is not None else None
-    if target is not None:
-        await engine.background.wait_for("bury", _bury(engine, queue, target, dead), BURY_S)
+    return target is None or await engine.background.wait_for("bury", _bury(engine, queue, target, dead), BURY_S)
 
 
 async def _bury(engine: Engine, queue: Queue, target: Queue, dead: Sequence[Received]) -> None:
