@@ -76,7 +76,7 @@ async def _drop_lost(engine: Engine, homes: Homes) -> None:
             await engine.cache.drop(shard)
         queue = engine.registry.of_storage(shard.storage_id)
         if queue is not None:
-            engine.waiters.wake(queue.uid, engine.waiters.count(queue.uid))
+            engine.waiters.wake_all(queue.uid)
     for shard in list(homes.left):
         await homes.own_up(shard)
 

@@ -48,7 +48,6 @@ async def carry(engine: Engine, source: Queue, target: Queue, moves: Sequence[Mo
     entries = [entry_of(engine, target, message) for message in arrived]
     await confirm.remove(engine, source, [move.old_address for move in moves])
     await confirm.put(engine, target, entries, known)
-    engine.waiters.wake(target.uid, len(arrived))
     return arrived
 
 

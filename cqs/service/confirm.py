@@ -1,5 +1,6 @@
 """Telling the cache what the store has already decided. It never fails: the client's success stands, and what the cache
-did not confirm becomes dirt, to be repaired. (The first CQS reported an error here, after the store had the message;
+did not confirm becomes dirt, to be repaired. Receives of this node that wait are woken here, since the cache tells only
+the other nodes' (`cqs.cache.bells`). (The first CQS reported an error here, after the store had the message;
 its clients sent again, and every message existed four times.)"""
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ async def put(engine: Engine, queue: Queue, entries: Sequence[Entry], known: Kno
     except (CacheUnavailable, StoreUnavailable, OutcomeUnknown):
         await marking.unconfirmed(engine, shard, [entry.address for entry in entries])
         return False
+    finally:
+        engine.waiters.wake(queue.uid, len(entries))
     if found is Residency.ABSENT:
         residency.ensure(engine, queue)
     return found is not Residency.ABSENT
@@ -39,5 +42,8 @@ async def remove(engine: Engine, queue: Queue, addresses: Sequence[int]) -> bool
     except CacheUnavailable:
         is_confirmed = False
         await marking.unconfirmed(engine, shard, addresses)
+    finally:
+        if queue.settings.is_fifo:
+            engine.waiters.wake(queue.uid, len(addresses))
     engine.fallback.forget(shard, addresses)
     return is_confirmed

@@ -61,8 +61,6 @@ async def delete_batch(engine: Engine, queue: Queue, handles: Sequence[str]) -> 
     addresses = [r.address for r, error in zip(receipts, errors, strict=True) if r is not None and error is None]
     if addresses:
         await erase(engine, queue, addresses)
-        if queue.settings.is_fifo:
-            engine.waiters.wake(queue.uid, len(addresses))
         engine.metrics.queues.meet(queue).delete_times.observe(perf_counter_ns() - started_ns)
     return errors
 

@@ -69,11 +69,46 @@ class Waiter:
 class _Line:
     """The waiters of one queue; those `asleep` have no wake-up yet, longest waiting first."""
 
-    __slots__ = ("asleep", "waiters")
+    __slots__ = ("asleep", "broken", "passed_on", "promised", "waiters")
 
     def __init__(self) -> None:
         self.waiters: dict[Waiter, None] = {}
         self.asleep: OrderedDict[Waiter, None] = OrderedDict()
+        self.promised = self.broken = self.passed_on = 0
+
+    @property
+    def spare(self) -> int:
+        """How many of those asleep no call counts on."""
+        return max(0, len(self.asleep) - self.promised)
+
+    def wake(self, count: int) -> int:
+        woken = min(count, len(self.asleep))
+        for _ in range(woken):
+            waiter, _none = self.asleep.popitem(last=False)
+            waiter.wake()
+        return woken
+
+
+class Promise:
+    """Waiters that a call counts on, see `cqs.cache.bells`: whoever else has a wake-up for the queue leaves as many
+    asleep until it is released, and passes it on. Of those that the call did not need, the wake-ups passed on meanwhile
+    wake some, since there may have been nobody else."""
+
+    __slots__ = ("_line", "count")
+
+    def __init__(self, line: _Line, count: int) -> None:
+        self._line = line
+        self.count = count
+        line.promised += count
+
+    def release(self) -> None:
+        """Once."""
+        line = self._line
+        line.promised -= self.count
+        line.broken = min(line.broken, line.promised)
+        if not line.promised:
+            passed_on, line.passed_on = line.passed_on, 0
+            line.wake(passed_on)
 
 
 class Waiters:
@@ -127,11 +162,12 @@ class Waiters:
         if line is not None:
             line.asleep.pop(waiter, None)
 
-    def leave(self, queue_uid: int, waiter: Waiter) -> None:
-        """Idempotent. What it leaves with, `is_woken`, is to be passed on."""
+    def leave(self, queue_uid: int, waiter: Waiter) -> bool:
+        """Idempotent. What it leaves with, `is_woken`, is to be passed on, and so is what a call will have for it: True
+        when one counts on it, which is for others then."""
         line = self._lines.get(queue_uid)
         if line is None or waiter not in line.waiters:
-            return
+            return False
         del line.waiters[waiter]
         line.asleep.pop(waiter, None)
         if not line.waiters:
@@ -139,17 +175,33 @@ class Waiters:
         self._by_account[waiter.account] -= 1
         if not self._by_account[waiter.account]:
             del self._by_account[waiter.account]
+        is_broken = len(line.asleep) < line.promised - line.broken
+        line.broken += is_broken
+        return is_broken
 
     def wake(self, queue_uid: int, count: int) -> int:
         """Wakes up to `count` sleeping waiters of the queue; returns how many."""
         line = self._lines.get(queue_uid)
+        return 0 if line is None else line.wake(count)
+
+    def promise(self, queue_uid: int, count_max: int) -> Promise | None:
+        """Up to `count_max` of those asleep that no other call counts on; None = there is none."""
+        line = self._lines.get(queue_uid)
+        count = 0 if line is None else min(count_max, line.spare)
+        return Promise(line, count) if line is not None and count else None
+
+    def wake_spare(self, queue_uid: int, count: int) -> int:
+        """As `wake`, but for those that a call counts on."""
+        line = self._lines.get(queue_uid)
         if line is None:
             return 0
-        woken = min(count, len(line.asleep))
-        for _ in range(woken):
-            waiter, _none = line.asleep.popitem(last=False)
-            waiter.wake()
+        woken = line.wake(min(count, line.spare))
+        line.passed_on += min(count - woken, line.promised)
         return woken
+
+    def wake_all(self, queue_uid: int) -> None:
+        """What they look at is another one now: all look anew."""
+        self.wake(queue_uid, self.count(queue_uid))
 
     def end_queue(self, queue_uid: int) -> None:
         """The queue is gone: its waiters look no more."""

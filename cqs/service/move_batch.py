@@ -73,7 +73,8 @@ async def remove_moved(engine: Engine, source: Queue) -> None:
 
 async def _give_back(engine: Engine, source: Queue, received: Collection[Received]) -> None:
     if received:
-        await engine.cache.give_back(shard_of(source), [one.ticket for one in received])
+        count = await engine.cache.give_back(shard_of(source), [one.ticket for one in received])
+        engine.waiters.wake(source.uid, count)
 
 
 def _target(engine: Engine, task: MoveTask, source: Queue, message: Message) -> tuple[Queue | None, str]:

@@ -127,7 +127,7 @@ async def _meet(engine: Engine, known: Queue | None, found: Queue) -> None:
         await _drop(engine, known)
     if known.version < found.version:
         await _redelay(engine, known, found)
-        engine.waiters.wake(found.uid, engine.waiters.count(found.uid))
+        engine.waiters.wake_all(found.uid)
 
 
 async def _redelay(engine: Engine, known: Queue, found: Queue) -> None:

@@ -128,6 +128,7 @@ async def purge(engine: Engine, queue: Queue, pause: Pause = pause_ms) -> None:
 
     after = await edit(engine, before, change)
     is_dropped_for_all = await _drop(engine, shard_of(before)) and engine.cluster.homes is None
+    engine.waiters.wake_all(after.uid)
     if not is_dropped_for_all and not engine.cluster.is_alone:
         await pause(HEARD_MS)  # By then all have heard the news, those with another data centre's cache as well.
     engine.witness.purged(after)

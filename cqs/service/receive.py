@@ -129,8 +129,8 @@ async def _wait(
             if loop.time() >= deadline:
                 engine.waiters.retire(queue.uid, waiter)
     finally:
-        engine.waiters.leave(queue.uid, waiter)
-        if is_counted_on or waiter.is_woken:
+        is_promised = engine.waiters.leave(queue.uid, waiter)
+        if is_counted_on or waiter.is_woken or is_promised:
             _pass_on(engine, queue)
 
 
@@ -138,7 +138,7 @@ def _pass_on(engine: Engine, queue: Queue) -> None:
     """A wake-up that no look was for goes to the next, here or on another node. The same when this node is told nothing
     (lost subscription) and a look by chance found something: there may be more."""
     present = engine.registry.get(queue.key)
-    if present is not None and present.uid == queue.uid and not engine.waiters.wake(queue.uid, 1):
+    if present is not None and present.uid == queue.uid and not engine.waiters.wake_spare(queue.uid, 1):
         engine.bells.ring(shard_of(present), 1)
 
 
@@ -159,6 +159,8 @@ async def _look(engine: Engine, queue: Queue, request: ReceiveRequest) -> _Look:
             if look.deliveries:
                 _note_time(engine, queue, started_ns)
             return look
+        if not take.visibility_ms:
+            engine.waiters.wake(queue.uid, len(taken.received))
         is_disposed = await _dispose(engine, queue, taken)
         if taken.received:
             received = await checking.checked(engine, queue, taken.received, request.attempt_id)

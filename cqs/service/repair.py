@@ -100,7 +100,7 @@ async def _repair(engine: Engine, queue: Queue, shard: Shard, stand: int, state:
         await make_true(engine, queue, addresses)
         engine.dirt.clean(shard, addresses, stand)
         count += len(addresses)
-    engine.waiters.wake(queue.uid, engine.waiters.count(queue.uid))
+    engine.waiters.wake_all(queue.uid)
     _log.info("shard_repaired", queue=queue.name, addresses=count)
 
 
@@ -127,5 +127,6 @@ async def _put(engine: Engine, queue: Queue, shard: Shard, messages: Sequence[Me
     if engine.epochs.in_time(seen) != seen.epoch:
         raise CacheUnavailable("What the store said is of too long ago.")
     await engine.cache.put(shard, entries, seen.epoch)
+    engine.waiters.wake(queue.uid, len(entries))
     cached = await engine.cache.lookup(shard, list(held)) if held else []
     return all(entry is None or entry.receive_number >= held[entry.address] for entry in cached)

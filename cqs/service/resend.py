@@ -68,8 +68,6 @@ async def discard(engine: Engine, queue: Queue, address: int) -> None:
     """Deletes the message whatever its state, without a receipt handle. Idempotent. Raises StoreUnavailable,
     OutcomeUnknown."""
     await erase(engine, queue, [address])
-    if queue.settings.is_fifo:
-        engine.waiters.wake(queue.uid, 1)
 
 
 def _draft(engine: Engine, target: Queue, original: Peeked, edits: Edits) -> Draft:

@@ -148,7 +148,7 @@ async def fill(engine: Engine, queue: Queue) -> None:
     if not await engine.cache.fill(shard, epoch, [], is_last=True):
         return
     engine.metrics.fill_duration.observe(perf_counter_ns() - started_ns)
-    engine.waiters.wake(queue.uid, engine.waiters.count(queue.uid))
+    engine.waiters.wake_all(queue.uid)
 
 
 async def _kept(

@@ -77,7 +77,7 @@ async def settle(engine: Engine, queue: Queue, fields: Container[str]) -> None:
     if is_delay_new or "retention_ms" in fields:
         with contextlib.suppress(CacheUnavailable):
             await reveal(engine, shard_of(queue))
-    engine.waiters.wake(queue.uid, engine.waiters.count(queue.uid))
+    engine.waiters.wake_all(queue.uid)
 
 
 async def reveal(engine: Engine, shard: Shard) -> bool:

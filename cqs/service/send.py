@@ -179,7 +179,6 @@ async def _publish(engine: Engine, queue: Queue, messages: Sequence[Message], kn
     if not await confirm.put(engine, queue, entries, known) and not engine.cluster.is_alone:
         with after_a_write(_STORED):
             await _check_current(engine, queue)
-    engine.waiters.wake(queue.uid, len(entries))
 
 
 async def _check_current(engine: Engine, queue: Queue) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from cqs.cache.interface import Shard
 from cqs.service.engine import shard_of
-from cqs.service.long_poll import Waiters
+from cqs.service.long_poll import Promise, Waiters
 from cqs.service.registry import Registry
 
 
@@ -23,9 +23,20 @@ class NodeSleepers:
         queue = self._registry.of_storage(shard.storage_id)
         return 0 if queue is None else self._waiters.asleep(queue.uid)
 
+    def promise(self, shard: Shard, count_max: int) -> Promise | None:
+        if not self._waiters:
+            return None
+        queue = self._registry.of_storage(shard.storage_id)
+        return None if queue is None else self._waiters.promise(queue.uid, count_max)
+
     def wake(self, shard: Shard, count: int) -> int:
         queue = self._registry.of_storage(shard.storage_id)
-        return 0 if queue is None else self._waiters.wake(queue.uid, count)
+        return 0 if queue is None else self._waiters.wake_spare(queue.uid, count)
+
+    def wake_all(self, shard: Shard) -> None:
+        queue = self._registry.of_storage(shard.storage_id)
+        if queue is not None:
+            self._waiters.wake_all(queue.uid)
 
     def nudge(self, is_meant: Callable[[Shard], bool]) -> None:
         waited_for = self._waiters.queues()

@@ -56,8 +56,6 @@ async def change_batch(engine: Engine, queue: Queue, changes: Sequence[tuple[str
         _tell(engine, queue, [(receipt, now_ms) for receipt, _ in done])
         raise
     _tell(engine, queue, done)
-    if done:
-        engine.waiters.wake(queue.uid, sum(until_ms <= now_ms for _, until_ms in done))
     return answers
 
 
@@ -81,6 +79,8 @@ async def _hide(engine: Engine, queue: Queue, handle: str, now_ms: int, timeout_
         outcome = await fallback.hide(engine, queue, ticket, now_ms + timeout_ms)
     else:
         engine.fallback.forget(shard_of(queue), [ticket.address])
+    if outcome is Outcome.DONE and not timeout_ms:
+        engine.waiters.wake(queue.uid, 1)
     if outcome is not Outcome.DONE:
         is_expired = outcome is Outcome.STALE and queue.settings.is_fifo
         raise InvalidParameterValue.of(handle, "ReceiptHandle", _EXPIRED if is_expired else _GONE)

@@ -61,7 +61,7 @@ class RedisBells:
 
     def attach(self, sleepers: Sleepers) -> None:
         self._sleepers = sleepers
-        self._servers.asleep = sleepers.asleep
+        self._servers.promise = sleepers.promise
 
     def is_heard(self, shard: Shard) -> bool:
         return self._ears[self._servers.name_of(shard)].link.is_connected
@@ -75,8 +75,9 @@ class RedisBells:
             self._start(ear.link.call(b"PUBLISH", keys.NEWS, b"ended %d" % queue_uid))
 
     async def _ring(self, shard: Shard, count: int) -> Reply:
-        """How many sleep here is told at the moment of sending: a receive that looks later notes this node anew."""
-        return await self._servers.run(_RING, shard, count)
+        """Whether any sleep here is told at the moment of sending: a receive that looks later notes this node anew."""
+        is_waiting = self._sleepers is not None and self._sleepers.asleep(shard) > 0
+        return await self._servers.run(_RING, shard, count, int(is_waiting))
 
     def _start(self, call: Awaitable[Reply]) -> None:
         task = asyncio.ensure_future(call)
@@ -98,8 +99,7 @@ class RedisBells:
             if woken < count:
                 self.ring(shard, count - woken)
         elif word == b"filled":
-            shard = keys.shard_of(rest)
-            self._sleepers.wake(shard, self._sleepers.asleep(shard))
+            self._sleepers.wake_all(keys.shard_of(rest))
         elif word == b"ended":
             self._sleepers.end(int(rest))
 

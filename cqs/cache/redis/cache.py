@@ -77,7 +77,7 @@ class RedisCache:
         self._rng = rng
         self._life = b"%016x" % rng.getrandbits(64)
         self.servers = Servers(servers, owner, keep_ms, now_ms, self._life)
-        self._run = self.servers.run
+        self._run, self._free = self.servers.run, self.servers.run_freeing
         self._takes = count()
 
     async def start(self) -> None:
@@ -114,7 +114,7 @@ class RedisCache:
         residency: Reply = b"a"
         fence = b"" if epoch is None else b"%d" % epoch
         for page in _pages(entries):
-            residency = await self._run(_PUT, shard, fence, *self._entry_words(shard, page))
+            residency = await self._free(_PUT, shard, len(page), fence, *self._entry_words(shard, page))
         return codec.RESIDENCY[cast(bytes, residency)]
 
     async def take(self, shard: Shard, request: TakeRequest) -> Taken:
@@ -133,13 +133,14 @@ class RedisCache:
             slot,
             int(request.is_waiting),
         )
+        freed = 0 if request.visibility_ms else request.count_max
         for _ in range(LOOKS_MAX):
             try:
-                reply = await self._run(_TAKE, shard, *words)
+                reply = await self._free(_TAKE, shard, freed, *words)
             except ConnectionLost:
                 if not await self.servers.of(shard).regained():
                     raise
-                reply = await self._run(_TAKE, shard, *words)
+                reply = await self._free(_TAKE, shard, freed, *words)
             residency, is_over, is_unfinished, received_ms, received, dead, expired = cast("list[int]", reply)
             if not is_unfinished:
                 break
@@ -152,7 +153,8 @@ class RedisCache:
         )
 
     async def hide(self, shard: Shard, ticket: Ticket, until_ms: int) -> Outcome:
-        return _OUTCOME[cast(bytes, await self._run(_HIDE, shard, *codec.ticket_words([ticket]), max(0, until_ms)))]
+        words = (*codec.ticket_words([ticket]), max(0, until_ms))
+        return _OUTCOME[cast(bytes, await self._free(_HIDE, shard, 1, *words))]
 
     async def fence(self, shard: Shard, tickets: Sequence[Ticket], hold_ms: int) -> list[Outcome]:
         outcomes = await self._run(_FENCE, shard, hold_ms, *codec.ticket_words(tickets))
@@ -160,20 +162,21 @@ class RedisCache:
         return found or [Outcome.GONE] * len(tickets)
 
     async def give_back(self, shard: Shard, tickets: Sequence[Ticket]) -> int:
-        return cast(int, await self._run(_GIVE_BACK, shard, *codec.ticket_words(tickets)))
+        return cast(int, await self._free(_GIVE_BACK, shard, len(tickets), *codec.ticket_words(tickets)))
 
     async def remove(self, shard: Shard, addresses: Sequence[int]) -> int:
         known = 0
         for page in _pages(addresses):
             if page:
-                known += cast(int, await self._run(_REMOVE, shard, *map(codec.address_word, page)))
+                freed = len(page) if shard.is_fifo else 0
+                known += cast(int, await self._free(_REMOVE, shard, freed, *map(codec.address_word, page)))
         return known
 
     async def reveal(self, shard: Shard, retention_ms: int, limit: int) -> Revealed:
         visible, expired = 0, list[int]()
         while True:
             page = min(limit - visible - len(expired), FIFO_MAX) if shard.is_fifo else limit
-            reply = await self._run(_REVEAL, shard, retention_ms, page, keys.vesting_name(shard))
+            reply = await self._free(_REVEAL, shard, page, retention_ms, page, keys.vesting_name(shard))
             count, next_ms, words = cast("tuple[int, bytes, list[bytes]]", reply)
             visible += count
             expired += map(codec.address_of, words)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import NamedTuple
 
+from cqs.cache.bells import Promise
 from cqs.cache.interface import Shard
 from cqs.cache.redis import keys
 from cqs.cache.redis.replies import Reply
@@ -17,8 +18,8 @@ from cqs.errors import CacheUnavailable
 _PLACES_MAX = 100_000
 
 
-def _nobody(_: Shard) -> int:
-    return 0
+def _nobody(_: Shard, __: int) -> None:
+    return None
 
 
 class _Place(NamedTuple):
@@ -31,8 +32,8 @@ class _Place(NamedTuple):
 
 class Servers:
     """`by_name` by name; `owner` names the one of a key. Every script is told the time to go by (empty: the server's
-    own), the life of the server, how long an idle shard is kept, and who asks: the node, and by `asleep` how many of
-    its receives wait for the shard."""
+    own), the life of the server, how long an idle shard is kept, and who asks: the node, and how many of its receives
+    the call is promised."""
 
     def __init__(
         self,
@@ -47,7 +48,7 @@ class Servers:
         self._keep = b"%d" % keep_ms
         self._now_ms = now_ms
         self.node = node
-        self.asleep: Callable[[Shard], int] = _nobody
+        self.promise: Callable[[Shard, int], Promise | None] = _nobody
         self._places: dict[Shard, _Place] = {}
 
     @property
@@ -89,8 +90,31 @@ class Servers:
 
     def run(self, script: Script, shard: Shard, *words: bytes | str | int) -> Coroutine[object, object, Reply]:
         """Runs the script on the shard. Raises CacheUnavailable."""
+        return self._run(script, shard, self.node, words)
+
+    def run_freeing(
+        self, script: Script, shard: Shard, count_max: int, *words: bytes | str | int
+    ) -> Coroutine[object, object, Reply]:
+        """As `run`, a script that makes up to `count_max` messages ready: as many receives of this node are to be woken
+        in the turn of the loop in which it returns, if so many sleep; others are told of the rest."""
+        promise = self.promise(shard, count_max) if count_max else None
+        if promise is None:
+            return self._run(script, shard, self.node, words)
+        return self._run_promised(promise, script, shard, words)
+
+    async def _run_promised(
+        self, promise: Promise, script: Script, shard: Shard, words: tuple[bytes | str | int, ...]
+    ) -> Reply:
+        try:
+            return await self._run(script, shard, b"%b %d" % (self.node, promise.count), words)
+        finally:
+            asyncio.get_running_loop().call_soon(promise.release)
+
+    def _run(
+        self, script: Script, shard: Shard, who: bytes, words: tuple[bytes | str | int, ...]
+    ) -> Coroutine[object, object, Reply]:
         server, shard_keys, _ = self._places.get(shard) or self._find(shard)
-        return server.run(script, shard_keys, (self._now(), server.run_id, self._keep, self._who(shard), *words))
+        return server.run(script, shard_keys, (self._now(), server.run_id, self._keep, who, *words))
 
     def run_together(
         self, server: ScriptRunner, script: Script, shards: Sequence[Shard]
@@ -113,10 +137,6 @@ class Servers:
             if len(failures) == len(answers) or not isinstance(failure, CacheUnavailable):
                 raise failure
         return [answer for answer in answers if not isinstance(answer, BaseException)]
-
-    def _who(self, shard: Shard) -> bytes:
-        count = self.asleep(shard)
-        return b"%b %d" % (self.node, count) if count else self.node
 
     def _now(self) -> bytes:
         return b"" if self._now_ms is None else b"%d" % self._now_ms()

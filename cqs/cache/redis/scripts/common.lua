@@ -24,7 +24,7 @@
 -- below 2^53 and travel as text, since Lua would round them when it writes them.
 -- KEYS: the shard's state (but for the scripts of the vesting index), then cqs:vesting.
 -- ARGV: now ('' = Redis' own TIME; tests set it), run id, how long an idle shard is kept, the calling node and, if any,
--- how many of its receives wait for this shard ("node 3"), then the script's own.
+-- how many of its receives it wakes itself with what becomes ready ("node 3"), then the script's own.
 -- Nothing is written before everything is checked, and what frees or moves is written first: a server without memory
 -- refuses puts and fills whole, and still lets messages be taken, removed and revealed.
 -- A redis.call costs half a microsecond and another for each word it returns, a local function a tenth: so the hot

@@ -2,7 +2,7 @@
 -- Wake-ups that the calling node has no use for go to the next node where receives wait. When nobody waits at the caller
 -- any more, it is told of nothing until one of its receives comes away empty again.
 -- Keys: state, ears.
--- ARGV: how many. Returns 1, or 0 when the shard is absent.
+-- ARGV: how many, whether any wait at the caller 1|0. Returns 1, or 0 when the shard is absent.
 
 use(KEYS[1])
 local s = open()
@@ -11,7 +11,7 @@ if not s then
 end
 -- include: ears
 ring(s, tonumber(ARGV[5]))
-if not string.find(ARGV[4], ' ', 1, true) then
+if ARGV[6] == '0' then
   unlisten(s, NODE)
 end
 close(s, true)

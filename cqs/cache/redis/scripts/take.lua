@@ -168,6 +168,7 @@ if ends == 0 then
     expect_expiry(s, m)
   end
   line_up(line, received)
+  s.freed = #received
 elseif request ~= '' and #received > 0 then
   keep_answer(received)
 end
