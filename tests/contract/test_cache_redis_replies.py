@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator
+from itertools import count
 
 import pytest
 
@@ -114,6 +115,25 @@ class TestLostReplies:
         proxy.release()
 
         assert of(await kept) == [2]
+
+
+    @pytest.mark.parametrize("later_ms", [0, 1_500], ids=["at once", "with the answers kept anew since"])
+    async def test_an_answer_is_given_again_whatever_was_kept_since(self, bench: CacheBench, later_ms: int) -> None:
+        cache = bench.cache
+        assert isinstance(cache, RedisCache)
+        await bench.put(1, 2, 3)
+        await bench.take(1, visibility_ms=90_000)
+        await bench.advance(29_000)
+        cache._takes = count(7)
+        taken = await bench.take(1)
+        await bench.advance(later_ms)
+        assert of(await bench.take(1)) == [3]
+
+        cache._takes = count(7)
+        again = await bench.take(1)
+
+        assert [one.ticket for one in again.received] == [one.ticket for one in taken.received]
+        assert of(again) == [2]
 
 
 async def until_connected(bench: CacheBench) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from cqs.cache.interface import Shard
 
 SHARD_KEYS = (
-    "state", "meta", "body", "hidden", "due", "tomb", "replays",
+    "state", "meta", "body", "hidden", "due", "tomb", "replays", "replayed",
     "list", "late",
     "fifo", "locks", "busy", "groups", "ages",
     "tenants", "parked", "noisy", "ears",

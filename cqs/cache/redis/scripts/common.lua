@@ -8,10 +8,10 @@
 --   hidden  hash  address -> its last lease: "ends_ms number count first_ms place mark". ends_ms 0 = back among the
 --                 ready ones; place counts leases taken from the middle of the line; mark 1 = changed since the take
 --   due     zset  what is in flight or delayed, by the time it becomes visible. Neither = ready. In flight = with a lease
---   tomb    zset  addresses removed lately, by the time of it
+--   tomb    zset  addresses removed lately, by the time of it, see tombs.lua
 --   list    list  standard: ready messages in order, address + place; stale ones are skipped when met
 --   late    list  standard: what was put while the shard filled; behind list, and becomes list when that is empty
---   replays hash  node + slot -> the answer of the node's last take in that slot, see take.lua
+--   replays replayed                     answers of takes, see replays.lua
 --   fifo locks busy groups ages          FIFO, see fifo.lua
 --   tenants parked noisy                 fair queues, see fair.lua
 --   ears    zset  nodes where receives wait for this shard, see ears.lua
@@ -35,6 +35,7 @@ local BLANK = ' '
 local NEVER = 9007199254740991
 local RECEIVES_BEFORE_BACK = 3
 local LOOKS_MAX = 2000
+local AFTER_STATE_MS = 1000
 local OLDEST_LOOKS_MAX = 32
 local VESTING, RUN, KEEP = KEYS[#KEYS], ARGV[2], tonumber(ARGV[3])
 
@@ -91,12 +92,12 @@ local function write_core(s)
     .. s.heard)
 end
 
--- All that a shard may have, but for kept answers with a request id. The state first: each expiry is counted from its
--- own moment, and no key may end before the state that says it is there.
+-- All that a shard may have, but for kept answers with a request id. The state ends first, or it would say that the rest
+-- is there: each expiry is counted from its own moment in a script, so the others get AFTER_STATE_MS more.
 local function all_keys()
   local keys = {}
   for name in string.gmatch(
-    'state meta body hidden due tomb list late replays fifo locks busy groups ages tenants parked noisy ears', '%l+') do
+    'state meta body hidden due tomb list late replays replayed fifo locks busy groups ages tenants parked noisy ears', '%l+') do
     keys[#keys + 1] = BASE .. name
   end
   return keys
@@ -105,14 +106,14 @@ end
 local function expire_all(s, keep)
   s.expires, s.is_changed = now + keep, true
   for _, key in ipairs(all_keys()) do
-    call('PEXPIRE', key, keep)
+    call('PEXPIRE', key, key == STATE and keep or keep + AFTER_STATE_MS)
   end
   call('PEXPIRE', VESTING, 2 * KEEP)
 end
 
 -- For a key that was just made.
 local function expire_with(s, key)
-  call('PEXPIRE', key, math.max(1, s.expires - now))
+  call('PEXPIRE', key, math.max(1, s.expires - now) + AFTER_STATE_MS)
 end
 
 -- The shard has work at this time; an earlier note stays.

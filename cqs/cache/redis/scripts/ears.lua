@@ -13,7 +13,7 @@ local function listen(s)
   if s.heard == NODE then
     return
   end
-  expire_with(s, STATE)
+  call('PEXPIRE', STATE, math.max(1, s.expires - now))
   if s.heard == '-' then
     s.heard, s.is_changed = NODE, true
     return

@@ -1,8 +1,6 @@
 -- Messages that put and fill bring: of each address, standing, meta, body ('' = not kept). A standing is '0' (ready,
 -- never received) or "visible_ms is_flight number count first_ms".
 
-local TOMBSTONE_MS = 60000
-
 -- Records of those that are neither known nor removed lately (while the shard fills: since it began).
 local function read_entries(s, from)
   local addresses = {}

@@ -1,4 +1,4 @@
--- include: common entries moves
+-- include: common tombs entries moves
 -- A page of entries read from the store: ready, delayed or, with a living lease, in flight. The last page makes the
 -- shard ready, and every node hears of it: those whose receives waited for an earlier life of the shard are not in its
 -- ears. Known and removed ones are left alone.

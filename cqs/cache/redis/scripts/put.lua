@@ -1,4 +1,4 @@
--- include: common entries moves
+-- include: common tombs entries moves
 -- Messages, ready, delayed or, with a living lease, in flight. Known and lately removed ones are left alone; later takes
 -- have higher numbers than all leases that were brought.
 -- Keys: state, meta, hidden, due, body, tomb (read), the line's, cqs:vesting.

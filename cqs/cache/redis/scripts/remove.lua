@@ -1,11 +1,10 @@
--- include: common
+-- include: common tombs
 -- Messages leave the shard, in whatever state; each leaves a tombstone, known or not. While the shard fills, tombstones
 -- are all kept; else, now and then, those past their time, or beyond TOMBSTONES_MAX, go.
 -- Keys: all of the shard but list and late.
 -- ARGV: addresses. Returns how many were known.
 
-local TOMBSTONE_MS, TOMBSTONES_MAX = 60000, 100000
-local SWEEP_EVERY_MS, SWEEP_MAX = 16, 2000
+local SWEEP_EVERY_MS = 16
 
 use(KEYS[1])
 local s = open()
@@ -40,11 +39,8 @@ for _, address in ipairs(addresses) do
   words[#words + 1] = address
 end
 call('ZADD', TOMB, unpack(words))
-if s.is_ready and now % SWEEP_EVERY_MS == 0 then
-  local old = math.max(call('ZCOUNT', TOMB, '-inf', now - TOMBSTONE_MS), call('ZCARD', TOMB) - TOMBSTONES_MAX)
-  if old > 0 then
-    call('ZREMRANGEBYRANK', TOMB, 0, math.min(old, SWEEP_MAX) - 1)
-  end
+if now % SWEEP_EVERY_MS == 0 then
+  sweep_tombs(s, SWEEP_MAX)
 end
 close(s)
 return count

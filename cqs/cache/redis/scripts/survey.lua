@@ -1,14 +1,28 @@
--- include: common moves
--- State and numbers of shards. Drops nothing but what is stale; does not keep an idle shard alive.
+-- include: common moves tombs replays
+-- State and numbers of shards. Drops nothing but what is stale or was kept for its time, which nobody else does where
+-- nothing is removed or taken any more; does not keep an idle shard alive.
 -- Keys: the state of each shard.
 -- Returns for each {residency a|i|r, epoch, ready, in flight, delayed, groups in flight, noisy groups, sent time of the
 -- oldest ('' = none)}, or {} when it is absent.
+
+local sweeps_left = SWEEP_MAX
+
+local function tidy(s)
+  sweeps_left = sweeps_left - sweep_tombs(s, sweeps_left)
+  local begun = begun_of(call('HGET', BASE .. 'replays', BLANK))
+  if call('HLEN', BASE .. 'replays') > 1 then
+    turn_replays(s, begun)
+  elseif now - begun >= REPLAYS_TURN_MS then
+    call('UNLINK', BASE .. 'replayed')
+  end
+end
 
 local function look()
   local s = open()
   if not s then
     return {}
   end
+  tidy(s)
   local messages, epoch = call('HLEN', META) - 1, call('HGET', STATE, 'epoch')
   if messages == 0 and not s.is_fifo and not s.is_fair then
     return { s.residency, epoch, 0, 0, 0, 0, 0, '' }

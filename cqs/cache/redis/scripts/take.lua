@@ -2,7 +2,7 @@
 -- ready -> in flight. The answer is kept, and given again to the same request, its leases lasting anew, as long as all
 -- of them live unchanged. What is past its retention leaves the shard; what was received too often goes in flight as
 -- dead.
--- Keys: state, meta, body, hidden, due, the line's, replays or attempt:ID, cqs:vesting.
+-- Keys: state, meta, body, hidden, due, the line's, replays and replayed or attempt:ID, cqs:vesting.
 -- ARGV: count_max, visibility_ms, retention_ms, receive_count_max (0 = no limit), in_flight_max, request id, replay_ms,
 -- slot, is_waiting 1|0.
 -- An answer is kept as "request_id received_ms ends_ms" + tickets, of 16 bytes of address and 16 digits of receive
@@ -13,7 +13,7 @@
 -- Returns {residency, is_over_limit, is_unfinished, received_ms, received, dead, expired}: of each received or dead one
 -- address, meta, lease, body; of an expired one the address. Unfinished: too much that is stale stood in front.
 
-local DEAD_LEASE_MS, DEAD_BATCH_MAX, EXPIRED_BATCH_MAX, SLOTS_MAX = 30000, 100, 1000, 10000
+local DEAD_LEASE_MS, DEAD_BATCH_MAX, EXPIRED_BATCH_MAX = 30000, 100, 1000
 local count_max, visibility, retention = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local receive_count_max, in_flight_max = tonumber(ARGV[8]), tonumber(ARGV[9])
 local request, replay, slot, is_waiting = ARGV[10], tonumber(ARGV[11]), ARGV[12], ARGV[13] == '1'
@@ -42,11 +42,14 @@ local function told(messages)
   return words
 end
 
+-- include: replays
+local replays_begun
+
 -- The kept answer, or nil when there is none or it is void.
 local function repeated()
   local kept
   if slot ~= '' then
-    kept = call('HGET', BASE .. 'replays', slot)
+    kept, replays_begun = find_answer(slot, replay)
   else
     kept = call('GET', BASE .. 'attempt:' .. request)
   end
@@ -79,10 +82,9 @@ local function keep_answer(received)
   local answer = table.concat(words)
   if slot == '' then
     call('SET', BASE .. 'attempt:' .. request, answer, 'PX', replay)
-  elseif call('HSET', BASE .. 'replays', slot, answer) == 1 and call('HLEN', BASE .. 'replays') > SLOTS_MAX then
-    call('UNLINK', BASE .. 'replays')
-    call('HSET', BASE .. 'replays', BLANK, '')
-    expire_with(s, BASE .. 'replays')
+  else
+    turn_replays(s, replays_begun)
+    call('HSET', BASE .. 'replays', slot, answer)
   end
 end
 
