@@ -56,9 +56,9 @@ class CacheServers:
     """The cache, and what has to be started and ended with it."""
 
     def __init__(self, config: Config, clock: Clock, rng: random.Random) -> None:
-        """Raises ConfigError, CannotStart. Starts a private Redis, if that was asked for."""
+        """In the event loop. Raises ConfigError, CannotStart. Starts a private Redis, if that was asked for."""
         wanted = config.backends
-        self.spawned = PrivateRedis() if _SPAWN in wanted.redis else None
+        self.spawned = PrivateRedis().watched() if _SPAWN in wanted.redis else None
         self.is_redis = bool(wanted.redis)
         self._redis: RedisCache | None = None
         self._bells: RedisBells | None = None

@@ -99,6 +99,7 @@ def _run_workers(loaded: Loaded[Config], sockets: Sequence[socket.socket], certi
         config.bounds.stop_timeout_ms / 1_000,
         lambda start: announce(start, config.logging.log_format, workers=config.clustering.workers),
         has_certificate=certificate is not None,
+        beside=spawned.look_after if spawned is not None else None,
     )
     try:
         code = workers.run()

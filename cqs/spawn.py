@@ -1,11 +1,13 @@
 """A private Redis server: a child process on a unix socket in a folder of its own, without persistence.
 
 It ends with this process, also when that is killed (Linux: the kernel tells it). What it holds is a cache; nothing is
-lost with it.
+lost with it. One that ended by itself (out of memory, say) is started again by whoever looks after it: its queues would
+be served from the store for ever, and those of FIFO not at all.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ctypes
 import shutil
@@ -15,12 +17,16 @@ import tempfile
 import time
 from pathlib import Path
 
+import structlog
+
 from cqs.errors import CannotStart
 
 PROGRAMS = ("redis-server", "valkey-server")
 START_S_MAX = 10.0
 STOP_S_MAX = 5.0
+RESTART_S = 1.0
 _PR_SET_PDEATHSIG = 1
+_log = structlog.get_logger("cqs.spawn")
 
 
 class PrivateRedis:
@@ -36,13 +42,13 @@ class PrivateRedis:
         self._folder = Path(tempfile.mkdtemp(prefix="cqs-redis-"))
         socket = self._folder / "redis.sock"
         self.url = f"unix://{socket}"
-        self._process = subprocess.Popen(
-            [program, "--port", "0", "--unixsocket", str(socket), "--unixsocketperm", "700", "--save", "",
-             "--appendonly", "no", "--maxmemory-policy", "noeviction", "--dir", str(self._folder)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            preexec_fn=_die_with_parent,
+        self._command = (
+            program, "--port", "0", "--unixsocket", str(socket), "--unixsocketperm", "700", "--save", "",
+            "--appendonly", "no", "--maxmemory-policy", "noeviction", "--dir", str(self._folder),
         )  # fmt: skip
+        self._is_stopped = False
+        self._watch: asyncio.Task[None] | None = None
+        self._process = self._started()
         if not self._has_come_up(socket):
             self.stop()
             raise CannotStart(f"{program} did not start; try it by hand: {program} --port 0 --unixsocket {socket}")
@@ -51,8 +57,29 @@ class PrivateRedis:
     def pid(self) -> int:
         return self._process.pid
 
+    def look_after(self) -> None:
+        """Starts another one in the place of one that has ended by itself, RESTART_S after its start at the earliest;
+        does not wait until that listens. To be called again and again, in the thread that made this."""
+        code = self._process.poll()
+        if code is not None and not self._is_stopped and time.monotonic() - self._began_s >= RESTART_S:
+            self._process = self._started()
+            _log.error("private_redis_ended", code=code, now="another one was started, empty")
+
+    def watched(self) -> PrivateRedis:
+        """Itself, which a task of the running event loop looks after until it is stopped."""
+        self._watch = asyncio.create_task(self._look_after())
+        return self
+
+    async def _look_after(self) -> None:
+        while True:
+            await asyncio.sleep(RESTART_S)
+            self.look_after()
+
     def stop(self) -> None:
         """Idempotent."""
+        self._is_stopped = True
+        if self._watch is not None:
+            self._watch.cancel()
         if self._process.poll() is None:
             self._process.terminate()
             try:
@@ -61,6 +88,12 @@ class PrivateRedis:
                 self._process.kill()
                 self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        self._began_s = time.monotonic()
+        return subprocess.Popen(
+            self._command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, preexec_fn=_die_with_parent
+        )
 
     def _has_come_up(self, socket: Path) -> bool:
         end_s = time.monotonic() + START_S_MAX
@@ -75,7 +108,8 @@ def program_of() -> str:
 
 
 def _die_with_parent() -> None:
-    """In the child: end when the parent does, and not at its Ctrl-C."""
+    """In the child: end when the parent does, which may have blocked the signal for it, and not at its Ctrl-C."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -37,6 +37,7 @@ SOUND_S = 10.0
 """A worker that lived as long as this did not die of its start."""
 GRACE_S = 10.0
 """Beyond the time that a worker has for its requests, before it is killed."""
+LOOK_S = 1.0
 _PR_SET_PDEATHSIG = 1
 _log = structlog.get_logger("cqs.workers")
 
@@ -58,16 +59,24 @@ class _Place:
 
 class Workers:
     """`serve` is the work of a worker: it gets its place and returns its exit code. `told` is called once with what the
-    first worker says of itself, when all serve."""
+    first worker says of itself, when all serve; `beside`, each LOOK_S, does what else the parent looks after."""
 
     def __init__(
-        self, serve: Callable[[Slot], int], count: int, stop_s_max: float, told: Told, *, has_certificate: bool = False
+        self,
+        serve: Callable[[Slot], int],
+        count: int,
+        stop_s_max: float,
+        told: Told,
+        *,
+        has_certificate: bool = False,
+        beside: Callable[[], None] | None = None,
     ) -> None:
         self._serve = serve
         self._rereads = {signal.SIGHUP} if has_certificate else set()
         self._ends = set(end_signals()) - self._rereads
         self._heard = {signal.SIGCHLD, signal.SIGUSR1, *self._ends, *self._rereads}
         self._told = told
+        self._beside = beside
         self._stop_s_max = stop_s_max + GRACE_S
         self._places = [_Place(number) for number in range(1, count + 1)]
         self._parent = os.getpid()
@@ -95,6 +104,8 @@ class Workers:
             if number in self._rereads:
                 self._pass_on(number)
             self._hear_ready()
+            if self._beside is not None:
+                self._beside()
             for place, status in self._ended():
                 if self._start_of_first is None:
                     return os.waitstatus_to_exitcode(status) or 1
@@ -105,7 +116,8 @@ class Workers:
 
     def _until_due_s(self) -> float:
         due = [place.due_s for place in self._places if place.due_s is not None]
-        return max(0.0, min(due) - time.monotonic()) if due else 3_600.0
+        longest_s = LOOK_S if self._beside is not None else 3_600.0
+        return min(longest_s, max(0.0, min(due) - time.monotonic())) if due else longest_s
 
     def _start(self, place: _Place) -> None:
         reading, writing = os.pipe()

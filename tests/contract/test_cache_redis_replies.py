@@ -116,7 +116,6 @@ class TestLostReplies:
 
         assert of(await kept) == [2]
 
-
     @pytest.mark.parametrize("later_ms", [0, 1_500], ids=["at once", "with the answers kept anew since"])
     async def test_an_answer_is_given_again_whatever_was_kept_since(self, bench: CacheBench, later_ms: int) -> None:
         cache = bench.cache

@@ -32,7 +32,10 @@ async def three(own: RedisProcess) -> AsyncIterator[list[Node]]:
 async def stored(node: Node, queue: Queue, body: str) -> Message:
     """A message that the store has and the cache has never heard of."""
     message = Message(
-        address=node.engine.addresses.next(node.engine.store.rows), body=body, sent_ms=node.clock.now_ms(), sender_id="s"
+        address=node.engine.addresses.next(node.engine.store.rows),
+        body=body,
+        sent_ms=node.clock.now_ms(),
+        sender_id="s",
     )
     await node.engine.store.append(queue, [message])
     return message

@@ -1,0 +1,80 @@
+"""The private Redis of a server (`--redis spawn`), as a process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Iterator
+
+import pytest
+import redis
+
+from cqs import spawn
+from cqs.spawn import PrivateRedis
+from tests.needs import needs
+
+pytestmark = needs("redis-server")
+
+PATIENCE_S = 30
+
+
+@pytest.fixture
+def private(monkeypatch: pytest.MonkeyPatch) -> Iterator[PrivateRedis]:
+    monkeypatch.setattr(spawn, "RESTART_S", 0.0)
+    private = PrivateRedis()
+    yield private
+    private.stop()
+
+
+async def until(condition: Callable[[], bool], meanwhile: Callable[[], None] = lambda: None) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():
+            meanwhile()
+            await asyncio.sleep(0.01)
+
+
+def is_answering(private: PrivateRedis) -> bool:
+    try:
+        with redis.Redis(unix_socket_path=private.url.removeprefix("unix://")) as client:
+            return bool(client.ping())
+    except redis.RedisError:
+        return False
+
+
+async def test_one_that_was_killed_is_started_again_at_the_same_place(private: PrivateRedis) -> None:
+    killed = private.pid
+    private.watched()
+
+    os.kill(killed, signal.SIGKILL)
+    await until(lambda: private.pid != killed and is_answering(private))
+
+
+async def test_one_that_runs_is_left_alone(private: PrivateRedis) -> None:
+    first = private.pid
+
+    private.look_after()
+
+    assert private.pid == first
+
+
+async def test_one_that_was_stopped_stays_so(private: PrivateRedis) -> None:
+    private.stop()
+
+    private.look_after()
+
+    assert not is_answering(private)
+
+
+async def test_it_can_be_told_to_end_though_its_parent_blocks_the_signals(private: PrivateRedis) -> None:
+    killed = private.pid
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    try:
+        os.kill(killed, signal.SIGKILL)
+        await until(lambda: private.pid != killed, private.look_after)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+    os.kill(private.pid, signal.SIGTERM)
+
+    await until(lambda: not is_answering(private))
