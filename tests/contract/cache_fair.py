@@ -126,3 +126,13 @@ class FairRules:
         await fifo.take(40)
 
         assert (await fifo.counts()).noisy_groups == 0
+
+    async def test_passed_messages_that_a_take_does_not_hide_stay_in_line(self, standard: CacheBench) -> None:
+        await standard.put(*range(1, 36), group="loud")
+        await standard.put(101, group="quiet")
+        await standard.take(30)
+        assert of(await standard.take(1)) == [101]
+
+        assert of(await standard.take(2, visibility_ms=0)) == [31, 32]
+        assert of(await standard.take(2, visibility_ms=0)) == [31, 32]
+        assert of(await standard.take(10)) == [31, 32, 33, 34, 35]

@@ -116,25 +116,31 @@ local function fair_line(plain)
     return true
   end
 
-  local function arrived(messages)
+  -- What was picked in this step, and hides nothing, is back.
+  local function arrived(m)
+    tenants.arrived(m)
+    picked[m.address] = nil
+  end
+
+  local function all_arrived(messages)
     for _, m in ipairs(messages) do
-      tenants.arrived(m)
+      arrived(m)
     end
     return messages
   end
 
   function line.join(messages)
-    plain.join(arrived(messages))
+    plain.join(all_arrived(messages))
   end
 
   function line.fill(messages)
-    plain.fill(arrived(messages))
+    plain.fill(all_arrived(messages))
   end
 
   function line.rejoin(messages)
     local is_parked, others = {}, {}
     for i = #messages, 1, -1 do
-      tenants.arrived(messages[i])
+      arrived(messages[i])
       is_parked[i] = return_parked(messages[i])
     end
     for i, m in ipairs(messages) do
