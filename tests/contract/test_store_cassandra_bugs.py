@@ -1,5 +1,5 @@
 """Errors that nobody foresaw, in tasks that work for many callers: those who wait are told, and the next are served.
-And ends that come in the midst of work."""
+And ends that come in the midst of work, and crowds."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import cast
 
 import pytest
 
+from cqs.errors import StoreUnavailable
+from cqs.store.cassandra import claimer as claimer_module
 from cqs.store.cassandra import lease_keeper, statements
 from cqs.store.cassandra.claim_plan import Call
 from cqs.store.cassandra.claimer import Claimer
@@ -59,6 +61,39 @@ async def test_a_claim_that_meets_a_bug_leaves_nobody_waiting() -> None:
 
     assert isinstance(claims, list)
     assert claims[0].is_new
+
+
+class Crowded:
+    """Another node's sequence is in the way so many times."""
+
+    def __init__(self, refusals: int) -> None:
+        self._left = refusals
+
+    async def decide(self, writes: Sequence[Write]) -> Decision:
+        await asyncio.sleep(0)
+        self._left -= 1
+        return Decision(True, []) if self._left < 0 else Decision(False, [{"last_sequence": -self._left}])
+
+
+async def test_a_claim_that_others_are_faster_than_a_hundred_times_is_tried_once_more() -> None:
+    clock = ManualClock()
+    make = Maker(clock, 1)
+    claimer = Claimer(cast(Session, Crowded(100)), cast(Messages, None), clock, 1_000)
+
+    claims = await claimer.claim(Call(make.queue("orders.fifo"), [Wanted("", "a", make.address())], 1_000))
+
+    assert isinstance(claims, list)
+    assert claims[0].is_new
+
+
+async def test_a_claim_that_others_are_always_faster_than_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claimer_module, "ROUND_S_MAX", 0.0)
+    clock = ManualClock()
+    make = Maker(clock, 1)
+    claimer = Claimer(cast(Session, Crowded(1_000_000)), cast(Messages, None), clock, 1_000)
+
+    with pytest.raises(StoreUnavailable, match="Too many nodes"):
+        await claimer.claim(Call(make.queue("orders.fifo"), [Wanted("", "a", make.address())], 1_000))
 
 
 async def test_leases_that_are_being_written_down_when_the_store_closes_are_written(

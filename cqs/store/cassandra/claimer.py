@@ -9,6 +9,13 @@ call ─┘  (all or none)     └─ refused: by another node's sequence, or by
                                  pending for too long ─► fenced, taken over, next try
 
 A call that must wait holds none of its ids meanwhile, so no two calls can wait for each other.
+
+Nodes that send to one queue refuse each other's writes by the sequence. Whose write was applied knows the sequence first
+and would win again and again, so after a refusal it stands back for as long as a write takes, and a batch is given up
+by time and not by how often it lost:
+
+    node A   write ──► applied · stands back · write …
+    node B   write ──► refused: A's sequence ─ write ──► applied
 """
 
 from __future__ import annotations
@@ -26,7 +33,8 @@ from cqs.store.interface import Claim
 
 WISHES_MAX = 100
 """In one conditional batch, unless one call wants more."""
-ATTEMPTS_MAX = 30
+ROUND_S_MAX = 5.0
+"""How long a batch is tried for; its appends, which must follow within APPEND_MS_MAX of the claim, have the rest."""
 UNKNOWN_MAX = 3
 SEQUENCES_KEPT = 10_000
 
@@ -65,12 +73,15 @@ class Claimer:
         line = self._lines[key]
         while line:
             batch = _next_batch(line)
+            one = _Round(self._session, self._messages, self._clock, self._pending_ms, self._last, batch)
             try:
-                await _Round(self._session, self._messages, self._clock, self._pending_ms, self._last, batch).run()
+                await one.run()
             except Exception as error:  # A bug, too, is for those who wait, and not for those who come after them.
                 for call in batch:
                     if not call.answer.done():
                         call.answer.set_exception(error)
+            if one.stand_back_s:
+                await asyncio.sleep(one.stand_back_s)
         del self._lines[key]
         while len(self._last) > SEQUENCES_KEPT:
             del self._last[next(iter(self._last))]
@@ -100,10 +111,13 @@ class _Round:
         self._confirmed: set[int] = set()
         self._old: dict[Id, Found] = {}
         """To be taken over."""
+        self.stand_back_s = 0.0
+        """How long others are to be let go first."""
 
     async def run(self) -> None:
-        unknown = 0
-        for _ in range(ATTEMPTS_MAX):
+        now_s = asyncio.get_running_loop().time
+        began_s, unknown, refused = now_s(), 0, 0
+        while True:
             plan = self._plan()
             try:
                 if not plan.writes:
@@ -117,14 +131,17 @@ class _Round:
                 await self._look(plan)
                 continue
             if is_applied:
+                self.stand_back_s = (now_s() - began_s) / (refused + 1) if refused else 0.0
                 self._answer(plan)
                 return
+            refused += 1
+            if now_s() - began_s >= ROUND_S_MAX:
+                raise StoreUnavailable("Too many nodes send to this FIFO queue at once; nothing was written.")
             self._last[self._queue.uid] = claim_rows.last_sequence(rows, self._last.get(self._queue.uid))
             if not rows:
                 self._last[self._queue.uid] = None
             if plan.takes and any(row.get("dedup_id") is not None for row in rows):
                 await self._look(plan)
-        raise StoreUnavailable("Too many nodes send to this FIFO queue at once; nothing was written.")
 
     def _plan(self) -> Plan:
         now_ms = self._clock.now_ms()
