@@ -10,9 +10,9 @@ call ─┘  (all or none)     └─ refused: by another node's sequence, or by
 
 A call that must wait holds none of its ids meanwhile, so no two calls can wait for each other.
 
-Nodes that send to one queue refuse each other's writes by the sequence. Whose write was applied knows the sequence first
-and would win again and again, so after a refusal it stands back for as long as a write takes, and a batch is given up
-by time and not by how often it lost:
+Nodes that send to one queue refuse each other's writes by the sequence. Whose write was applied knows the sequence
+first and would win again and again, so after a refusal it stands back for as long as a write takes, and a batch is
+given up by time and not by how often it lost:
 
     node A   write ──► applied · stands back · write …
     node B   write ──► refused: A's sequence ─ write ──► applied
