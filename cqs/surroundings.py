@@ -1,6 +1,7 @@
 """Whether what a server stands on is in order, looked at every few seconds: for /ready and for the log.
 
     fatal      nothing can be served: /ready answers 503                    the data file vanished, Cassandra is cut off
+                                                                            another node has this one's name
     troubles   served with less: /ready answers 200, `degraded`, and why    a full disk, a Redis that is away, unfit or
                                                                             persistent, clocks that differ, lost beats
 
@@ -71,7 +72,9 @@ class Surroundings:
         found = [*await self._redis(), *clocks_apart(self._membership)]
         if problem := self._membership.clock_problem():
             found.append(Trouble("clock", problem))
-        self.fatal = ""
+        self.fatal = self._membership.name_problem()
+        if self.fatal:
+            found.append(Trouble("name", self.fatal))
         if problem := self._membership.store_problem:
             text = f"The store is out of reach: sends and receives may fail. {problem}"
             if self._membership.is_cut_off:

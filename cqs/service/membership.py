@@ -5,6 +5,10 @@
 
 A node that looks away (its store is out of reach) keeps what it knew: then nobody can be served anyway. A node is told
 from its own former life by its start (`Node.life`).
+
+Names are the operators' business, and machines that were copied have one. A node does not see its namesake among the
+others, so it would open as if nobody served, and what the other one knows would be taken for left by the dead. The
+elder of the two sees a younger life of its name that beats, and takes no messages then.
 """
 
 from __future__ import annotations
@@ -49,6 +53,9 @@ class Membership:
         """Beats have failed for a while, and nothing else of the store answers either."""
         self.clocks = Sightings()
         """Of the other nodes."""
+        self._namesake: Node | None = None
+        self.has_namesake = False
+        """Another node was started under this one's name, and beats."""
         self.ahead_ms = 0
         """How far this node's clock is off the store's, where that is too far; < 0 = behind."""
 
@@ -74,9 +81,20 @@ class Membership:
         self.me = msgspec.structs.replace(self.me, beat_ms=self._clock.now_ms(), lost=tuple(self._lost()))
         await self._coordination.beat(self.me, LIFE_MS)
         begin_ms = self._clock.now_ms()
-        nodes = [node for node in await self._coordination.nodes() if node.name != self.me.name]
+        living = await self._coordination.nodes()
+        self._look_for_namesake(living)
+        nodes = [node for node in living if node.name != self.me.name]
         self.clocks.look([(node.name, node.beat_ms) for node in nodes], begin_ms, self._clock.now_ms())
         self.nodes = sorted([*nodes, self.me], key=lambda node: node.name)
+
+    def _look_for_namesake(self, living: Sequence[Node]) -> None:
+        """A younger one: the clock may have been set back since this node's former life, but that beats no more."""
+        before, me = self._namesake, self.me
+        self._namesake = next((one for one in living if one.name == me.name and one.life != me.life), None)
+        if self._namesake is None:
+            self.has_namesake = False
+        elif before is not None and before.life == self._namesake.life and before.beat_ms != self._namesake.beat_ms:
+            self.has_namesake = True
 
     async def _look_at_clock(self) -> None:
         before_ms = self._clock.now_ms()
@@ -93,11 +111,17 @@ class Membership:
         side = "ahead of" if self.ahead_ms > 0 else "behind"
         return f"This node's clock is {abs(self.ahead_ms) / 1_000:.0f} s {side} the store's: it takes no messages."
 
-    def check_clock(self) -> None:
-        """What a node with a wrong clock writes would be out of order and expire too early or too late. Raises
-        ServiceUnavailable."""
-        if self.ahead_ms:
-            raise ServiceUnavailable(self.clock_problem())
+    def name_problem(self) -> str:
+        """What is wrong with this node's name, in words; "" = nothing."""
+        if not self.has_namesake:
+            return ""
+        return f"Another node is called {self.me.name}, too: this one takes no messages. Give each its own node_name."
+
+    def check(self) -> None:
+        """What a node with a wrong clock writes would be out of order and expire too early or too late; one with
+        another's name is dead to the others. Raises ServiceUnavailable."""
+        if self.ahead_ms or self.has_namesake:
+            raise ServiceUnavailable(self.clock_problem() or self.name_problem())
 
     def open(self) -> None:
         """From the next beat on this node serves."""

@@ -37,7 +37,7 @@ async def edit(engine: Engine, queue: Queue, change: Callable[[Queue], Queue]) -
     """The queue as `change` made it of its newest version, durable and known to the registry. When `change` returns
     what it was given, nothing is written. Raises what `change` raises; QueueDoesNotExist when the queue is gone or a
     namesake has taken its place; StoreUnavailable, OutcomeUnknown."""
-    engine.cluster.membership.check_clock()
+    engine.cluster.membership.check()
     current = engine.registry.get(queue.key)
     for _ in range(RACES_MAX):
         if current is None or current.uid != queue.uid:

@@ -66,7 +66,7 @@ async def create(engine: Engine, key: QueueName, changes: dict[str, object], tag
     await _meet_target(engine, settings)
     queue_rules.check_redrive(engine.registry, key, engine.tuning.region, settings)
     await _check_wait(engine, key)
-    engine.cluster.membership.check_clock()
+    engine.cluster.membership.check()
     queue = _new_queue(engine, key, settings, tags)
     created = await _create_ready(engine, queue)
     return created if created.uid == queue.uid else _same(created, changes)

@@ -103,7 +103,7 @@ def _check_batch(queue: Queue, drafts: Sequence[Draft]) -> None:
 
 async def _send_checked(engine: Engine, queue: Queue, drafts: Sequence[Draft], sender_id: str) -> list[Sent]:
     started_ns = perf_counter_ns()
-    engine.cluster.membership.check_clock()
+    engine.cluster.membership.check()
     now_ms = engine.clock.now_ms()
     messages = [_message(engine, queue, draft, sender_id, now_ms) for draft in drafts]
     if queue.settings.is_fifo:

@@ -130,14 +130,15 @@ class MemoryCoordination:
         return True
 
     async def beat(self, node: Node, ttl_ms: int) -> None:
-        self._cluster.nodes[self._datacenter, node.name] = (node, self._cluster.clock.now_ms() + ttl_ms)
+        self._cluster.nodes[self._datacenter, node.life] = (node, self._cluster.clock.now_ms() + ttl_ms)
 
     async def nodes(self, datacenter: str = "") -> list[Node]:
         now_ms, wanted = self._cluster.clock.now_ms(), datacenter or self._datacenter
         living = [
             node for (place, _), (node, end_ms) in self._cluster.nodes.items() if place == wanted and end_ms > now_ms
         ]
-        return sorted(living, key=lambda node: node.name)
+        newest = {node.name: node for node in sorted(living, key=lambda node: node.started_ms)}
+        return sorted(newest.values(), key=lambda node: node.name)
 
     async def lead(self, name: str, holder: str, ttl_ms: int) -> bool:
         now_ms = self._cluster.clock.now_ms()
