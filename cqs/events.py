@@ -118,7 +118,7 @@ class Line(Head, frozen=True, gc=False, omit_defaults=True, kw_only=True):
     `received_ms`."""
     receive_count: int = 0
     received_ms: int = 0
-    """By the cache's clock, as `hidden_until_ms`."""
+    """By the cache's clock, as `hidden_until_ms`. received_nothing: by the node's, when it was for the last time."""
     hidden_until_ms: int = 0
     to_queue: str = ""
     to_uid: int = 0

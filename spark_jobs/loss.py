@@ -29,7 +29,9 @@ def not_received(lives: DataFrame, asked: DataFrame) -> DataFrame:
 def asked_of(events: DataFrame) -> DataFrame:
     """Of each queue (`uid`) that was received from: `asked_ms`, when it last was."""
     receives = events.where(is_event(EventName.RECEIVED, EventName.FROM_STORE, EventName.RECEIVED_NOTHING))
-    return receives.groupBy("uid").agg(F.max("at_ms").alias("asked_ms"))
+    is_empty = is_event(EventName.RECEIVED_NOTHING) & (F.col("received_ms") > 0)
+    asked_ms = F.when(is_empty, F.col("received_ms")).otherwise(F.col("at_ms"))
+    return receives.groupBy("uid").agg(F.max(asked_ms).alias("asked_ms"))
 
 
 def is_corrupted() -> Column:

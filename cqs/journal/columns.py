@@ -97,6 +97,11 @@ def _of_counts(rows: Sequence[int]) -> Columns:
     return {"count": rows}
 
 
+def _of_empty(rows: Sequence[tuple[int, int]]) -> Columns:
+    count, last_ms = zip(*rows, strict=True)
+    return {"count": count, "received_ms": last_ms}
+
+
 def _of_nothing(_: Sequence[None]) -> Columns:
     return {}
 
@@ -124,7 +129,7 @@ _BY_EVENT: dict[EventName, Callable[[Sequence[Any]], Columns]] = {
     EventName.DOUBTFUL: _of_addresses,
     EventName.RECEIVED: _of_received,
     EventName.FROM_STORE: _of_received,
-    EventName.RECEIVED_NOTHING: _of_counts,
+    EventName.RECEIVED_NOTHING: _of_empty,
     EventName.GIVEN_BACK: _of_received,
     EventName.DELETED: _of_addresses,
     EventName.HIDDEN: _of_hidden,

@@ -132,9 +132,9 @@ class Journal:
             self._tell(EventName.ALIVE.value, _NO_QUEUE, [None])
 
     def tell_nothing(self) -> None:
-        """What was added up of empty receives, at the time of the last: what came later was not there yet."""
-        for queue, count, at_ms in self._nothing.values():
-            self._put((EventName.RECEIVED_NOTHING.value, at_ms, queue, "", [count]))
+        """What was added up of empty receives, and when the last was: what came later was not there yet."""
+        for queue, count, last_ms in self._nothing.values():
+            self._tell(EventName.RECEIVED_NOTHING.value, queue, [(count, last_ms)])
         self._nothing.clear()
 
     def _tell(self, event: str, queue: Queue, things: Sequence[Any], common: Any = "") -> None:

@@ -30,9 +30,9 @@ def test_message_that_is_not_due_when_its_queue_is_last_asked_is_not_lost(spark:
         "address string, uid long, visible_ms long, deliveries long, fate string, is_known boolean",
     ).selectExpr("*", "'a' AS account", "'q' AS queue", "'' AS tenant", "'' AS run")
     lives = lives.selectExpr("*", "if(address = 'later', 1001L, 1L) AS sent_ms")
+    told = [(1, "received", 700, 699), (1, "received_nothing", 1_900, 1_000), (1, "sent", 5_000, 0)]
     events = spark.createDataFrame(
-        [(1, "received", 700), (1, "received_nothing", 1_000), (1, "sent", 5_000), (1, "closed", 9_000)],
-        "uid long, event string, at_ms long",
+        [*told, (1, "closed", 9_000, 0)], "uid long, event string, at_ms long, received_ms long"
     )
 
     found = {row["address"]: row["kind"] for row in not_received(lives, asked_of(events)).collect()}

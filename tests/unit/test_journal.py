@@ -147,7 +147,7 @@ def test_empty_receives_are_added_up(bench: JournalBench) -> None:
     bench.journal.received_nothing(QUEUE)
     bench.journal.finish()
 
-    told = [(line.count, line.at_ms) for line in bench.lines() if line.event is EventName.RECEIVED_NOTHING]
+    told = [(line.count, line.received_ms) for line in bench.lines() if line.event is EventName.RECEIVED_NOTHING]
     assert told == [(5, last_ms), (1, last_ms + 1_000)]
 
 
