@@ -11,7 +11,7 @@ A counter that began again (its cache restarted, or the queue had rested) is RES
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from cqs.events import EventName
@@ -34,8 +34,12 @@ def signs_of(events: DataFrame, taken: DataFrame, lives: DataFrame) -> dict[str,
 def skew_of(events: DataFrame) -> int:
     """By how much, at least, the clock of a node is behind that of its cache, in ms: a receive is told after it was
     taken."""
-    taken = events.where(is_event(EventName.RECEIVED))
-    return int(taken.agg(F.max(F.col("received_ms") - F.col("at_ms"))).collect()[0][0] or 0)
+    return int(events.agg(behind_ms()).collect()[0][0] or 0)
+
+
+def behind_ms() -> Column:
+    """The same of events, to aggregate them by; null without a receive."""
+    return F.max(F.when(is_event(EventName.RECEIVED), F.col("received_ms") - F.col("at_ms")))
 
 
 def _untaken(events: DataFrame) -> int:

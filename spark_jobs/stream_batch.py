@@ -10,19 +10,16 @@ a crash gives the same.
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
-from spark_jobs import stream_fifo, stream_latency, stream_order, stream_state
-from spark_jobs.arguments import literal
+from spark_jobs import stream_answered, stream_fifo, stream_latency, stream_order, stream_state
+from spark_jobs.absence import behind_ms
 from spark_jobs.compressed import with_torn
 from spark_jobs.empties import empties
 from spark_jobs.errors import JobError
@@ -31,13 +28,11 @@ from spark_jobs.fifo import line_of
 from spark_jobs.groups import findings_by
 from spark_jobs.integrity import FileSummary, Integrity, condensed, judge
 from spark_jobs.lives import gone_in, lives_of, with_fate
-from spark_jobs.staged import gathered, staged, united
+from spark_jobs.staged import staged, united
+from spark_jobs.stream_place import Gone, Memory, Place
 from spark_jobs.tables import QUEUE, moment_schema, moments_of, steps_of, with_time
 
 STATES_KEPT = 3
-_MEMORY = "memory.json"
-Gone = dict[int, tuple[int | None, int | None, int | None]]
-"""As `stream_state.gone_of` takes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,56 +42,6 @@ class Delays:
 
     delay_ms: int
     skew_ms: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """What a state knows besides messages; small: one entry an incarnation of a node, a gap in its numbers, and a queue
-    that was purged or deleted."""
-
-    files: list[FileSummary] = field(default_factory=list)
-    gone: Gone = field(default_factory=dict)
-    latest_ms: int = 0
-    mark_ms: int = 0
-    settled_ms: int = 0
-    late_lines: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A state's folder."""
-
-    spark: SparkSession
-    folder: Path
-
-    def read(self, name: str, schema: str | StructType) -> DataFrame:
-        """Nothing when there is no state. Raises JobError when a part of it is gone."""
-        path = self.folder / name
-        if not path.exists():
-            if self.is_whole:
-                raise JobError(f"{path} is gone, a part of what the streaming audit knows: name a new --output.")
-            return gathered(self.spark.createDataFrame([], schema))
-        return gathered(self.spark.read.schema(schema).parquet(literal(str(path))))
-
-    def write(self, name: str, rows: DataFrame) -> None:
-        rows.write.mode("overwrite").parquet(str(self.folder / name))
-
-    @property
-    def is_whole(self) -> bool:
-        """The memory is written last."""
-        return (self.folder / _MEMORY).exists()
-
-    def memory(self) -> Memory:
-        if not self.is_whole:
-            return Memory()
-        told = json.loads((self.folder / _MEMORY).read_text())
-        if not told.keys() >= {one.name for one in fields(Memory)}:
-            raise JobError(f"{self.folder} was written by another version of the streaming audit: name a new --output.")
-        return Memory(
-            files=[FileSummary(**file) for file in told["files"]],
-            gone={int(uid): tuple(one) for uid, one in told["gone"].items()},
-            **{name: told[name] for name in ("latest_ms", "mark_ms", "settled_ms", "late_lines")},
-        )
 
 
 def settle(lines: DataFrame, number: int, output: Path, delays: Delays) -> tuple[Place, Integrity]:
@@ -116,7 +61,7 @@ def settle(lines: DataFrame, number: int, output: Path, delays: Delays) -> tuple
     events = events_in(lines, integrity).where(~F.col("path").isin(copies))
     try:
         moments = staged(moments_of(events), f"{stage}/moments")
-        is_late = F.col("time_ms") <= memory.mark_ms
+        late_lines, skew_ms = _late_and_skewed(moments, memory.mark_ms)
         latest_ms = max([memory.latest_ms, *(file.last_ms for file in files)])
         mark_ms = max(memory.mark_ms, latest_ms - delays.delay_ms)
         now = Memory(
@@ -125,7 +70,8 @@ def settle(lines: DataFrame, number: int, output: Path, delays: Delays) -> tuple
             latest_ms=latest_ms,
             mark_ms=mark_ms,
             settled_ms=max(memory.settled_ms, mark_ms - delays.skew_ms),
-            late_lines=memory.late_lines + with_time(moments).where(is_late).count(),
+            late_lines=memory.late_lines + late_lines,
+            skew_ms=max(memory.skew_ms, skew_ms if skew_ms > delays.skew_ms else 0),
         )
         heard = united(before.read("open", moment_schema()), moments)
         is_read_again = not {file.path for file in memory.files}.isdisjoint(integrity.duplicates)
@@ -136,7 +82,7 @@ def settle(lines: DataFrame, number: int, output: Path, delays: Delays) -> tuple
     finally:
         shutil.rmtree(stage, ignore_errors=True)
     _set_aside(lines, output / "bad_lines" / f"batch={number}", sum(file.bad for file in new))
-    replace_text(here.folder / _MEMORY, json.dumps(asdict(now)))
+    here.remember(now)
     shutil.rmtree(output / "states" / str(number - STATES_KEPT), ignore_errors=True)
     return here, integrity
 
@@ -165,7 +111,8 @@ class _Step:
         self._latencies(lives)
         by = [*QUEUE, "is_closed"]
         found_by = findings_by(found.withColumnRenamed("is_settled", "is_closed"), by)
-        new = staged(stream_state.added(counts, order, found_by, by=by), f"{self.stage}/new")
+        parts = counts, order, found_by.drop("never_stored"), self._answered(lives, events)
+        new = staged(stream_state.added(*parts, by=by), f"{self.stage}/new")
         known, calls = self.before.read("totals", stream_state.TOTALS), empties(events, QUEUE)
         self.here.write("totals", stream_state.added(new.where("is_closed"), known, calls))
         self.here.write("begun", stream_state.added(new.where("NOT is_closed")))
@@ -181,6 +128,15 @@ class _Step:
         self.here.write("carried", stream_fifo.carried_in(told, lives, gone, self.marks.settled_ms))
         return stream_fifo.findings_in(told)
 
+    def _answered(self, lives: DataFrame, events: DataFrame) -> DataFrame:
+        settled_ms = self.marks.settled_ms
+        answered = self.before.read("answered", stream_answered.ANSWERED)
+        lately = self.before.read("lately", stream_answered.LATELY)
+        unknown = staged(stream_answered.unknown_of(answered, events, lives, lately), f"{self.stage}/unknown")
+        self.here.write("answered", unknown.where(F.col("at_ms") > settled_ms))
+        self.here.write("lately", stream_answered.lately_of(lately, lives, settled_ms))
+        return stream_answered.counts_of(unknown, settled_ms, self.now.began_ms)
+
     def _order(self, lives: DataFrame) -> DataFrame:
         pending = self.before.read("pending", stream_order.PENDING)
         floors = self.before.read("floors", stream_order.FLOORS)
@@ -195,6 +151,13 @@ class _Step:
         over, begun = (new.where(F.col("is_closed") == is_over).drop("is_closed") for is_over in (True, False))
         self.here.write("latencies", stream_latency.added(known, over, self.now.latest_ms))
         self.here.write("latencies_begun", begun)
+
+
+def _late_and_skewed(moments: DataFrame, mark_ms: int) -> tuple[int, int]:
+    """How many of them come too late, and by how much clocks differ."""
+    counts = (F.count_if(F.col("time_ms") <= mark_ms), behind_ms())
+    row = with_time(moments).agg(*counts).collect()[0]
+    return row[0], row[1] or 0
 
 
 def _contains(known: FileSummary, file: FileSummary) -> bool:
@@ -213,13 +176,6 @@ def _merged(known: Gone, new: DataFrame) -> Gone:
             min((one for one in (deleted_ms, row["queue_deleted_ms"]) if one is not None), default=None),
         )
     return merged
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Writes the file at once: whoever reads it finds all of the text or what was there before."""
-    part = path.with_suffix(".part")
-    part.write_text(text)
-    os.replace(part, path)
 
 
 def _set_aside(lines: DataFrame, folder: Path, count: int) -> None:

@@ -22,8 +22,8 @@ from spark_jobs.integrity import Integrity
 from spark_jobs.latency import PERCENTILES
 from spark_jobs.prometheus import text_of
 from spark_jobs.staged import united
-from spark_jobs.stream_batch import Memory, Place, replace_text
 from spark_jobs.stream_latency import LATENCIES, percentiles
+from spark_jobs.stream_place import Memory, Place, replace_text
 from spark_jobs.stream_state import COUNTS, MOST, TOTALS, added
 from spark_jobs.tables import QUEUE
 from spark_jobs.totals import Totals
@@ -39,7 +39,7 @@ _GAUGES = {
 }
 """What Prometheus is told of each queue: figure and name."""
 _AT_ONCE = (Kind.CORRUPTED, Kind.RESURRECTED)
-_WHEN_SETTLED = (Kind.HIDDEN_TOO_SHORT, Kind.FIFO_ORDER, Kind.FIFO_TWO_CONSUMERS)
+_WHEN_SETTLED = (Kind.HIDDEN_TOO_SHORT, Kind.FIFO_ORDER, Kind.FIFO_TWO_CONSUMERS, Kind.NEVER_STORED)
 
 
 def publish(state: Place, output: Path, integrity: Integrity) -> None:
@@ -110,11 +110,15 @@ def _judged(count: dict[str, int], over: dict[str, int], memory: Memory, integri
         holes=count["waiting"] + count["held"] + late,
         found=found | {Kind.NOT_RECEIVED.value: count["waiting"]},
         signs={"unsent": late + memory.late_lines},
+        skew_ms=memory.skew_ms,
     )
     verdict = judge(totals, integrity, is_drained=False)
     unsettled = sum(count[column_of(kind)] - over[column_of(kind)] for kind in _WHEN_SETTLED)
     doubts = (
-        (unsettled, "deliver(y|ies) came against a rule as far as is known, which lines to come may explain"),
+        (
+            unsettled,
+            "deliver(y|ies) or answer(|s) came against a rule as far as is known, which lines to come may explain",
+        ),
         (
             memory.late_lines,
             "event(|s) came too late for the order of receives and FIFO: a longer --delay-ms waits",

@@ -35,10 +35,11 @@ _OF_LIVES = (
     *("acknowledged", "received", "deleted", "ended_otherwise", "waiting", "held", "duplicates", "corrupted", "late"),
 )
 _OF_STEPS = ("resurrected", "hidden_too_short", *REASONS)
+_OF_ANSWERS = (column_of(Kind.NEVER_STORED),)
 _OF_FIFO = (column_of(Kind.FIFO_ORDER), column_of(Kind.FIFO_TWO_CONSUMERS))
 _OF_ORDER = ("placed", "in_order", "displaced", "overtaken")
 _OF_RECEIVES = ("receives", "empty", "given_back")
-COUNTS = (*_OF_LIVES, *_OF_STEPS, *_OF_FIFO, *_OF_ORDER, *_OF_RECEIVES, "latency_sum")
+COUNTS = (*_OF_LIVES, *_OF_STEPS, *_OF_ANSWERS, *_OF_FIFO, *_OF_ORDER, *_OF_RECEIVES, "latency_sum")
 MOST = "latency_max"
 TOTALS = ", ".join(("account string", "queue string", *(f"{name} long" for name in ("uid", *COUNTS, MOST))))
 _ENDS = (EventName.DELETED, EventName.EXPIRED, EventName.MOVED)

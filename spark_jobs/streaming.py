@@ -29,6 +29,8 @@ from spark_jobs.stream_figures import FIGURES, publish
 DELAY_MS = 1_200_000
 """Twice the age at which a node finishes a file: lines of one that is a file behind another are not late."""
 
+FILE_AGE_MAX = "36500d"
+"""A file of long ago is read, too, when its folder is named: Spark passes over what is a week older than the latest."""
 _GOING_ON = {"spark.sql.shuffle.partitions": "2"}
 """A stream that goes on reads more, some day, than what is there when it starts."""
 
@@ -50,6 +52,8 @@ def start(
         spark.readStream.option("pathGlobFilter", FINISHED)
         .option("lineSep", "\n")
         .option("ignoreCorruptFiles", "true")
+        .option("ignoreMissingFiles", "true")
+        .option("maxFileAge", FILE_AGE_MAX)
         .format("text")
         .load(pattern_of(folders))
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -122,8 +123,44 @@ def test_events_that_come_later_than_the_delay_are_counted(spark: SparkSession, 
     assert "6 events came too late" in figures["verdict"]["reasons"][-1]
 
 
+def test_repeat_is_of_a_message_that_left_the_state_or_of_one_that_there_never_was(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    folder, output = tmp_path / "journal", tmp_path / "out"
+    golden = Golden(folder, seed=18)
+    orders, stranger = golden.queue("orders.fifo"), golden.queue("others")
+    golden.tick(600_000)
+    [message] = golden.send(orders, 1, "g")
+    golden.consume(orders, message)
+    golden.tick(40_000)
+    golden.send(stranger, 1)
+    golden.close()
+    figures = run(spark, folder, output=output, delay_ms=30_000)
+    assert spark.read.parquet(str(output / "states" / "0" / "open")).where("queue = 'orders.fifo'").count() == 0
+
+    later = Golden(folder, seed=19)
+    later.clock.set_ms(golden.clock.now_ms() - 5_000)
+    never = later.message(orders, "g")
+    later.node.deduplicated(orders, [message.address, never.address])
+    later.close()
+    begun = run(spark, folder, output=output, delay_ms=30_000)
+    assert (figures["totals"]["never_stored"], begun["totals"]["never_stored"]) == (0, 1)
+    assert "1 delivery or answer came against a rule as far as is known" in begun["verdict"]["reasons"][-1]
+
+    last = Golden(folder, seed=20)
+    last.clock.set_ms(golden.clock.now_ms() + 600_000)
+    last.send(stranger, 1)
+    last.close()
+    settled = run(spark, folder, output=output, delay_ms=30_000)
+    assert (settled["totals"]["never_stored"], settled["totals"]["late"]) == (1, 0)
+    assert settled["verdict"]["state"] == "unproven"
+    assert settled["verdict"]["reasons"][0].startswith(
+        "1 send was answered with the id of a message that nobody sent: or"
+    )
+
+
 def test_receive_that_is_read_before_its_send_waits_for_it(spark: SparkSession, tmp_path: Path) -> None:
-    """Two nodes with a folder each, of which one is read first."""
+    """Two nodes with a folder each, of which one is read first; the other's files look older by more than a week."""
     golden = Golden(tmp_path / "journal", seed=6)
     orders = golden.queue("orders")
     golden.consume(orders, *golden.send(orders, 30))
@@ -134,7 +171,10 @@ def test_receive_that_is_read_before_its_send_waits_for_it(spark: SparkSession, 
         node.mkdir()
         for file in files_of(tmp_path / "journal"):
             if node.name in file.path.name:
-                shutil.copy(file.path, node)
+                copy = shutil.copy(file.path, node)
+                if node.name == "node-a":
+                    long_ago_s = file.path.stat().st_mtime - 9 * 86_400
+                    os.utime(copy, (long_ago_s, long_ago_s))
 
     early = {node.name: run(spark, node, output=tmp_path / f"out-{node.name}") for node in nodes}
     whole = run(spark, *nodes, output=tmp_path / "out-node-b")

@@ -100,6 +100,13 @@ def test_delete_of_a_node_whose_clock_is_behind_is_no_resurrection(spark: SparkS
     assert (strict["totals"]["resurrected"], strict["verdict"]["state"]) == (1, "violated")
     assert (told["totals"]["resurrected"], told["verdict"]["state"]) == (0, "proven")
 
+    golden.journals = [JournalHere(JournalRules(tmp_path / "journal", "node-late"), behind, golden.rng)]
+    golden.consume(orders, *golden.send(orders, 1))
+    golden.close()
+    seen = run(spark, tmp_path / "journal", output=tmp_path / "strict")
+    assert seen["verdict"]["state"] == "unproven"
+    assert any("or clocks explain it, which differ by 4" in reason for reason in seen["verdict"]["reasons"])
+
 
 @pytest.mark.slow
 def test_stream_refuses_another_version_in_a_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

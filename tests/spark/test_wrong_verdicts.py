@@ -166,6 +166,7 @@ def test_what_was_sent_an_hour_after_its_queue_went_did_not_go_with_it(played: P
 def test_repeat_of_a_message_that_there_never_was_is_a_violation(played: Played) -> None:
     assert played.queues["repeated.fifo"]["never_stored"] == 1
     assert "1 send was answered with the id of a message that nobody sent" in told(played)
+    assert played.streamed["totals"]["never_stored"] == 1
 
 
 def test_body_that_changed_on_the_way_to_another_queue_is_found(played: Played) -> None:
