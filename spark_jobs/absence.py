@@ -31,10 +31,11 @@ def signs_of(events: DataFrame, taken: DataFrame, lives: DataFrame) -> dict[str,
     return signs | {"untaken": _untaken(taken), "silent": _silent(events)}
 
 
-def skew_of(events: DataFrame) -> int:
-    """By how much, at least, the clock of a node is behind that of its cache, in ms: a receive is told after it was
-    taken."""
-    return int(events.agg(behind_ms()).collect()[0][0] or 0)
+def skew_of(events: DataFrame, steps: DataFrame) -> int:
+    """By how much, at least, the clock of a node is behind that of its cache, or went back, in ms: a receive is told
+    after it was taken, and what a server tells later happened later."""
+    parts = events.agg(behind_ms()), steps.agg(F.max("stepped_ms"))
+    return max(int(part.collect()[0][0] or 0) for part in parts)
 
 
 def behind_ms() -> Column:

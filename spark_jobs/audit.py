@@ -119,12 +119,15 @@ def _audited(journal: Journal, output: str, rules: Rules, stored: DataFrame | No
         tables = _tables(events, told, lives, found, order, output, rules, lost_kinds)
         spans = kept(over_time(lives, told, places, rules.bucket_ms), f"{output}/spans")
         tables["spans"] = _rows(spans.orderBy("from_ms").limit(ROWS_SHOWN))
+        skew_ms = skew_of(journal.events, steps)
     finally:
         steps.unpersist()
     kept(journal.bad, f"{output}/bad_lines")
     totals = _totals(found, lost_kinds, lives.sparkSession.read.parquet(literal(f"{output}/queues")))
     if totals.found and not rules.has_all_nodes:
         totals = replace(totals, signs=signs_of(events, happened_in(journal.events, window, "received_ms"), lives))
+    if skew_ms > rules.skew_ms:
+        totals = replace(totals, skew_ms=skew_ms)
     store = counts_of(found, there) if there is not None else None
     return _judged(journal, totals, rules, tables, store)
 
@@ -136,8 +139,6 @@ def _judged(
     tables: dict[str, list[dict[str, Any]]],
     store: Reconciled | None,
 ) -> Audit:
-    if (seen_ms := skew_of(journal.events)) > rules.skew_ms:
-        totals = replace(totals, skew_ms=seen_ms)
     window = rules.window.begun_with(journal.began_ms) if rules.window else None
     integrity = window.judged(journal.integrity) if window else journal.integrity
     verdict = judge(totals, integrity, is_drained=rules.is_drained, store=store)

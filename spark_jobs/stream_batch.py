@@ -11,15 +11,14 @@ a crash gives the same.
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs import stream_answered, stream_fifo, stream_latency, stream_order, stream_state
-from spark_jobs.absence import behind_ms
+from spark_jobs import absence, stream_answered, stream_fifo, stream_latency, stream_order, stream_state
 from spark_jobs.compressed import with_torn
 from spark_jobs.empties import empties
 from spark_jobs.errors import JobError
@@ -61,7 +60,7 @@ def settle(lines: DataFrame, number: int, output: Path, delays: Delays) -> tuple
     events = events_in(lines, integrity).where(~F.col("path").isin(copies))
     try:
         moments = staged(moments_of(events), f"{stage}/moments")
-        late_lines, skew_ms = _late_and_skewed(moments, memory.mark_ms)
+        late_lines, behind_ms = _late_and_behind(moments, memory.mark_ms)
         latest_ms = max([memory.latest_ms, *(file.last_ms for file in files)])
         mark_ms = max(memory.mark_ms, latest_ms - delays.delay_ms)
         now = Memory(
@@ -71,14 +70,16 @@ def settle(lines: DataFrame, number: int, output: Path, delays: Delays) -> tuple
             mark_ms=mark_ms,
             settled_ms=max(memory.settled_ms, mark_ms - delays.skew_ms),
             late_lines=memory.late_lines + late_lines,
-            skew_ms=max(memory.skew_ms, skew_ms if skew_ms > delays.skew_ms else 0),
+            skew_ms=memory.skew_ms,
         )
         heard = united(before.read("open", moment_schema()), moments)
         is_read_again = not {file.path for file in memory.files}.isdisjoint(integrity.duplicates)
         if integrity.is_overlapping or is_read_again:
             heard = heard.dropDuplicates(["node", "incarnation", "number", "event"])
         marks = stream_order.Marks(memory.settled_ms, now.settled_ms, delays.delay_ms)
-        _Step(before, here, marks, now, delays.skew_ms, stage).add_up(heard, events)
+        stepped_ms = _Step(before, here, marks, now, delays.skew_ms, stage).add_up(heard, events)
+        if (skew_ms := max(behind_ms, stepped_ms)) > delays.skew_ms:
+            now = replace(now, skew_ms=max(now.skew_ms, skew_ms))
     finally:
         shutil.rmtree(stage, ignore_errors=True)
     _set_aside(lines, output / "bad_lines" / f"batch={number}", sum(file.bad for file in new))
@@ -98,14 +99,16 @@ class _Step:
     skew_ms: int
     stage: str
 
-    def add_up(self, heard: DataFrame, events: DataFrame) -> None:
-        """Writes the state. `heard`: moments of all messages that were open or come now."""
+    def add_up(self, heard: DataFrame, events: DataFrame) -> int:
+        """Writes the state, and returns the largest `stepped_ms`. `heard`: moments of all messages that were open or
+        come now."""
         gone = stream_state.gone_of(self.here.spark, self.now.gone)
         closing = staged(stream_state.closing(heard, gone, self.marks.settled_ms), f"{self.stage}/closing")
         steps = steps_of(heard, self.skew_ms).join(closing, "address").persist(StorageLevel.DISK_ONLY)
         lives = staged(with_fate(lives_of(steps), gone).join(closing, "address"), f"{self.stage}/lives")
         counts = staged(stream_state.counted(lives, steps, self.skew_ms), f"{self.stage}/counts")
         found = self._fifo(steps, lives, gone)
+        stepped_ms = int(steps.agg(F.max("stepped_ms")).collect()[0][0] or 0)
         steps.unpersist()
         order = self._order(lives)
         self._latencies(lives)
@@ -118,6 +121,7 @@ class _Step:
         self.here.write("begun", stream_state.added(new.where("NOT is_closed")))
         still_open = closing.where("NOT is_closed").select("address")
         self.here.write("open", heard.join(still_open, "address", "left_semi"))
+        return stepped_ms
 
     def _fifo(self, steps: DataFrame, lives: DataFrame, gone: DataFrame) -> DataFrame:
         before_ms = self.marks.before_ms
@@ -153,9 +157,9 @@ class _Step:
         self.here.write("latencies_begun", begun)
 
 
-def _late_and_skewed(moments: DataFrame, mark_ms: int) -> tuple[int, int]:
-    """How many of them come too late, and by how much clocks differ."""
-    counts = (F.count_if(F.col("time_ms") <= mark_ms), behind_ms())
+def _late_and_behind(moments: DataFrame, mark_ms: int) -> tuple[int, int]:
+    """How many of them come too late, and by how much the clock of a node is behind that of its cache."""
+    counts = (F.count_if(F.col("time_ms") <= mark_ms), absence.behind_ms())
     row = with_time(moments).agg(*counts).collect()[0]
     return row[0], row[1] or 0
 

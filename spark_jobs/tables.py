@@ -36,6 +36,7 @@ _KINDS = [
     EventName.EXPIRED,
     EventName.MOVED,
 ]
+_BY = ("node", "incarnation")
 _RECEIVES = [EventName.RECEIVED.value, EventName.FROM_STORE.value]
 _STEP_COLUMNS = [
     *("address", "event", "node", "incarnation", "number", "at_ms", *QUEUE, "generation", "is_fifo", "tenant"),
@@ -65,7 +66,8 @@ def moments_of(events: DataFrame) -> DataFrame:
 
 def plain_steps_of(moments: DataFrame) -> DataFrame:
     """Steps, with nothing known of what came before: of messages that were received once at most."""
-    nothing = {"previous_until_ms": "long", "previous_event": "string", "deleted_before_ms": "long"}
+    nothing = {"previous_until_ms": "long", "previous_event": "string"}
+    nothing |= {"deleted_before_ms": "long", "stepped_ms": "long"}
     return (
         with_time(moments.where(~is_event(EventName.GIVEN_BACK)))
         .withColumn("is_delivery", F.col("event").isin(_RECEIVES))
@@ -77,7 +79,8 @@ def plain_steps_of(moments: DataFrame) -> DataFrame:
 def steps_of(moments: DataFrame, skew_ms: int = 0) -> DataFrame:
     """What happened to messages, by clocks that differ by up to `skew_ms`: each step with `time_ms`, `is_delivery`,
     `is_replay`, and of the step before that hid the message: `previous_until_ms` (null: none), `previous_event`;
-    `deleted_before_ms`: when it had been deleted, or moved to another queue."""
+    `deleted_before_ms`: when it had been deleted, or moved to another queue; `stepped_ms`: by how much that is earlier
+    than this receive, where the same server told it later."""
     given_back = moments.where(is_event(EventName.GIVEN_BACK)).select("address", "receive_number").distinct()
     own = moments.where(~is_event(EventName.GIVEN_BACK))
     timed = with_time(own.join(given_back, ["address", "receive_number"], "left_anti"))
@@ -91,6 +94,10 @@ def steps_of(moments: DataFrame, skew_ms: int = 0) -> DataFrame:
     is_shown_now = receives & F.max(shows).over(about_now)
     until_ms = F.last(F.when(hides | receives, F.col("hidden_until_ms")), ignorenulls=True).over(before)
     number = F.last(F.when(receives, F.col("receive_number")), ignorenulls=True).over(before)
+    gone = F.min(F.when(is_gone, F.struct("at_ms", *_BY, "number"))).over(before)
+    is_told_first = F.col("number") < gone["number"]
+    for name in _BY:
+        is_told_first &= F.col(name) == gone[name]
     is_replay = F.coalesce(receives & (number == F.col("receive_number")), F.lit(False))
     return timed.select(
         *_STEP_COLUMNS,
@@ -99,7 +106,8 @@ def steps_of(moments: DataFrame, skew_ms: int = 0) -> DataFrame:
         is_replay.alias("is_replay"),
         F.when(is_shown_now, F.col("time_ms")).otherwise(until_ms).alias("previous_until_ms"),
         F.last(F.when(hides | receives, F.col("event")), ignorenulls=True).over(before).alias("previous_event"),
-        F.min(F.when(is_gone, F.col("at_ms"))).over(before).alias("deleted_before_ms"),
+        gone["at_ms"].alias("deleted_before_ms"),
+        F.when(receives & is_told_first, F.col("received_ms") - gone["at_ms"]).alias("stepped_ms"),
     )
 
 

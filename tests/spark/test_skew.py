@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cqs.ids import text_of
 from cqs.journal.rules import JournalRules
 from cqs.testing.clock import ManualClock
 from cqs.testing.journal import JournalHere
@@ -68,3 +69,31 @@ def test_deletes_of_a_node_whose_clock_is_behind_are_no_faults(spark: SparkSessi
     assert resurrected(steps, skew_ms=0).count() == 3
     assert resurrected(steps, skew_ms=50).count() == 0
     assert fifo_violations(steps, lives, skew_ms=50).count() == 0
+
+
+def test_clock_that_went_back_is_seen(spark: SparkSession, tmp_path: Path) -> None:
+    """A server tells a delete after the receive, and its clock says before."""
+    from spark_jobs.absence import skew_of
+    from spark_jobs.events import read_journal
+    from spark_jobs.resurrected import resurrected
+    from spark_jobs.tables import moments_of, steps_of
+
+    golden = Golden(tmp_path / "journal", seed=2)
+    golden.journals = golden.journals[:1]
+    orders = golden.queue("orders")
+    first, again = golden.send(orders, 2)
+    golden.consume(orders, again)
+    golden.receive(orders, again)
+    golden.receive(orders, first)
+    golden.tick(-500)
+    golden.node.deleted(orders, [first.address])
+    golden.close()
+
+    events = read_journal(spark, [str(tmp_path / "journal")], str(tmp_path / "stage")).events
+    moments = moments_of(events)
+    steps = steps_of(moments).cache()
+
+    assert resurrected(steps).count() == 2
+    assert skew_of(events, steps) == 500
+    of_again = moments.where(f"address = '{text_of(again.address)}'")
+    assert skew_of(of_again, steps_of(of_again)) == 0
