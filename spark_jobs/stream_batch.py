@@ -11,7 +11,7 @@ a crash gives the same.
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark import StorageLevel
@@ -78,8 +78,7 @@ def settle(lines: DataFrame, number: int, output: Path, delays: Delays) -> tuple
             heard = heard.dropDuplicates(["node", "incarnation", "number", "event"])
         marks = stream_order.Marks(memory.settled_ms, now.settled_ms, delays.delay_ms)
         stepped_ms = _Step(before, here, marks, now, delays.skew_ms, stage).add_up(heard, events)
-        if (skew_ms := max(behind_ms, stepped_ms)) > delays.skew_ms:
-            now = replace(now, skew_ms=max(now.skew_ms, skew_ms))
+        now = now.with_skew(max(behind_ms, stepped_ms), delays.skew_ms)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
     _set_aside(lines, output / "bad_lines" / f"batch={number}", sum(file.bad for file in new))

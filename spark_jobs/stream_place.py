@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -33,6 +33,10 @@ class Memory:
     late_lines: int = 0
     skew_ms: int = 0
     """By how much, at least, clocks differed where that was more than was allowed for."""
+
+    def with_skew(self, seen_ms: int, allowed_ms: int) -> Memory:
+        """And that clocks differed by so much."""
+        return replace(self, skew_ms=max(self.skew_ms, seen_ms)) if seen_ms > allowed_ms else self
 
     @property
     def began_ms(self) -> int:
