@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import tempfile
@@ -82,6 +83,15 @@ def is_alive(pid: int) -> bool:
         os.kill(pid, 0)
         return True
     return False
+
+
+async def kill(store: SqliteStore) -> None:
+    """Returns when the store has noticed."""
+    killed = pid_of(store)
+    os.kill(killed, signal.SIGKILL)
+    async with asyncio.timeout(20):
+        while writer_of(store).pid == killed:  # noqa: ASYNC110 nobody is told
+            await asyncio.sleep(0)
 
 
 def next_commit(store: SqliteStore) -> asyncio.Future[int]:

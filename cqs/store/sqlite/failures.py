@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -12,6 +13,9 @@ _NOTHING_DONE_AT_COMMIT = frozenset(
 )
 """Codes with which a COMMIT fails before its last frame is in the WAL; without that frame it never happened. Others (a
 failed fsync) may leave it there to be found after a crash."""
+
+WAL_INDEX_BYTES = 65_536
+"""More than the first part of a WAL's index."""
 
 
 def code_of(error: sqlite3.Error) -> int:
@@ -32,7 +36,7 @@ def told(error: sqlite3.Error, file: Path, *, is_commit: bool = False) -> StoreU
     code = code_of(error)
     if is_commit and code not in _NOTHING_DONE_AT_COMMIT:
         return OutcomeUnknown(f"Writing {file} failed ({error}); whether it took effect is not known.")
-    if code == sqlite3.SQLITE_FULL:
+    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _has_no_space(file)):
         return StoreUnavailable(full_text(file))
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return StoreUnavailable(
@@ -42,6 +46,15 @@ def told(error: sqlite3.Error, file: Path, *, is_commit: bool = False) -> StoreU
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
         return StoreUnavailable(f"{file} can't be written ({error}): check its owner and that the disk is writable.")
     return StoreUnavailable(f"{file} failed: {error}.")
+
+
+def _has_no_space(file: Path) -> bool:
+    """SQLite calls it an I/O error where the index of its WAL finds no space."""
+    try:
+        status = os.statvfs(file.parent)
+    except OSError:
+        return False
+    return status.f_bavail * status.f_frsize < WAL_INDEX_BYTES
 
 
 def full_text(file: Path) -> str:

@@ -9,7 +9,8 @@
     queues, dropped, move_tasks, meta     the catalogue
 
 Pages are 8 KiB (seven 1 KiB messages a page). auto_vacuum is INCREMENTAL: it costs about 5 % of an insert and lets a
-file that a backlog blew up shrink again in small steps (upkeep.py), where VACUUM would stop everything. secure_delete
+file that a backlog blew up shrink again in small steps (upkeep.py), where VACUUM would stop everything. Setting it is
+a commit, also where it is set already: so it is done once. secure_delete
 is on in some builds and would write zeros over every deleted message: off. The WAL is checkpointed by upkeep.py, not
 inside some unlucky caller's commit: wal_autocheckpoint is 0.
 """
@@ -88,14 +89,15 @@ CREATE INDEX IF NOT EXISTS dropped_by_time ON dropped (dropped_ms);
 """Made at each start, too: a file may be older than one of them."""
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """A connection for use by one thread at a time, in explicit transactions. Raises sqlite3.Error."""
+def connect(path: Path, *, is_new: bool = False) -> sqlite3.Connection:
+    """A connection for use by one thread at a time, in explicit transactions. It writes nothing, so that one can be had
+    on a full disk; only to a file that `is_new`. Raises sqlite3.Error."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
     try:
         for pragma in (
             f"busy_timeout={BUSY_MS}",
             f"page_size={PAGE_BYTES}",
-            "auto_vacuum=INCREMENTAL",
+            *(["auto_vacuum=INCREMENTAL"] if is_new else []),
             "journal_mode=WAL",
             "synchronous=FULL",
             "wal_autocheckpoint=0",
@@ -117,7 +119,7 @@ def make_file(path: Path, mode: int) -> None:
     for name in (new.name, f"{new.name}-wal", f"{new.name}-shm"):
         path.with_name(name).unlink(missing_ok=True)
     os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode))
-    connect(new).close()
+    connect(new, is_new=True).close()
     new.rename(path)
     folders.sync(path.parent)
 

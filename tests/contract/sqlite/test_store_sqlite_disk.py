@@ -12,7 +12,7 @@ from cqs.errors import StoreUnavailable
 from cqs.store.sqlite import ballast, health
 from cqs.store.sqlite.store import SqliteStore
 from cqs.testing.clock import ManualClock
-from tests.contract.sqlite_home import SqliteHome, fill, small_disk
+from tests.contract.sqlite_home import SqliteHome, fill, kill, small_disk
 from tests.contract.store_home import Maker, addresses_of, held
 
 LARGE = "x" * 60_000
@@ -111,3 +111,32 @@ async def test_a_vanished_data_file_is_told(tmp_path: Path, clock: ManualClock) 
     assert told[1] is True
     assert trouble_of(store, tmp_path) == ("", False)
     await home.close()
+
+
+async def test_a_writer_that_dies_on_a_full_disk_is_replaced_and_deletes_go_on(
+    clock: ManualClock, make: Maker, disk: Path
+) -> None:
+    home = SqliteHome(disk / "data", clock, has_writer_process=True)
+    store = await home.open()
+    queue = await store.create(make.queue())
+    await store.swept()
+    messages = [make.message(LARGE) for _ in range(8)]
+    await store.append(queue, messages)
+    fill(disk / "filler")
+    await kill(store)
+
+    await store.delete(queue, addresses_of(messages[:2]))
+
+    assert await held(store, queue) == addresses_of(messages[2:])
+    await home.close()
+
+
+async def test_a_start_for_which_there_is_no_space_at_all_says_so(clock: ManualClock, disk: Path) -> None:
+    home = SqliteHome(disk / "data", clock)
+    await home.open()
+    await home.close()
+    (home.folder / ballast.FILE_NAME).unlink()
+    fill(disk / "filler")
+
+    with pytest.raises(StoreUnavailable, match="is full: free space there"):
+        await home.open()

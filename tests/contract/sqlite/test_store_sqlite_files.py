@@ -14,7 +14,7 @@ from cqs import folders
 from cqs.errors import StoreUnavailable
 from cqs.queue import Queue
 from cqs.store.sqlite.jobs import Checkpoint
-from cqs.store.sqlite.schema import PAGE_BYTES
+from cqs.store.sqlite.schema import PAGE_BYTES, connect
 from cqs.store.sqlite.store import SqliteStore
 from cqs.testing.clock import ManualClock
 from tests.contract.sqlite_home import SqliteHome
@@ -47,6 +47,17 @@ async def test_names_of_all_that_was_made_are_durable(
     await home.close()
 
     assert set(synced) == {tmp_path, home.folder.parent, home.folder}
+
+
+async def test_a_connection_writes_nothing(home: SqliteHome, store: SqliteStore) -> None:
+    await store.swept()
+    wal = home.file.with_name(f"{home.file.name}-wal")
+    before = wal.read_bytes()
+
+    with closing(connect(home.file)) as connection:
+        assert connection.execute("PRAGMA auto_vacuum").fetchone() == (2,)
+
+    assert wal.read_bytes() == before
 
 
 async def test_the_backup_of_the_docs_is_a_whole_store(

@@ -21,7 +21,7 @@ from cqs.store.sqlite.folder import LOCK_NAME, Folder
 from cqs.store.sqlite.jobs import Append, Work
 from cqs.store.sqlite.store import SqliteStore
 from cqs.testing.clock import ManualClock
-from tests.contract.sqlite_home import SqliteHome, is_alive, pid_of, writer_of
+from tests.contract.sqlite_home import SqliteHome, is_alive, kill, pid_of
 from tests.contract.store_home import Maker, addresses_of, held, lease_of
 
 
@@ -37,15 +37,6 @@ async def store(home: SqliteHome) -> AsyncIterator[SqliteStore]:
     await opened.swept()
     yield opened
     await home.close()
-
-
-async def kill(store: SqliteStore) -> None:
-    """Returns when the store has noticed."""
-    killed = pid_of(store)
-    os.kill(killed, signal.SIGKILL)
-    async with asyncio.timeout(20):
-        while writer_of(store).pid == killed:  # noqa: ASYNC110 nobody is told
-            await asyncio.sleep(0)
 
 
 async def test_what_a_killed_writer_had_is_unknown_and_the_next_commit_has_another(
