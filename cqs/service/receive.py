@@ -28,6 +28,7 @@ from cqs.service import (
     expiry,
     fallback,
     fifo_order,
+    lookup,
     marking,
     queue_rules,
     redrive,
@@ -196,11 +197,15 @@ async def _take(engine: Engine, queue: Queue, shard: Shard, request: TakeRequest
 
 async def _look_in_store(engine: Engine, queue: Queue, take: TakeRequest, receiver_id: str) -> _Look:
     """Return-From-Cassandra. A node that alone has lost the cache gives nothing, rather than what the others hold;
-    nor does one in a data centre whose messages another one may hand out."""
+    nor does one in a data centre whose messages another one may hand out. A shard is absent, too, when another node has
+    purged or deleted the queue a moment ago, and its messages may lie in the store for some time yet."""
     cluster, shard = engine.cluster, shard_of(queue)
     if cluster.membership.is_lost_here_alone(cluster.place(shard)):
         return _Look([], is_from_store=True)
     if cluster.homes is not None and not await cluster.homes.may_serve_from_store(shard):
+        return _Look([], is_from_store=True)
+    present = await lookup.present(engine, queue.key)
+    if present is None or present.storage_id != queue.storage_id:
         return _Look([], is_from_store=True)
     taken = await fallback.take(engine, queue, take.count_max, take.visibility_ms)
     received = [one for _, one in taken]

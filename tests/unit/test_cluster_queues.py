@@ -132,6 +132,22 @@ async def test_a_receive_does_not_revive_the_shard_that_another_node_purged() ->
     assert b.engine.registry.find(ORDERS).generation == 1
 
 
+@pytest.mark.parametrize("call", [queues.purge, queues.delete])
+async def test_what_another_node_purged_or_deleted_is_not_received_though_the_store_still_has_it(
+    call: Callable[[Engine, Queue], Awaitable[None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    town = Town()
+    a, b = await town.node("a"), await town.node("b")
+    monkeypatch.setattr(town.store, "_forget", lambda _: None)
+    queue = await a.create("orders")
+    await town.beat()
+    await a.send(queue, "one")
+
+    await call(a.engine, queue)
+
+    assert await b.receive(queue) == []
+
+
 async def test_a_send_to_what_another_node_deleted_is_refused() -> None:
     town = Town()
     a, b = await town.node("a"), await town.node("b")
