@@ -186,8 +186,8 @@ class QueueCache(Protocol):
         Touches at most `limit` messages; costs only what is due."""
 
     async def redelay(self, shard: Shard, delay_ms: int) -> None:
-        """Every delayed message becomes visible at its sent time + `delay_ms` (FIFO: a changed DelaySeconds rules
-        messages already sent)."""
+        """Every delayed message of a FIFO shard becomes visible at its sent time + `delay_ms`: a changed DelaySeconds
+        rules messages already sent (SQS)."""
 
     async def peek(self, shard: Shard, state: State, after: int | None, limit: int) -> Page:
         """Messages in one state, in address order from above `after`; never hides, never counts, moves nothing."""
