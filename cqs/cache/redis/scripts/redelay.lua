@@ -36,6 +36,9 @@ for i, m in ipairs(load(addresses)) do
     end
   end
 end
+table.sort(due, function(a, b)
+  return is_before(a.address, b.address)
+end)
 unhide(s, line, due)
 line_up(line, due)
 line.save()
