@@ -19,6 +19,7 @@ from cqs.api.access import Access
 from cqs.api.context import Context
 from cqs.api.error_table import UNAVAILABLE, wire_error
 from cqs.api.extensions import EXTENDED
+from cqs.api.failure_log import FailureLog
 from cqs.api.operations import BY_TARGET
 from cqs.api.origins import Origins
 from cqs.api.protocol.codec import REQUEST_ID, Codec
@@ -62,6 +63,7 @@ class Dispatcher:
         self._rates = rates
         self._is_logging_requests = is_logging_requests
         self._record = engine.metrics.calls.record
+        self._failures = FailureLog(engine.clock)
         by_target = BY_TARGET if is_strict else EXTENDED
         self._json = JsonCodec(is_query_mode=False, by_target=by_target)
         self._json_in_query_mode = JsonCodec(is_query_mode=True, by_target=by_target)
@@ -99,7 +101,7 @@ class Dispatcher:
                 output = await operation.act(context, given)
                 reply = codec.answer(operation, output, request_id, context.undelivered)
         except Exception as error:
-            code, reply = _refused(codec, error, request_id, action)
+            code, reply = self._refused(codec, error, request_id, action)
         self._record(action, code, perf_counter_ns() - started_ns)
         if self._is_logging_requests:
             _log_request(request, reply, request_id, context)
@@ -109,7 +111,7 @@ class Dispatcher:
         """The reply of a lane that will not even read the request to its end."""
         head = head_of(request.headers)
         request_id = self._request_ids.next()
-        code, reply = _refused(self._codec_of(request, head), error, request_id, "")
+        code, reply = self._refused(self._codec_of(request, head), error, request_id, "")
         self._record("", code, 0)
         return self._with_cors(reply, head)
 
@@ -121,22 +123,21 @@ class Dispatcher:
             return self._json_in_query_mode if is_query_mode else self._json
         return _QUERY_AS_JSON if head.get(b"accept", b"").startswith(b"application/json") else _QUERY
 
+    def _refused(self, codec: Codec, error: Exception, request_id: str, action: str) -> tuple[str, Reply]:
+        """The error's code, and what the client is told of it."""
+        if isinstance(error, SqsError):
+            entry, text = wire_error(error), str(error)
+        else:
+            entry, text = UNAVAILABLE, _UNAVAILABLE_TEXT
+        if entry is UNAVAILABLE:
+            self._failures.tell(error, request_id, action)
+        reply = codec.refuse(entry, text, request_id)
+        if isinstance(error, RequestThrottled):
+            reply.headers.append((b"Retry-After", b"%d" % error.retry_after_s))
+        return entry.query_code, reply
+
     def _with_cors(self, reply: Reply, head: Head) -> Reply:
         return msgspec.structs.replace(reply, headers=reply.headers + self._origins.cors_headers(head))
-
-
-def _refused(codec: Codec, error: Exception, request_id: str, action: str) -> tuple[str, Reply]:
-    """The error's code, and what the client is told of it."""
-    if isinstance(error, SqsError):
-        entry, text = wire_error(error), str(error)
-    else:
-        entry, text = UNAVAILABLE, _UNAVAILABLE_TEXT
-    if entry is UNAVAILABLE:
-        _log.error("request_failed", request_id=request_id, action=action, exc_info=error)
-    reply = codec.refuse(entry, text, request_id)
-    if isinstance(error, RequestThrottled):
-        reply.headers.append((b"Retry-After", b"%d" % error.retry_after_s))
-    return entry.query_code, reply
 
 
 def _log_request(request: Request, reply: Reply, request_id: str, context: Context | None) -> None:

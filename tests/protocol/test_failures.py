@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 
 from cqs.api.access import OpenAccess
 from cqs.api.dispatch import Dispatcher
+from cqs.api.failure_log import LINES_A_SECOND
 from cqs.api.origins import Origins
 from cqs.api.request_ids import RequestIds
 from cqs.api.urls import BaseUrls
@@ -48,6 +49,21 @@ async def test_our_failure_is_a_503_that_tells_nothing(failure: Exception, proto
         "SendMessage",
     )
     assert line["exc_info"] is failure
+
+
+async def test_failures_of_one_kind_are_logged_a_few_times_a_second_and_counted() -> None:
+    world = await make_world()
+    world.bench.store.fail("append", StoreUnavailable("full"), times=LINES_A_SECOND + 6)
+    logs: list[dict[str, object]] = []
+    for calls in (LINES_A_SECOND + 5, 1):
+        with capture_logs() as lines:
+            for _ in range(calls):
+                await world.json("SendMessage", QueueUrl=STANDARD, MessageBody="x")
+        logs += [dict(line) for line in lines if line["event"] == "request_failed"]
+        world.bench.clock.advance_ms(1_000)
+
+    assert len(logs) == LINES_A_SECOND + 1
+    assert [line.get("untold") for line in logs] == [None] * LINES_A_SECOND + [5]
 
 
 async def test_call_after_a_failure_is_served() -> None:
