@@ -1,10 +1,11 @@
-"""A coroutine driven without a task behaves as in one."""
+"""A coroutine that is run at once behaves as in a task of its own: from Python 3.12 on it has one."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 
-from cqs.api.http.drive import Drive
+from cqs.api.http.drive import Run, run_at_once
 
 
 async def later(word: str) -> str:
@@ -12,10 +13,8 @@ async def later(word: str) -> str:
     return word
 
 
-def drive(coroutine: object) -> Drive:
-    driven = Drive(coroutine, asyncio.get_running_loop())  # type: ignore[arg-type]
-    driven.step()
-    return driven
+def drive(coroutine: Coroutine[object, None, None]) -> Run:
+    return run_at_once(coroutine, asyncio.get_running_loop())
 
 
 async def test_what_never_waits_is_done_at_once() -> None:
