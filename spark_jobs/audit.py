@@ -128,6 +128,9 @@ def _audited(journal: Journal, output: str, rules: Rules, stored: DataFrame | No
         totals = replace(totals, signs=signs_of(events, happened_in(journal.events, window, "received_ms"), lives))
     if skew_ms > rules.skew_ms:
         totals = replace(totals, skew_ms=skew_ms)
+    if window is not None and totals.of(Kind.LOST):
+        is_older = (F.col("kind") == Kind.LOST.value) & (F.col("at_ms") < window.since_ms)
+        totals = replace(totals, lost_older=found.where(is_older).count())
     store = counts_of(found, there) if there is not None else None
     return _judged(journal, totals, rules, tables, store)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from spark_jobs.comparison import FIGURES, compared
 from spark_jobs.findings import Kind
+from spark_jobs.gaps import Gap
 from spark_jobs.page import STYLE, facts, section, table, tiles
 from spark_jobs.svg import Series, bars, lines, number
 from spark_jobs.totals import Totals
@@ -221,18 +222,16 @@ def _findings(found: Audit) -> str:
     )
 
 
+def _of_gap(gap: Gap) -> dict[str, Any]:
+    times = [f"{moment_text(ms)} UTC" if ms is not None else "unknown" for ms in (gap.from_ms, gap.until_ms)]
+    known = {"why": gap.kind.value, "node": gap.node, "events": "unknown" if gap.lines is None else gap.lines}
+    return known | dict(zip(("from", "until"), times, strict=True)) | {"file": gap.path}
+
+
 def _journal(found: Audit, figures: Mapping[str, Any]) -> str:
     whole = found.integrity
-    rows = [
-        {
-            "why": gap.kind.value,
-            "node": gap.node,
-            "events": "unknown" if gap.lines is None else gap.lines,
-            "file": gap.path,
-        }
-        for gap in whole.gaps
-    ]
-    gaps = table({"why": "why", "node": "node", "events": "events", "file": "file"}, rows) if rows else "<p>No gap.</p>"
+    head = {name: name for name in ("why", "node", "events", "from", "until", "file")}
+    gaps = table(head, [_of_gap(gap) for gap in whole.gaps]) if whole.gaps else "<p>No gap.</p>"
     told = {
         "of nodes": ", ".join(found.nodes),
         "from": f"{moment_text(found.from_ms)} UTC",

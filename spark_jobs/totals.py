@@ -29,6 +29,8 @@ class Totals:
     """Findings by kind."""
     lost_twice: int = 0
     """How often a message is among those lost that is there already: not received, gone from the store, corrupted."""
+    lost_older: int = 0
+    """How many of those lost were sent before the window."""
     skew_ms: int = 0
     """By how much, at least, clocks differ, where that is more than was allowed for."""
     signs: Mapping[str, int] | None = None

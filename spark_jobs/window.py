@@ -67,7 +67,7 @@ class Window:
     def told(self, totals: Totals) -> str:
         """What became of its messages."""
         ended = totals.deleted + totals.ended_otherwise
-        waiting = totals.acknowledged - ended - totals.of(Kind.LOST)
+        waiting = totals.acknowledged - ended - (totals.of(Kind.LOST) - totals.lost_older)
         return f"{self}: {counted(totals.acknowledged, 'message(|s) sent')}, {ended} ended, {waiting} not settled yet"
 
 

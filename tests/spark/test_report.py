@@ -89,6 +89,8 @@ def test_nothing_lost_is_not_shown_over_a_gap(tmp_path: Path) -> None:
     text = Path(write_report(found(has_gap=True), str(tmp_path), title="t", command="c")).read_text()
 
     assert "<span>lost</span><b>unproven</b>" in text
+    gap = text.partition(">missing events<")[2].partition("</tr>")[0]
+    assert re.sub("<[^>]*>", " ", gap).count("1970-01-01 00:00:00 UTC") == 2
 
 
 def test_figures_stand_beside_the_page_and_can_be_compared_with(tmp_path: Path) -> None:

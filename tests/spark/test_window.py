@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from spark_jobs.findings import Kind
 from spark_jobs.gaps import GapKind
 from spark_jobs.integrity import FileSummary, Integrity, judge
 from spark_jobs.open_files import behind, copied
 from spark_jobs.running import Asked, BadWindow, NotFetched, moment, now_ms, read_in_order, refuse_ahead
+from spark_jobs.totals import Totals
 from spark_jobs.window import Window
 from tests.spark.golden import Golden
 from tests.spark.test_integrity import summary
@@ -197,3 +199,9 @@ def test_clock_of_a_node_that_is_ahead_is_told() -> None:
     refuse_ahead(now_ms() + 50_000, 60_000)
     with pytest.raises(BadWindow, match="ahead of this one"):
         refuse_ahead(now_ms() + 60_000, 10_000)
+
+
+def test_what_waits_is_told_beside_what_was_lost_of_earlier_sends() -> None:
+    lost = Totals(acknowledged=10, deleted=7, found={Kind.LOST.value: 3}, lost_older=2)
+
+    assert Window(0, 1_000, 2_000).told(lost).endswith(": 10 messages sent, 7 ended, 2 not settled yet")
