@@ -1,4 +1,4 @@
-"""Failed requests in the log: enough lines to see what is wrong, and no more. Where the store is away, or its disk full,
+"""Failed requests in the log: enough lines to see what is wrong, and no more. Where the store is away or its disk full,
 every request fails, and a line for each would fill what is left of the disk and take the time from those that don't."""
 
 from __future__ import annotations
