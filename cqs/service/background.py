@@ -37,9 +37,12 @@ class Background:
         self._next_turns()
 
     async def wait_for(self, name: str, work: Coroutine[object, object, None], wait_s: float) -> bool:
-        """Whether the work is done, or has failed, before `wait_s` is over; else it goes on without the caller."""
+        """Whether the work is done, or has failed, before `wait_s` is over; else it goes on without the caller. Raises
+        what is no CqsError."""
         task = self._keep(name, work)
         await asyncio.wait((task,), timeout=wait_s)
+        if task.done():
+            task.result()
         return task.done()
 
     def _next_turns(self) -> None:

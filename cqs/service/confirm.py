@@ -20,6 +20,8 @@ async def put(engine: Engine, queue: Queue, entries: Sequence[Entry], known: Kno
     """Messages that are in the store join their shard; an absent one starts to be filled. False: it was absent, or did
     not confirm them; so it may be that of a queue which another node has purged or deleted. `known`: the epoch as far
     as this node knew before it wrote or read them (`cqs.service.fenced`)."""
+    if not entries:
+        return True
     shard = shard_of(queue)
     try:
         found = await fenced.put(engine, queue, entries, known)
@@ -35,6 +37,8 @@ async def put(engine: Engine, queue: Queue, entries: Sequence[Entry], known: Kno
 
 async def remove(engine: Engine, queue: Queue, addresses: Sequence[int]) -> bool:
     """Messages that are not in the store any more leave their shard. False: the cache did not confirm it."""
+    if not addresses:
+        return True
     shard = shard_of(queue)
     is_confirmed = True
     try:

@@ -7,9 +7,10 @@ import asyncio
 import pytest
 
 from cqs.cache.interface import DEAD_BATCH_MAX
-from cqs.errors import OutcomeUnknown, StoreUnavailable
+from cqs.errors import CacheUnavailable, OutcomeUnknown, StoreUnavailable
 from cqs.service import redrive
 from cqs.service.engine import shard_of
+from tests.cluster import Town
 from tests.engine import Bench, make_bench, until
 from tests.unit.dead_letters import one_pair
 
@@ -69,3 +70,19 @@ async def test_a_receive_takes_no_more_dead_letters_while_a_move_takes_its_time(
     assert (await bench.counts(orders)).ready == 1
     is_back.set()
     await until(lambda: not bench.engine.background.is_busy)
+
+
+async def test_a_dead_letter_that_is_gone_by_then_is_no_dirt_of_a_cache_that_fails() -> None:
+    town = Town()
+    bench = await town.node("a")
+    await town.beat()
+    orders, dead = await one_pair(bench)
+    await bench.send(orders, "poison")
+    (poison,) = await bench.receive(orders, visibility_ms=0)
+    await bench.store.delete(orders, [poison.message.address])
+    town.cache.fail("put", CacheUnavailable("by the test"))
+
+    assert await bench.bodies(orders) == []
+
+    assert await bench.bodies(dead) == []
+    assert not len(bench.engine.dirt)
