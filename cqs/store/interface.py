@@ -25,6 +25,9 @@ class Lease(msgspec.Struct, frozen=True, gc=False):
     receive_count: int
     first_receive_ms: int
     receive_number: int
+    handed_us: int = 0
+    """The store's own, and told by no read: when it was handed this one. Of leases of one number the latest counts,
+    however late it is written."""
 
 
 class Stored(msgspec.Struct, frozen=True, gc=False):

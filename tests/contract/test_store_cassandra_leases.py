@@ -64,6 +64,7 @@ class TestLivingLeases(OnCassandra):
         shortened = lease_of(message, until_ms=0)
 
         await store.lease(queue, [lease_of(message, until_ms=clock.now_ms() + 3_600_000)])
+        clock.advance_ms(1)
         await other.lease(queue, [shortened])
 
         for node in (store, other):
@@ -140,3 +141,39 @@ class TestReceiveCounts(OnCassandra):
         ((last),) = await store.leases(queue, [message.address])
         assert last is not None
         assert last.receive_count == 3 * PRUNE_EVERY + 1
+
+
+class TestChangesThroughOtherNodes(OnCassandra):
+    @pytest.mark.parametrize("is_end", [False, True], ids=["ran out here", "this node ends"])
+    async def test_a_receive_that_another_node_extended_is_not_over_when_its_own_node_writes_it_down(
+        self, store: CassandraStore, queue: Queue, make: Maker, clock: ManualClock, home: CassandraHome, is_end: bool
+    ) -> None:
+        message = make.message()
+        await store.append(queue, [message])
+        other = await home.open()
+        received = lease_of(message, until_ms=clock.now_ms() + VISIBILITY_MS)
+        extended = lease_of(message, until_ms=clock.now_ms() + 600_000)
+
+        await store.lease(queue, [received])
+        clock.advance_ms(1)
+        await other.lease(queue, [extended])
+        clock.advance_ms(1 if is_end else OVER_MS)
+        await store.keeper.settle(is_end=is_end)
+
+        assert await other.leases(queue, [message.address]) == [extended]
+        assert await scanned(other, queue) == [stored_of(message, extended)]
+
+    async def test_a_receive_that_is_written_late_leaves_the_change_that_came_after_it(
+        self, store: CassandraStore, queue: Queue, make: Maker, clock: ManualClock, home: CassandraHome
+    ) -> None:
+        message = make.message()
+        await store.append(queue, [message])
+        other = await home.open()
+        given_up = lease_of(message, until_ms=0)
+
+        store.lease_soon(queue, [lease_of(message, until_ms=clock.now_ms() + VISIBILITY_MS)])
+        clock.advance_ms(1)
+        await other.lease(queue, [given_up])
+        await store._soon.close()
+
+        assert await other.leases(queue, [message.address]) == [given_up]

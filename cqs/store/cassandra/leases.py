@@ -7,7 +7,17 @@
                                                                                      (kept as long as the message)
 
 The receives of one moment and queue expire in one minute, hence are one mutation; and a message that is deleted in
-time, as most are, costs nothing more. Newest = the highest receive number, and of one number what was written last.
+time, as most are, costs nothing more. Newest = the highest receive number, and of one number what a store was handed
+last, which is its stamp: a write may be late, and the keeper's is.
+
+    node A, which received m             node B                        without the stamp
+    ────────────────────────             ──────
+    handed: m until 1:30, in the keeper
+                                         handed: m until 10:00
+    2:02 the minute is over, m is
+    there: "m until 1:30" written down                                 the newest of m has run out: m is handed out
+                                                                       again while its consumer goes on extending it
+
 What is lost when a node is killed: that leases which it alone had written counted, if the cache is lost as well and is
 filled more than some minutes after they ran out.
 """
@@ -17,6 +27,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from cqs import ids
 from cqs.clock import Clock
@@ -68,6 +80,12 @@ class Leases:
         self._clock = clock
         self._time = time
         self._noted: dict[tuple[int, int], None] = {}
+        self._handed_us = 0
+
+    def stamped(self, leases: Sequence[Lease]) -> list[Lease]:
+        """As the store was handed them now; to be asked at once."""
+        self._handed_us = max(self._handed_us + 1, self._clock.now_ms() * 1_000)
+        return [replace(one, handed_us=self._handed_us) for one in leases]
 
     async def write(self, storage_id: int, leases: Sequence[Lease]) -> None:
         """Durable when it returns."""
@@ -85,7 +103,7 @@ class Leases:
             minute = one.hidden_until_ms // MINUTE_MS
             ttl_s = (one.hidden_until_ms - now_ms + LEASE_KEPT_MS) // 1_000
             key = (storage_id, minute, ids.key_of(one.address), ids.tail_of(one.address), one.receive_number)
-            values = (*key, one.hidden_until_ms, one.receive_count, one.first_receive_ms, ttl_s)
+            values = (*key, one.hidden_until_ms, one.receive_count, one.first_receive_ms, ttl_s, one.handed_us)
             minutes.setdefault(minute, []).append(Write(cql.INSERT_LEASE, values))
         if minutes:
             new = [minute for minute in minutes if (storage_id, minute) not in self._noted]
@@ -108,7 +126,8 @@ class Leases:
         for one in leases:
             row = ids.row_of(one.address)
             key = (storage_id, row, *place_of(one.address))
-            rest = (one.hidden_until_ms, one.receive_count, one.first_receive_ms, ttl_s_of(one.address, now_ms))
+            until = (ttl_s_of(one.address, now_ms), one.handed_us)
+            rest = (one.hidden_until_ms, one.receive_count, one.first_receive_ms, *until)
             lane = rows.setdefault(row, [])
             lane.append(Write(cql.INSERT_RECEIVE, (*key, one.receive_number, *rest)))
             if one.receive_count and one.receive_count % PRUNE_EVERY == 0:

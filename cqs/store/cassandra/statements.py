@@ -105,7 +105,7 @@ READ_CLAIMS = _read(
 
 INSERT_LEASE = _write(
     "INSERT INTO leases (queue_id, minute, at, tail, number, hidden_until_ms, receive_count, first_receive_ms)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TTL ?"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TTL ? AND TIMESTAMP ?"
 )
 INSERT_LEASE_MINUTE = _write("INSERT INTO lease_minutes (queue_id, minute) VALUES (?, ?) USING TTL ?")
 LEASE_MINUTES = _read("SELECT minute FROM lease_minutes WHERE queue_id = ? AND minute >= ?")
@@ -119,7 +119,7 @@ FIND_LEASES = _read(
 )
 INSERT_RECEIVE = _write(
     "INSERT INTO receives (queue_id, row, at, incarnation, number, hidden_until_ms, receive_count, first_receive_ms)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TTL ?"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TTL ? AND TIMESTAMP ?"
 )
 PRUNE_RECEIVES = _write(
     "DELETE FROM receives WHERE queue_id = ? AND row = ? AND at = ? AND incarnation = ? AND number < ?"

@@ -170,11 +170,11 @@ class CassandraStore:
     async def lease(self, queue: Queue, leases: Sequence[Lease]) -> None:
         self._check_open()
         self._soon.overtake(queue.storage_id, leases)
-        await self._write_leases(queue.storage_id, leases)
+        await self._write_leases(queue.storage_id, self._leases.stamped(leases))
 
     def lease_soon(self, queue: Queue, leases: Sequence[Lease]) -> None:
         if self._is_open:
-            self._soon.add(queue.storage_id, leases)
+            self._soon.add(queue.storage_id, self._leases.stamped(leases))
 
     async def _write_leases(self, storage_id: int, leases: Sequence[Lease]) -> None:
         left_over = self.keeper.hold(storage_id, leases)
