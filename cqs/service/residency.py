@@ -21,6 +21,7 @@ comes back with the other data centre, and then the sweep finds it.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Sequence
 from time import perf_counter_ns
 
@@ -28,7 +29,7 @@ import structlog
 
 from cqs.cache.entry import Entry, State
 from cqs.cache.interface import Shard
-from cqs.errors import CacheUnavailable, CannotStart
+from cqs.errors import CacheUnavailable, CannotStart, CqsError
 from cqs.queue import Queue
 from cqs.service import expiry, lookup
 from cqs.service.engine import Engine, shard_of
@@ -127,12 +128,22 @@ def ensure(engine: Engine, queue: Queue) -> None:
 async def fill(engine: Engine, queue: Queue) -> None:
     """Fills the queue's shard from the store, if it is absent; does nothing when somebody else fills or has filled.
     What this node has handed out from the store meanwhile stays hidden. Raises CacheUnavailable, StoreUnavailable; the
-    next touch begins anew."""
+    shard is absent then, and the next touch begins anew."""
     shard = shard_of(queue)
     epoch = await engine.cache.begin_fill(shard, queue.settings.retention_ms)
     if epoch is None:
         return
     engine.epochs.note(shard, epoch)
+    try:
+        await _fill(engine, queue, shard, epoch)
+    except CqsError:
+        with contextlib.suppress(CacheUnavailable):
+            if (await engine.cache.state(shard)).epoch == epoch:
+                await engine.cache.drop(shard)
+        raise
+
+
+async def _fill(engine: Engine, queue: Queue, shard: Shard, epoch: int) -> None:
     if not await _is_current(engine, queue):
         return
     queue = engine.registry.of_storage(queue.storage_id) or queue

@@ -9,7 +9,7 @@ import pytest
 
 from cqs.cache.entry import Entry
 from cqs.cache.interface import Residency, Shard
-from cqs.errors import ServiceUnavailable
+from cqs.errors import ServiceUnavailable, StoreUnavailable
 from cqs.queue import Queue
 from cqs.service import move_tasks, residency
 from cqs.service.engine import shard_of
@@ -89,3 +89,25 @@ async def test_no_move_task_begins_with_the_part_that_is_filled() -> None:
     await move_tasks.start(bench.engine, dead.arn, "", 0)
 
     assert newest(bench, dead).to_move == 2
+
+
+@pytest.mark.parametrize("pages", [0, 1])
+async def test_a_fill_that_failed_is_begun_anew(pages: int) -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders.fifo")
+    await bench.send(queue, "one", "two")
+    await bench.cache.drop(shard_of(queue))
+    scan = bench.store.scan
+
+    async def broken(queue: Queue) -> AsyncIterator[list[Stored]]:
+        bench.store.scan = scan  # type: ignore[method-assign]
+        if pages:
+            yield await anext(scan(queue))
+        raise StoreUnavailable("by the test")
+
+    bench.store.scan = broken  # type: ignore[method-assign]
+    for _ in range(2):
+        assert await bench.bodies(queue) == []
+        await bench.engine.background.drain()
+
+    assert await bench.bodies(queue) == ["one", "two"]
