@@ -121,7 +121,14 @@ async def test_requests_in_many_pieces_get_the_same_answers() -> None:
 
 
 @pytest.mark.parametrize(
-    "field", [b"Expect: 100-continue", b"Expect: more", b"Connection: close", b"Connection: Keep-Alive"]
+    "field",
+    [
+        b"Expect: 100-continue",
+        b"Expect: more",
+        b"Connection: close",
+        b"Connection: Keep-Alive",
+        b"Proxy-Connection: close",
+    ],
 )
 async def test_fields_about_the_connection_get_the_same_answers(field: bytes) -> None:
     body = b'{"QueueUrl":"/000000000000/orders","MessageBody":"x"}'

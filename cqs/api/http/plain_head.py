@@ -15,7 +15,9 @@ import httptools
 from cqs.api.http.bounds import Bounds
 
 _TARGET = re.compile(rb"/|/[0-9]{12}/[A-Za-z0-9_.-]{1,80}")
-_NEEDS_THOUGHT = frozenset({b"transfer-encoding", b"content-encoding", b"upgrade", b"te", b"trailer"})
+_NEEDS_THOUGHT = frozenset(
+    {b"transfer-encoding", b"content-encoding", b"upgrade", b"te", b"trailer", b"proxy-connection"}
+)
 _EXPECTED = frozenset({b"", b"100-continue"})
 _LENGTH_DIGITS_MAX = 9
 
