@@ -131,10 +131,13 @@ async def _meet(engine: Engine, known: Queue | None, found: Queue) -> None:
 
 
 async def _redelay(engine: Engine, known: Queue, found: Queue) -> None:
-    """What this node has sent to a FIFO queue with the delay it had before would be overtaken by what is sent after."""
-    if found.settings.is_fifo and found.settings.delay_ms != known.settings.delay_ms:
+    """What this node has sent to a FIFO queue with the delay it had before would be overtaken by what is sent after. In
+    a data centre that is not the queue's home none was sent, and its home has heard the same news."""
+    homes, shard = engine.cluster.homes, shard_of(found)
+    is_delay_new = found.settings.is_fifo and found.settings.delay_ms != known.settings.delay_ms
+    if is_delay_new and (homes is None or homes.is_known_here(shard)):
         with contextlib.suppress(CacheUnavailable):
-            await engine.cache.redelay(shard_of(found), found.settings.delay_ms)
+            await engine.cache.redelay(shard, found.settings.delay_ms)
 
 
 async def forget(engine: Engine, queue: Queue) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cqs.errors import ServiceUnavailable, StoreUnavailable
+from cqs.service import queues
 from cqs.service.delete import delete
 from cqs.service.engine import shard_of
 from cqs.service.homes import AWAY_MS, BELIEVED_MS, COVER_MS, HOLD_MS, RETURN_MS
@@ -109,3 +110,15 @@ async def test_a_cluster_of_one_data_centre_asks_for_no_home() -> None:
     assert a.engine.cache is town.cache
     assert await a.bodies(queue) == ["one"]
     assert town.shared.homes == {}
+
+
+async def test_a_delay_that_the_home_has_changed_has_its_fifo_queue_filled_anew_by_nobody() -> None:
+    town, a, b, queue = await two("orders.fifo")
+    await b.receive(queue)
+    before = (await a.cache.state(shard_of(queue))).epoch
+
+    await queues.change_settings(a.engine, queue, {"delay_ms": SECOND_MS})
+    await pass_ms(town, 10 * SECOND_MS)
+
+    assert b.engine.registry.find(queue.key).settings.delay_ms == SECOND_MS
+    assert (await a.cache.state(shard_of(queue))).epoch == before
