@@ -59,10 +59,16 @@ class PrivateRedis:
 
     def look_after(self) -> None:
         """Starts another one in the place of one that has ended by itself, RESTART_S after its start at the earliest;
-        does not wait until that listens. To be called again and again, in the thread that made this."""
+        does not wait until that listens. One that can't be started now, for want of memory, say, is tried again. To be
+        called again and again, in the thread that made this."""
         code = self._process.poll()
-        if code is not None and not self._is_stopped and time.monotonic() - self._began_s >= RESTART_S:
+        if code is None or self._is_stopped or time.monotonic() - self._began_s < RESTART_S:
+            return
+        try:
             self._process = self._started()
+        except (OSError, subprocess.SubprocessError) as error:
+            _log.error("private_redis_not_started", reason=str(error))
+        else:
             _log.error("private_redis_ended", code=code, now="another one was started, empty")
 
     def watched(self) -> PrivateRedis:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -48,6 +50,23 @@ async def test_one_that_was_killed_is_started_again_at_the_same_place(private: P
 
     os.kill(killed, signal.SIGKILL)
     await until(lambda: private.pid != killed and is_answering(private))
+
+
+async def test_one_that_can_not_be_started_for_want_of_memory_is_started_later(
+    private: PrivateRedis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed, refused = private.pid, []
+
+    def without_memory(*_: object, **__: object) -> None:
+        refused.append(1)
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+
+    os.kill(killed, signal.SIGKILL)
+    with monkeypatch.context() as patched:
+        patched.setattr(subprocess, "Popen", without_memory)
+        await until(lambda: bool(refused), private.look_after)
+
+    await until(lambda: private.pid != killed and is_answering(private), private.look_after)
 
 
 async def test_one_that_runs_is_left_alone(private: PrivateRedis) -> None:
