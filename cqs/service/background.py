@@ -12,6 +12,7 @@ import structlog
 from cqs.errors import CqsError
 
 _log = structlog.get_logger("cqs.background")
+TASKS_MAX = 1_000
 TURNS_AT_ONCE, TURNS_WAITING_MAX = 8, 10_000
 DRAIN_S_MAX = 5.0
 
@@ -37,8 +38,12 @@ class Background:
         self._next_turns()
 
     async def wait_for(self, name: str, work: Coroutine[object, object, None], wait_s: float) -> bool:
-        """Whether the work is done, or has failed, before `wait_s` is over; else it goes on without the caller. Raises
-        what is no CqsError."""
+        """Whether the work is done, or has failed, before `wait_s` is over; else it goes on without the caller. While
+        TASKS_MAX go on it is not begun. Raises what is no CqsError."""
+        if len(self._tasks) >= TASKS_MAX:
+            work.close()
+            _log.warning("background_work_dropped", work=name)
+            return False
         task = self._keep(name, work)
         await asyncio.wait((task,), timeout=wait_s)
         if task.done():

@@ -79,11 +79,11 @@ def master_key_of(text: str) -> bytes:
 def read_or_make_master_key(path: Path) -> bytes:
     """The master key in this file, which is made, for its owner's eyes only, when there is none. Raises ConfigError
     when others may read it or it holds no key."""
-    if not path.exists():
-        try:
+    try:
+        if not path.exists():
             make_private_file(path, b64encode(os.urandom(KEY_BYTES)) + b"\n")
-        except OSError as error:
-            raise ConfigError(f"master_key: {path} can't be written: {error.strerror}") from error
+    except OSError as error:
+        raise ConfigError(f"master_key: {path} can't be written: {error.strerror}") from error
     return _read_master_key(path)
 
 

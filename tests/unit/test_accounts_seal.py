@@ -104,6 +104,16 @@ def test_master_key_that_another_process_makes_meanwhile_stays(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_folder_that_may_not_be_looked_into_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(_: Path, **__: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "stat", forbidden)
+
+    with pytest.raises(ConfigError, match="Permission denied"):
+        read_or_make_master_key(tmp_path / "master.key")
+
+
 def _full(_: int) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

@@ -84,6 +84,22 @@ async def test_work_that_never_ends_is_not_waited_for_for_ever(monkeypatch: pyte
     assert not background.is_busy
 
 
+async def test_no_more_is_begun_that_somebody_waits_for_when_much_of_it_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(background_module, "TASKS_MAX", 2)
+    background, works = Background(), Works()
+
+    for name in ("first", "second", "third"):
+        assert not await background.wait_for(name, works.make(name)(), 0.0)
+    await until(lambda: works.running == ["first", "second"])
+
+    for name in list(works.running):
+        works.end(name)
+    await background.drain()
+    assert works.done == ["first", "second"]
+
+
 async def test_a_cache_that_lost_all_queues_is_filled_a_few_at_a_time() -> None:
     bench = await make_bench()
     queues = [await bench.create(f"orders-{number}") for number in range(3 * TURNS_AT_ONCE)]
