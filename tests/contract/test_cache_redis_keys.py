@@ -213,6 +213,13 @@ async def test_answers_of_nodes_that_have_ended_go_while_others_take(bench: Cach
     assert kept < 10
 
 
+async def test_a_shard_whose_answers_were_evicted_gives_what_it_has(bench: CacheBench, admin: redis.Redis) -> None:
+    await bench.put(1)
+    admin.delete(*admin.keys("cqs:{*}:replays"))
+
+    assert [one.address for one in (await bench.take(1)).received] == [1]
+
+
 async def test_kept_answer_lives_no_longer_than_its_replay(bench: CacheBench, admin: redis.Redis) -> None:
     await bench.put(1)
     await bench.take(request_id="attempt", replay_ms=300_000)

@@ -22,7 +22,9 @@ end
 local function turn_replays(s, begun)
   if now - begun >= REPLAYS_TURN_MS then
     call('UNLINK', BASE .. 'replayed')
-    call('RENAME', BASE .. 'replays', BASE .. 'replayed')
+    if call('EXISTS', BASE .. 'replays') == 1 then
+      call('RENAME', BASE .. 'replays', BASE .. 'replayed')
+    end
     call('HSET', BASE .. 'replays', BLANK, now)
     expire_with(s, BASE .. 'replays')
   end
