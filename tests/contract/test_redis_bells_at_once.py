@@ -10,12 +10,14 @@ from collections.abc import AsyncIterator
 import pytest
 
 from cqs.cache.interface import Ticket
+from cqs.cache.redis import cache as cache_module
 from cqs.message import Message
 from cqs.queue import Queue
-from cqs.service import queues, repair
+from cqs.service import queues, repair, revisibility
 from cqs.service.deliver import Delivery
 from cqs.service.engine import shard_of
 from cqs.service.receive import ReceiveRequest, receive
+from cqs.service.send import Draft, send_batch
 from tests.needs import needs
 from tests.nodes import PATIENCE_S, WAIT_MS, Node, ended, nodes_on
 from tests.redis_server import RedisProcess
@@ -126,3 +128,20 @@ async def test_what_a_node_makes_true_for_another_wakes_its_own_receives(three: 
     await repair.make_true(b.engine, queue, [message.address])
 
     assert await ended(poll) == ["one"]
+
+
+async def test_as_many_are_woken_as_become_ready_in_several_pages(
+    three: list[Node], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b, _ = three
+    monkeypatch.setattr(cache_module, "FIFO_MAX", 2)
+    queue = await a.create("orders.fifo", *three, delay_ms=1_000)
+    bodies = ["five", "four", "one", "six", "three", "two"]
+    drafts = [Draft(body, group=body, dedup_id=body) for body in bodies]
+    await send_batch(a.engine, queue, drafts, "sender")
+    polls = [await node.poll(queue) for node in (a, a, b, b, b, b)]
+    a.clock.advance_ms(1_000)
+
+    await revisibility.step(a.engine)
+
+    assert sorted(await ended(*polls)) == bodies

@@ -174,14 +174,15 @@ class RedisCache:
 
     async def reveal(self, shard: Shard, retention_ms: int, limit: int) -> Revealed:
         visible, expired = 0, list[int]()
-        while True:
-            page = min(limit - visible - len(expired), FIFO_MAX) if shard.is_fifo else limit
-            reply = await self._free(_REVEAL, shard, page, retention_ms, page, keys.vesting_name(shard))
-            count, next_ms, words = cast("tuple[int, bytes, list[bytes]]", reply)
-            visible += count
-            expired += map(codec.address_of, words)
-            if count + len(words) < page or visible + len(expired) >= limit:
-                return Revealed(visible, expired, int(next_ms) if next_ms else None)
+        with self.servers.freeing(shard) as free:
+            while True:
+                page = min(limit - visible - len(expired), FIFO_MAX) if shard.is_fifo else limit
+                reply = await free(_REVEAL, page, retention_ms, page, keys.vesting_name(shard))
+                count, next_ms, words = cast("tuple[int, bytes, list[bytes]]", reply)
+                visible += count
+                expired += map(codec.address_of, words)
+                if count + len(words) < page or visible + len(expired) >= limit:
+                    return Revealed(visible, expired, int(next_ms) if next_ms else None)
 
     async def redelay(self, shard: Shard, delay_ms: int) -> None:
         for is_later in (0, 1):

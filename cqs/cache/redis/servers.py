@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from cqs.cache.bells import Promise
@@ -106,9 +107,31 @@ class Servers:
         self, promise: Promise, script: Script, shard: Shard, words: tuple[bytes | str | int, ...]
     ) -> Reply:
         try:
-            return await self._run(script, shard, b"%b %d" % (self.node, promise.count), words)
+            return await self._run(script, shard, self._with(promise), words)
         finally:
             asyncio.get_running_loop().call_soon(promise.release)
+
+    @contextmanager
+    def freeing(self, shard: Shard) -> Iterator[Callable[..., Coroutine[object, object, Reply]]]:
+        """`run_freeing` of this shard for several calls, one after the other, after all of which receives are woken:
+        until then none of them is promised to two."""
+        promises: list[Promise] = []
+
+        def run(script: Script, count_max: int, *words: bytes | str | int) -> Coroutine[object, object, Reply]:
+            promise = self.promise(shard, count_max) if count_max else None
+            if promise is None:
+                return self._run(script, shard, self.node, words)
+            promises.append(promise)
+            return self._run(script, shard, self._with(promise), words)
+
+        try:
+            yield run
+        finally:
+            for promise in promises:
+                asyncio.get_running_loop().call_soon(promise.release)
+
+    def _with(self, promise: Promise) -> bytes:
+        return b"%b %d" % (self.node, promise.count)
 
     def _run(
         self, script: Script, shard: Shard, who: bytes, words: tuple[bytes | str | int, ...]
