@@ -16,7 +16,8 @@ from cqs.commands.server_command import Session, server_command
 @click.argument("message_ids", metavar="ID...", nargs=-1, required=True)
 @click.option("--for", "hide_s", type=int, metavar="SECONDS", help="How long to hide, from now.")
 def command(session: Session, queue: str, what: str, message_ids: Sequence[str], hide_s: int | None) -> None:
-    """Delete messages, whatever their state; reveal or hide those in flight; hasten delayed ones, under new ids.
+    """Delete messages, whatever their state; reveal or hide those in flight; hasten delayed ones of a standard queue,
+    under new ids.
 
     `cqs peek` shows the ids. 1 when some were gone, or in another state.
     """
