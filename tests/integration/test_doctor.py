@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -66,12 +67,17 @@ def test_a_sound_database_is_looked_at_while_a_server_uses_it(folder: str) -> No
     assert (level, text.endswith("MB, sound")) == ("ok", True)
 
 
+def make_database_of_another_program(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t (x)")
+
+
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
         (lambda path: path.write_bytes(b""), "it is empty"),
         (lambda path: path.write_bytes(b"no database at all" * 500), "file is not a database"),
-        (lambda path: sqlite3.connect(path).execute("CREATE TABLE t (x)"), "it is an SQLite file of another program"),
+        (make_database_of_another_program, "it is an SQLite file of another program"),
     ],
     ids=["empty", "nonsense", "another program's"],
 )
