@@ -17,6 +17,8 @@ from tests.redis_server import RedisProcess
 
 pytestmark = needs("redis-server")
 BODY_BYTES = 200_000
+BALLAST_BYTES = 16 << 20
+"""Beside it, what a connection takes is nothing."""
 
 
 @pytest.fixture
@@ -49,6 +51,7 @@ async def test_it_takes_nothing_while_its_redis_has_hardly_any_room(own: RedisPr
     async with nodes_on(own, count=1) as (node,):
         queue, standard = await node.create("orders.fifo"), await node.create("orders")
         with redis.Redis(unix_socket_path=own.path) as admin:
+            admin.setrange("ballast", BALLAST_BYTES - 1, "x")
             admin.config_set("maxmemory", int(admin.info("memory")["used_memory"] / 0.99))
         server = node.cache.server_of(shard_of(queue))
         await server.report()
