@@ -59,8 +59,7 @@ async def show(visit: Visit) -> web.StreamResponse:
     engine = visit.console.engine
     sources = engine.registry.sources(queue, "", 50)
     if not sources:
-        redrive = queue.settings.redrive
-        target = engine.registry.of_arn(redrive.target_arn) if redrive is not None else None
+        target = engine.registry.dead_letter_queue(queue)
         rows = await rows_of(visit, [target] if target is not None else [])
         return visit.page("no_dead_letters.html", queue=queue, tab="dead", target=target, row=next(iter(rows), None))
     looked_at, is_more = await visit.console.thrift.ask(

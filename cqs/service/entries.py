@@ -41,11 +41,11 @@ async def entries_of(engine: Engine, queue: Queue, messages: Sequence[Message]) 
     if not messages:
         return []
     known = await engine.store.leases(queue, [message.address for message in messages])
-    now_ms = engine.clock.now_ms()
+    present, now_ms = _present(engine, queue), engine.clock.now_ms()
     entries = []
     for one, lease in zip(messages, known, strict=True):
         stored = Stored(one.address, one.sent_ms, one.visible_ms, one.group, one.sequence, lease)
-        entry = entry_of_stored(_present(engine, queue), stored, now_ms)
+        entry = entry_of_stored(present, stored, now_ms)
         entry.message = one
         entries.append(entry)
     return entries

@@ -11,15 +11,16 @@ A row is read further until enough is sure, or to HEAD_MAX messages: then it sto
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from cqs.message import Message
 from cqs.queue import Queue
 from cqs.service import queue_rules
 from cqs.service.engine import Engine, shard_of
+from cqs.side_by_side import side_by_side
 from cqs.store.interface import Lease
 
 READ_AHEAD = 20
@@ -72,11 +73,8 @@ async def oldest(engine: Engine, queue: Queue, rows: Sequence[int], wanted: int)
     heads: dict[int, Head] = {}
     further = dict.fromkeys(rows, first)
     while further:
-        todo = list(further.items())
-        for start in range(0, len(todo), _ROWS_AT_ONCE):
-            part = todo[start : start + _ROWS_AT_ONCE]
-            for head in await asyncio.gather(*[look(engine, queue, row, limit) for row, limit in part]):
-                heads[head.row] = head
+        looks = [partial(look, engine, queue, row, limit) for row, limit in further.items()]
+        heads |= {head.row: head for head in await side_by_side(looks, _ROWS_AT_ONCE)}
         further = {head.row: min(HEAD_MAX, head.limit * _FURTHER) for head in behind(list(heads.values()), wanted)}
     return merged(list(heads.values()))
 

@@ -113,8 +113,7 @@ def check_redrive(registry: Registry, source: QueueName, region: str, settings: 
 def receives_max(registry: Registry, queue: Queue) -> int:
     """After how many receives its messages are dead letters; 0 = never, while there is no queue to move them to."""
     redrive = queue.settings.redrive
-    has_target = redrive is not None and registry.of_arn(redrive.target_arn) is not None
-    return redrive.receive_count_max if redrive is not None and has_target else 0
+    return 0 if redrive is None or registry.dead_letter_queue(queue) is None else redrive.receive_count_max
 
 
 def _allows(target: Queue, source_arn: str) -> bool:

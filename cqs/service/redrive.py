@@ -24,18 +24,15 @@ from cqs.service.engine import Engine
 from cqs.service.retry import pause_ms
 from cqs.store.interface import Move
 
-_log = structlog.get_logger("cqs.redrive")
-
-
 BURY_S = 1.0
+_log = structlog.get_logger("cqs.redrive")
 
 
 async def bury(engine: Engine, queue: Queue, dead: Sequence[Received]) -> bool:
     """Moves over-received messages to the dead-letter queue. When the store fails, or the target has just been deleted,
     they stay where they are and are seen again after their lease; a receive does not fail for it, and waits for BURY_S
     at most: a move whose outcome is unknown takes as long as the store is away. False: it goes on."""
-    policy = queue.settings.redrive
-    target = engine.registry.of_arn(policy.target_arn) if policy is not None else None
+    target = engine.registry.dead_letter_queue(queue)
     return target is None or await engine.background.wait_for("bury", _bury(engine, queue, target, dead), BURY_S)
 
 

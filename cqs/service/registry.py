@@ -65,6 +65,11 @@ class Registry:
         key = name_of_arn(arn)
         return None if key is None else self._by_name.get(key)
 
+    def dead_letter_queue(self, queue: Queue) -> Queue | None:
+        """Where its dead letters go; None when it names no queue, or one that does not exist."""
+        redrive = queue.settings.redrive
+        return None if redrive is None else self.of_arn(redrive.target_arn)
+
     def of_storage(self, storage_id: int) -> Queue | None:
         """The queue whose present generation this is; None when it was purged or deleted."""
         return self._by_storage.get(storage_id)
