@@ -18,7 +18,7 @@ from cqs.errors import AccessDenied
 FIELD, HEADER = "csrf", "X-CSRF-Token"
 _USUAL_PORTS = {"http": 80, "https": 443}
 SAFE_METHODS = frozenset({"GET", "HEAD"})
-_FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
+_FORWARDED = ("forwarded", "x-real-ip", "via")
 
 
 def check_origin(request: web.BaseRequest, hosts: set[str]) -> None:
@@ -40,7 +40,8 @@ def check_origin(request: web.BaseRequest, hosts: set[str]) -> None:
 
 def is_from_this_machine(request: web.BaseRequest) -> bool:
     """Over loopback, through no proxy that says so, and to a name of this machine."""
-    if any(name in request.headers for name in _FORWARDED):
+    names = [name.lower() for name in request.headers]
+    if any(name in _FORWARDED or name.startswith("x-forwarded-") for name in names):
         return False
     return _is_loopback(request.remote or "") and _is_local_name(request.headers.get("Host", ""))
 

@@ -1,5 +1,7 @@
 """Where a request came from, and which host the browser thinks it talks to, through proxies that are listed. What
-others say in X-Forwarded-… decides nothing here."""
+others say in X-Forwarded-… decides nothing here.
+
+A field may come in several lines: HAProxy, for one, leaves what a client sent and adds a line of its own behind it."""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ def client_of(request: web.BaseRequest, proxies: Sequence[Network]) -> str:
     """The client's address: the last one on the way that is no listed proxy; "" when it is not known."""
     source = parsed(request.remote or "")
     if source is not None and _is_listed(source, proxies):
-        for hop in reversed(request.headers.get("X-Forwarded-For", "").split(",")[-HOPS_MAX:]):
+        hops = ",".join(request.headers.getall("X-Forwarded-For", [])).split(",")
+        for hop in reversed(hops[-HOPS_MAX:]):
             source = parsed(hop) if hop.strip() else source
             if source is None or not _is_listed(source, proxies):
                 break
@@ -38,17 +41,21 @@ def hosts_of(request: web.BaseRequest, proxies: Sequence[Network], public_url: s
     hosts = {request.headers.get("Host", "").lower(), urlsplit(public_url).netloc.lower()}
     peer = parsed(request.remote or "")
     if peer is not None and _is_listed(peer, proxies):
-        hosts.add(request.headers.get("X-Forwarded-Host", "").partition(",")[0].strip().lower())
+        hosts.add(told(request, "X-Forwarded-Host"))
     return hosts - {""}
 
 
 def is_secure(request: web.BaseRequest, proxies: Sequence[Network]) -> bool:
     """Whether the browser came over TLS: as the connection has it, or as a listed proxy says."""
     peer = parsed(request.remote or "")
-    told = request.headers.get("X-Forwarded-Proto")
-    if told is None or peer is None or not _is_listed(peer, proxies):
+    if peer is None or not _is_listed(peer, proxies) or "X-Forwarded-Proto" not in request.headers:
         return request.secure
-    return told.partition(",")[0].strip().lower() == "https"
+    return told(request, "X-Forwarded-Proto") == "https"
+
+
+def told(request: web.BaseRequest, name: str) -> str:
+    """What a field says of the client, in lower case: its last line, of which the first value is the client's."""
+    return request.headers.getall(name, [""])[-1].partition(",")[0].strip().lower()
 
 
 def _is_listed(address: IPv4Address | IPv6Address, proxies: Sequence[Network]) -> bool:

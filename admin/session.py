@@ -5,9 +5,10 @@
     a visit by hand  older than TOUCH_MS ──► the same id, seen now   (a page that refreshes itself does not count)
 
 The cookie holds no right by itself: the user is looked up in the store at each visit. The session must have begun under
-the user's present number of sessions, which a changed password or role, a disabled user and "log out everywhere" raise;
-and it must not be among those that were logged out, which the user's record keeps for as long as their cookies would
-last. So what has ended has ended on every node at once, and stays so after a restart.
+the user's present number of sessions, which a changed password or role, a disabled user and "log out everywhere" raise,
+and as that very user, by its id: whoever is given the name of a dropped one is somebody else. And it must not be among
+those that were logged out, which the user's record keeps for as long as their cookies would last. So what has ended has
+ended on every node at once, and stays so after a restart.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class Session(msgspec.Struct, frozen=True):
     issued_ms: int
     seen_ms: int
     user: str = ""
+    user_id: str = ""
     user_sessions: int = 0
     """The user's number of sessions at the login."""
 
@@ -51,8 +53,8 @@ class Session(msgspec.Struct, frozen=True):
 
     def is_of(self, user: User) -> bool:
         """Whether the user, as it is now, is still logged in by it."""
-        is_current = self.user == user.name and self.user_sessions == user.sessions
-        return is_current and all(one.sid != self.sid for one in user.ended)
+        began = self.user, self.user_id, self.user_sessions
+        return began == (user.name, user.user_id, user.sessions) and all(one.sid != self.sid for one in user.ended)
 
 
 class Flash(msgspec.Struct, frozen=True):
@@ -79,8 +81,8 @@ class Sessions:
     def begin(self, user: User | None = None) -> Session:
         """A new session, of the user or of nobody yet."""
         now_ms = self._clock.now_ms()
-        name, number = (user.name, user.sessions) if user is not None else ("", 0)
-        return Session(secrets.token_urlsafe(18), now_ms, now_ms, name, number)
+        whose = (user.name, user.user_id, user.sessions) if user is not None else ()
+        return Session(secrets.token_urlsafe(18), now_ms, now_ms, *whose)
 
     def write(self, session: Session) -> str:
         """The cookie's value."""

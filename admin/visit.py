@@ -12,7 +12,7 @@ from aiohttp import web
 from admin.console import Console
 from admin.grace import Pending
 from admin.links import PREFIX, Links, base_of
-from admin.origins import client_of, is_secure
+from admin.origins import client_of, is_secure, told
 from admin.session import Flash, Session
 from admin.viewer import Viewer, viewer_of
 from cqs.errors import AccessDenied, QueueDoesNotExist
@@ -80,9 +80,9 @@ class Visit:
     @property
     def is_secure(self) -> bool:
         """Whether the browser seems to have come over TLS: for links and cookies, which are only its own."""
-        trusted = self.console.about.is_forwarded_trusted
-        told = self.request.headers.get("X-Forwarded-Proto", "") if trusted else ""
-        return self.request.secure or told.strip().lower() == "https"
+        about = self.console.about
+        is_told = about.is_forwarded_trusted and told(self.request, "X-Forwarded-Proto") == "https"
+        return is_told or is_secure(self.request, about.proxies)
 
     @property
     def endpoint(self) -> str:

@@ -7,6 +7,8 @@ from aiohttp import web
 from admin.answers import redirect
 from admin.visit import Visit
 
+_DOORS = ("/login", "/log-out", "/log-out-everywhere")
+
 
 async def show(visit: Visit) -> web.StreamResponse:
     """The form, or the way in for who needs none."""
@@ -23,4 +25,6 @@ def form(visit: Visit, *, next_path: str, user: str = "", error: str = "", statu
 
 def goal_of(visit: Visit, wanted: str) -> str:
     """Where to go after the login: a page of ours, or the overview."""
-    return wanted if visit.links.is_ours(wanted) and "/log" not in wanted else visit.links.to("/")
+    doors = [visit.links.path(path) for path in _DOORS]
+    is_fine = visit.links.is_ours(wanted) and wanted.partition("?")[0] not in doors
+    return wanted if is_fine else visit.links.to("/")

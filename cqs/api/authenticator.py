@@ -30,8 +30,7 @@ from cqs.service import access as rules
 Network = IPv4Network | IPv6Network
 HOPS_MAX = 20
 _MAPPED = "::ffff:"
-_TOLD = (b"x-forwarded-for", b"x-forwarded-proto")
-"""What a listed proxy says, of which circumstances are made."""
+_WAY, _SCHEME = b"x-forwarded-for", b"x-forwarded-proto"
 
 
 class Mode(StrEnum):
@@ -61,8 +60,9 @@ class Proxies:
         if not self._networks or not self._is_listed(request.peer):
             return request.peer.removeprefix(_MAPPED) or None
         source = _address_of(request.peer)
-        if b"x-forwarded-for" in head:
-            hops = head[b"x-forwarded-for"].decode("latin-1").split(",")[-HOPS_MAX:]
+        way = _way_of(request, head)
+        if way is not None:
+            hops = way.decode("latin-1").split(",")[-HOPS_MAX:]
             for hop in reversed(hops):
                 source = _address_of(hop.strip())
                 if source is None or not self._is_in_networks(source):
@@ -73,7 +73,7 @@ class Proxies:
         """Whether the client called over TLS; None when no listed proxy tells."""
         if not self._networks or not self._is_listed(request.peer):
             return None
-        scheme = head.get(b"x-forwarded-proto")
+        scheme = head.get(_SCHEME)
         return None if scheme is None else scheme.partition(b",")[0].strip().lower() == b"https"
 
     def _is_listed(self, peer: str) -> bool:
@@ -124,7 +124,7 @@ class EnforcedAccess(SignedAccess):
         plain = super().authenticate(request, head)
         at_s = self._clock.now_ms() // 1_000
         self._rulings.turn(at_s)
-        told = (*map(head.get, _TOLD),) if self._proxies.is_any else ()
+        told = (_way_of(request, head), head.get(_SCHEME)) if self._proxies.is_any else ()
         way = plain.key_id, request.peer, request.is_secure, head.get(b"user-agent"), head.get(b"referer"), told
         caller = self._rulings.caller(plain, way)
         if caller is None:
@@ -166,6 +166,12 @@ def access_of(
     if mode is Mode.SIGNED:
         return SignedAccess(verifier, Proxies(proxies), default_account)
     return EnforcedAccess(verifier, clock, Proxies(proxies), default_account)
+
+
+def _way_of(request: Request, head: Head) -> bytes | None:
+    """The addresses on a request's way, as its proxies tell. Each may add a line of its own behind those before."""
+    lines = [value for name, value in request.headers if name.lower() == _WAY]
+    return b",".join(lines) if lines else head.get(_WAY)
 
 
 def _address_of(text: str) -> IPv4Address | IPv6Address | None:

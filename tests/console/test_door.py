@@ -6,6 +6,7 @@ from ipaddress import ip_network
 from urllib.parse import urljoin
 
 import pytest
+from multidict import CIMultiDict
 
 from admin.action_log import Question
 from admin.console import About
@@ -36,7 +37,9 @@ async def test_without_a_password_every_name_of_this_machine_is_fine(desk: Desk,
     assert (await desk.get("/", Host=host)).status == 200
 
 
-@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Via", "X-Forwarded-Host"])
+@pytest.mark.parametrize(
+    "header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Via", "X-Forwarded-Host", "X-Forwarded-Proto"]
+)
 async def test_without_a_password_a_proxy_on_this_machine_lets_nobody_in(desk: Desk, header: str) -> None:
     desk.headers[header] = "203.0.113.9"
 
@@ -90,12 +93,24 @@ async def test_pages_are_not_kept_and_cookies_are_out_of_reach(desk: Desk) -> No
     assert "Path=/ADMIN" in cookie
 
 
-async def test_over_tls_the_cookie_never_travels_in_the_clear(desk: Desk) -> None:
+@pytest.mark.parametrize("told", ["https", "HTTPS, http"])
+async def test_over_tls_the_cookie_never_travels_in_the_clear(desk: Desk, told: str) -> None:
     await desk.add_user("alice", Role.ADMINISTRATOR)
 
-    page = await desk.get("/login", X_Forwarded_Proto="https")
+    page = await desk.get("/login", X_Forwarded_Proto=told)
 
     assert "Secure" in page.headers["Set-Cookie"]
+
+
+@pytest.mark.parametrize("told", ["https", "http"])
+async def test_a_listed_proxy_is_believed_for_the_cookie_where_strangers_are_not(told: str) -> None:
+    desk = await make_desk(about=About(proxies=LOCAL_PROXY, is_forwarded_trusted=False))
+    await desk.add_user("alice", Role.ADMINISTRATOR)
+
+    page = await desk.get("/login", X_Forwarded_Proto=told)
+
+    await desk.client.close()
+    assert ("Secure" in page.headers["Set-Cookie"]) == (told == "https")
 
 
 @pytest.mark.parametrize(
@@ -172,6 +187,23 @@ async def test_only_listed_proxies_say_for_whom_they_ask(proxies: tuple[Network,
     await desk.client.close()
     lines, _ = await desk.console.actions.find(Question(), 1)
     assert lines[0].address == address
+
+
+async def test_a_line_that_a_client_forged_before_that_of_its_proxy_hides_nobody() -> None:
+    """HAProxy adds a line of its own, and leaves the client's."""
+    desk = await make_desk(about=About(proxies=LOCAL_PROXY))
+    await desk.add_user("alice", Role.ADMINISTRATOR)
+    forged = [("X-Forwarded-For", f"198.51.100.{number}") for number in range(6)]
+    statuses = []
+    for line in forged:
+        await desk.get("/login")
+        fields = [("csrf", desk.token), ("user", "alice"), ("password", "wrong password")]
+        headers = [line, ("X-Forwarded-For", "203.0.113.9"), ("Origin", desk.origin)]
+        answer = await desk.client.post("/ADMIN/login", data=fields, headers=CIMultiDict(headers))
+        statuses.append(answer.status)
+
+    await desk.client.close()
+    assert statuses == [401] * 5 + [429]
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,18 @@ async def test_behind_listed_proxies_the_client_is_the_last_who_is_none(forwarde
     assert caller_of(world, raw, "10.0.0.1", X_Forwarded_For=forwarded).circumstances.source_ip == source_ip
 
 
+async def test_proxies_that_each_add_a_line_are_followed_like_those_that_lengthen_one() -> None:
+    world = await make_signed_world(proxies=PROXIES)
+    raw = world.signed("alice", "ListQueues")
+    lines = [(b"X-Forwarded-For", hop) for hop in (b"6.6.6.6", b"192.0.2.7", b"10.0.0.2")]
+    request = request_of(raw, "10.0.0.1")
+    request = msgspec.structs.replace(request, headers=request.headers + lines)
+
+    caller = world.access.authenticate(request, head_of(request.headers))
+
+    assert caller.circumstances.source_ip == "192.0.2.7"
+
+
 async def test_host_that_was_signed_may_be_told_by_a_listed_proxy_only() -> None:
     world = await make_signed_world(proxies=PROXIES)
     raw = world.sign("alice", url="https://queues.example/", body=b"Action=ListQueues")
