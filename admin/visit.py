@@ -176,7 +176,8 @@ class Visit:
         everything = {**values, "visit": self, "links": self.links, "now_ms": self.now_ms, "about": self.console.about}
         templates = self.console.templates
         text = templates.live(template, everything) if self.is_refresh else templates.page(template, everything)
-        return web.Response(text=text, status=status, content_type="text/html", charset="utf-8")
+        body = text.encode(errors="backslashreplace")
+        return web.Response(body=body, status=status, content_type="text/html", charset="utf-8")
 
     @property
     def pending(self) -> list[Pending]:

@@ -41,6 +41,9 @@ _COMMANDS = {
 }
 
 
+_INTERRUPTED = 130
+
+
 class _Lazy(click.Group):
     """A group that knows its commands by name and imports one when asked for it."""
 
@@ -68,14 +71,23 @@ def cli() -> None:
 def main() -> None:
     """The console script."""
     try:
-        cli.main(prog_name="cqs")
+        sys.exit(cli.main(prog_name="cqs", standalone_mode=False) or 0)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:
+        sys.exit(_INTERRUPTED)
     except ConfigError as error:
-        _fail(error, 2)
+        _fail(str(error), 2)
     except CqsError as error:
-        _fail(error, 1)
+        _fail(str(error), 1)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        _fail(f"{error.filename}: {error.strerror}", 1)
 
 
-def _fail(error: CqsError, code: int) -> None:
+def _fail(text: str, code: int) -> None:
     sys.stdout.flush()
-    click.echo(f"cqs: {error}", err=True)
+    click.echo(f"cqs: {text}", err=True)
     sys.exit(code)

@@ -23,3 +23,8 @@ def sync(folder: Path) -> None:
         os.fsync(opened)
     finally:
         os.close(opened)
+
+
+def readable(path: Path) -> str:
+    """As text; bytes that are no Unicode, which a path may have and an answer may not, as escapes."""
+    return os.fsencode(path).decode(errors="backslashreplace")

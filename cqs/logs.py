@@ -11,6 +11,7 @@ with what they fill in.
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import sys
@@ -53,7 +54,14 @@ def set_up(level: str, log_format: str, stream: TextIO | None = None, *, worker:
 def place_of(error: BaseException) -> list[str]:
     """Where an exception came from, innermost last: `file:line function`, without its text."""
     frames = traceback.extract_tb(error.__traceback__)[-_FRAMES_MAX:]
-    return [f"{os.path.relpath(frame.filename)}:{frame.lineno} {frame.name}" for frame in frames]
+    return [f"{_near(frame.filename)}:{frame.lineno} {frame.name}" for frame in frames]
+
+
+def _near(path: str) -> str:
+    """From the present folder; as it is when that was deleted."""
+    with contextlib.suppress(OSError):
+        return os.path.relpath(path)
+    return path
 
 
 class _Lines:
@@ -64,7 +72,7 @@ class _Lines:
 
     def msg(self, line: str) -> None:
         with contextlib.suppress(OSError, ValueError):
-            self._out.write(line + "\n")
+            self._out.write(_readable(line) + "\n")
             self._out.flush()
 
     log = debug = info = warning = error = critical = exception = msg
@@ -72,7 +80,16 @@ class _Lines:
 
 def _as_json(_logger: object, _method: str, event: MutableMapping[str, Any]) -> str:
     ordered = {key: event.pop(key) for key in _FIRST if key in event}
-    return msgspec.json.encode({**ordered, **event}, enc_hook=str).decode()
+    every = {**ordered, **event}
+    try:
+        return msgspec.json.encode(every, enc_hook=str).decode()
+    except UnicodeEncodeError:
+        return json.dumps(every, default=str, separators=(",", ":"))
+
+
+def _readable(line: str) -> str:
+    """What is no Unicode, such as a byte of a path, is written as an escape."""
+    return line.encode(errors="backslashreplace").decode()
 
 
 def _of_worker(number: int) -> Callable[[object, str, MutableMapping[str, Any]], MutableMapping[str, Any]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import ssl
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -26,6 +27,7 @@ _HINTS = {
     "MissingAuthenticationToken": ": set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to a key of this server",
     "InvalidClientTokenId": ": AWS_ACCESS_KEY_ID is {}, which is no key of this server, or a disabled one",
 }
+_IN_HEADERS = ("AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION")
 _NOT_FOUND = ("NonExistentQueue", "QueueDoesNotExist", "ResourceNotFoundException")
 
 
@@ -52,9 +54,10 @@ class Client:
         try:
             parts = urlsplit(endpoint)
             host, port = parts.hostname, parts.port
+            (host or "").encode("idna")
         except ValueError as error:
             raise wrong from error
-        if parts.scheme not in ("http", "https") or not host:
+        if parts.scheme not in ("http", "https") or not host or not endpoint.isascii():
             raise wrong
         self.endpoint = endpoint.rstrip("/")
         self._host = parts.netloc.rpartition("@")[2]
@@ -146,7 +149,10 @@ def endpoint_of(given: str | None, environ: Mapping[str, str] = os.environ) -> s
 
 
 def client_of(given: str | None, environ: Mapping[str, str] = os.environ) -> Client:
-    """A client for the server that flag and environment name."""
+    """A client for the server that flag and environment name. Raises ConfigError for what can't be used."""
+    for name in _IN_HEADERS:
+        if not re.fullmatch(r"[!-~]*", environ.get(name, "")):
+            raise ConfigError(f"{name}: can't be used; expected letters, digits and signs, without spaces")
     region = environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or "us-east-1"
     key_id, secret = environ.get("AWS_ACCESS_KEY_ID", ""), environ.get("AWS_SECRET_ACCESS_KEY", "")
     keys = Keys(key_id, secret, environ.get("AWS_SESSION_TOKEN", "")) if key_id and secret else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -63,8 +64,7 @@ def tail(folder: Path, count: int, follow: bool) -> None:
     found = files_of(folder)
     latest, read = found[-1] if found else None, 0
     if latest is not None:
-        raw = latest.path.read_bytes()
-        shown, read = _shown(gzip.decompress(raw) if latest.is_finished else raw, count)
+        shown, read = _shown(_unpacked(latest.path) if latest.is_finished else _text_behind(latest.path, 0), count)
         for text in shown:
             click.echo(text)
     if follow:
@@ -156,5 +156,13 @@ def _text_behind(path: Path, offset: int) -> bytes:
         source.seek(offset)
         return source.read()
     with suppress(FileNotFoundError):
-        return gzip.decompress(path.with_suffix(".gz").read_bytes())[offset:]
+        return _unpacked(path.with_suffix(".gz"))[offset:]
     return b""
+
+
+def _unpacked(path: Path) -> bytes:
+    """Of a finished file."""
+    try:
+        return gzip.decompress(path.read_bytes())
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise CannotStart(f"{path} is damaged: {error}.") from error

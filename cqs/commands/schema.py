@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
+from dataclasses import replace
 
 import click
 
+from cqs.commands.options import loaded_settings
 from cqs.errors import ConfigError
 
-_PORT = 9042
+_HERE = ("127.0.0.1",)
 
 
 @click.group()
@@ -18,29 +19,55 @@ def command() -> None:
 
 
 @command.command()
-@click.option("--cassandra", "hosts", metavar="HOST[:PORT]", multiple=True, default=("127.0.0.1",), show_default=True,
-              envvar="CQS_CASSANDRA", help="A node of the cluster; may be given several times.")  # fmt: skip
-@click.option("--keyspace", default="cqs", show_default=True, envvar="CQS_KEYSPACE", help="Where the tables go.")
-@click.option("--replicas", metavar="DC=N", multiple=True,
-              help="Copies in each data centre, such as dc1=3. Default: one in the first.")  # fmt: skip
-@click.option("--cassandra-user", "user", default="", envvar="CQS_CASSANDRA_USER", help="Who may make tables.")
-@click.option("--cassandra-password-file", "password_file", metavar="FILE", default="", help="Holds the password.")
-def apply(hosts: tuple[str, ...], keyspace: str, replicas: tuple[str, ...], user: str, password_file: str) -> None:
+@click.option("--config", "config_path", metavar="FILE", help="TOML file with settings; also CQS_CONFIG.")
+@click.option(
+    "--cassandra",
+    "hosts",
+    metavar="HOST[:PORT]",
+    multiple=True,
+    help="A node of the cluster; may be given several times. [default: as the settings say, else 127.0.0.1]",
+)
+@click.option("--keyspace", help="Where the tables go. [default: as the settings say]")
+@click.option(
+    "--replicas",
+    metavar="DC=N",
+    multiple=True,
+    help="Copies in each data centre, such as dc1=3. Default: one in the first.",
+)
+@click.option("--cassandra-user", "user", help="Who may make tables. [default: as the settings say]")
+@click.option("--cassandra-password-file", "password_file", metavar="FILE", help="Holds the password.")
+def apply(
+    config_path: str | None,
+    hosts: tuple[str, ...],
+    keyspace: str | None,
+    replicas: tuple[str, ...],
+    user: str | None,
+    password_file: str | None,
+) -> None:
     """Make the keyspace and its tables, as far as they are missing.
 
-    Run it once for a cluster, from one machine. Running it again changes nothing.
+    Run it once for a cluster, from one machine. Running it again changes nothing. Reads the same settings as
+    `cqs serve`, such as CQS_CASSANDRA, CQS_CASSANDRA_KEYSPACE and CQS_CASSANDRA_PASSWORD_FILE.
     """
-    try:
-        from cqs.store.cassandra import Options, schema
-    except ImportError as error:
-        raise ConfigError(f"Cassandra needs another package: pip install 'cqs-server[cassandra]' ({error})") from error
+    from cqs.backends import cassandra_options
 
     names, port = _hosts_of(hosts)
-    password = Path(password_file).read_text().strip() if password_file else ""
-    options = Options(hosts=names, port=port, keyspace=keyspace, user=user, password=password)
-    is_new = asyncio.run(schema.apply(options, _replicas_of(replicas)))
-    done = "made" if is_new else "already in place"
-    click.echo(f"Keyspace {keyspace} at {options.place}: schema version {schema.VERSION} {done}.")
+    wanted = loaded_settings(
+        {
+            "config_path": config_path,
+            "cassandra": names,
+            "cassandra_port": port,
+            "cassandra_keyspace": keyspace,
+            "cassandra_user": user,
+            "cassandra_password_file": password_file,
+        }
+    ).config.backends
+    copies = _replicas_of(replicas)
+    options = replace(cassandra_options(wanted), hosts=wanted.cassandra or _HERE, datacenter="", is_each=False)
+    from cqs.store.cassandra import schema
+
+    done = "made" if asyncio.run(schema.apply(options, copies)) else "already in place"
+    click.echo(f"Keyspace {options.keyspace} at {options.place}: schema version {schema.VERSION} {done}.")
 
 
 @command.command()
@@ -51,18 +78,19 @@ def show() -> None:
     click.echo(resources.files("cqs.store").joinpath("cassandra", "schema.cql").read_text(), nl=False)
 
 
-def _hosts_of(texts: tuple[str, ...]) -> tuple[tuple[str, ...], int]:
+def _hosts_of(texts: tuple[str, ...]) -> tuple[tuple[str, ...], int | None]:
+    """The hosts, and their port if one is given."""
     names: list[str] = []
-    ports: set[int] = set()
+    ports: set[int | None] = set()
     for text in [one.strip() for group in texts for one in group.split(",")]:
         name, _, port = text.partition(":")
         if not name or (port and not port.isdigit()):
             raise ConfigError(f"--cassandra: {text!r} is no HOST[:PORT]")
         names.append(name)
-        ports.add(int(port or _PORT))
+        ports.add(int(port) if port else None)
     if len(ports) > 1:
         raise ConfigError("--cassandra: all nodes of a cluster have one port")
-    return tuple(names), ports.pop()
+    return tuple(names), ports.pop() if ports else None
 
 
 def _replicas_of(texts: tuple[str, ...]) -> dict[str, int]:

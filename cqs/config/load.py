@@ -23,8 +23,9 @@ from cqs.errors import ConfigError
 S = TypeVar("S", bound=Schema)
 _PREFIX = "CQS_"
 _FILE_VARIABLE = "CQS_CONFIG"
-_KUBERNETES = re.compile(r"CQS_SERVICE_(HOST|PORT.*)|CQS_PORT_\d+_.*")
-"""Kubernetes sets these in every pod beside a Service named `cqs`, and CQS_PORT=tcp://… too."""
+_KUBERNETES = re.compile(r"CQS_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR)?)")
+_KUBERNETES_PORT = re.compile(r"(tcp|udp|sctp)://\S+")
+"""Kubernetes sets these in every pod beside a Service named `cqs` or `cqs-…`, and CQS_PORT=tcp://… or CQS_…_PORT."""
 
 
 class Given(NamedTuple):
@@ -104,7 +105,7 @@ def _from_file(table: Mapping[str, object], known: Mapping[str, Setting], origin
 def _from_environment(environ: Mapping[str, str], known: Mapping[str, Setting]) -> dict[str, Given]:
     found: dict[str, Given] = {}
     for variable in sorted(key for key in environ if key.startswith(_PREFIX) and key != _FILE_VARIABLE):
-        if _KUBERNETES.fullmatch(variable) or (variable == "CQS_PORT" and environ[variable].startswith("tcp://")):
+        if _is_of_kubernetes(variable, environ[variable]):
             continue
         origin = f"environment {variable}"
         name, is_file = _name(variable.removeprefix(_PREFIX).lower(), known)
@@ -113,6 +114,11 @@ def _from_environment(environ: Mapping[str, str], known: Mapping[str, Setting]) 
             raise _unknown(variable, "environment", variable, names)
         found[name] = _given(environ[variable], origin, name, is_file)
     return found
+
+
+def _is_of_kubernetes(variable: str, value: str) -> bool:
+    is_port = variable.endswith("_PORT") and _KUBERNETES_PORT.fullmatch(value) is not None
+    return is_port or _KUBERNETES.fullmatch(variable) is not None
 
 
 def _from_flags(flags: Mapping[str, object], known: Mapping[str, Setting]) -> dict[str, Given]:

@@ -18,6 +18,7 @@ import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import BinaryIO
 
 from cqs.file_lock import lock
 
@@ -128,13 +129,22 @@ def _finish(path: Path) -> bool:
             return False
         target = path.with_suffix(".gz")
         if not target.exists():
-            part = target.with_suffix(".gz.part")
-            with open(part, "wb") as raw:
-                with _GzipFile(filename="", mode="wb", compresslevel=_LEVEL, fileobj=raw, mtime=0) as packed:
-                    shutil.copyfileobj(source, packed, _COPY_BYTES)
-                raw.flush()
-                os.fsync(raw.fileno())
-            part.rename(target)
+            _compress(source, target)
             sync_folder(path.parent)
         path.unlink(missing_ok=True)
     return True
+
+
+def _compress(source: BinaryIO, target: Path) -> None:
+    """Durable and whole, or not at all: what a full disk had no room for takes none."""
+    part = target.with_suffix(".gz.part")
+    try:
+        with open(part, "wb") as raw:
+            with _GzipFile(filename="", mode="wb", compresslevel=_LEVEL, fileobj=raw, mtime=0) as packed:
+                shutil.copyfileobj(source, packed, _COPY_BYTES)
+            raw.flush()
+            os.fsync(raw.fileno())
+        part.rename(target)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise

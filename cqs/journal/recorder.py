@@ -41,6 +41,7 @@ class Recorder:
         )
         self._untold = self._pruned = 0
         self._failed_ms: int | None = None
+        self._reason = ""
         self._lines = self._lost = 0
         self._notes: list[Note] = []
 
@@ -59,7 +60,12 @@ class Recorder:
         self.tick()
 
     def tick(self) -> None:
-        """Says what is missing, if it can be written now, and goes on to the next file when this one is due."""
+        """Says what is missing, if it can be written now, and goes on to the next file when this one is due, or was
+        deleted."""
+        deleted = self._writer.deleted
+        if deleted is not None:
+            self._fail("its file was deleted", deleted)
+            self._failed_ms = None
         if self._untold:
             self._write([])
         if self._writer.is_due:
@@ -73,7 +79,7 @@ class Recorder:
             self._writer.close(is_last=True)
             self._tidy()
         except OSError as error:
-            self._fail(error, 0)
+            self._fail(_reason_of(error), 0)
 
     def abandon(self) -> None:
         """Leaves the file without a closing line: its reader is to see that the end is missing."""
@@ -103,22 +109,25 @@ class Recorder:
                 mark = self._numberer.number
             if packs:
                 self._writer.write(self._numberer.encode(packs))
-            self._failed_ms = None
+            self._failed_ms, self._reason = None, ""
         except OSError as error:
             self._numberer.number = mark
-            self._fail(error, lines)
+            self._fail(_reason_of(error), lines)
 
     def _tell_missing(self) -> None:
         self._writer.write(self._numberer.one(EventName.DROPPED_EVENTS, self._clock.now_ms(), count=self._untold))
         self._note("warning", "journal_events_dropped", count=self._untold)
         self._untold = 0
 
-    def _fail(self, error: OSError, lines: int) -> None:
+    def _fail(self, reason: str, lines: int) -> None:
+        """Told once, and once more for each other reason, until something is written again."""
         self._failed_ms = self._clock.now_ms()
         self._miss(lines)
         self._writer.abandon()
-        folder, reason = str(self._rules.folder), error.strerror or str(error)
-        self._note("error", "journal_write_failed", folder=folder, reason=reason, missing=self._untold)
+        if reason != self._reason:
+            self._reason = reason
+            folder = str(self._rules.folder)
+            self._note("error", "journal_write_failed", folder=folder, reason=reason, missing=self._untold)
 
     def _miss(self, lines: int) -> None:
         self._untold += lines
@@ -133,7 +142,7 @@ class Recorder:
                 self._writer.write(self._numberer.one(EventName.PRUNED, self._clock.now_ms(), count=self._pruned))
                 self._pruned = 0
         except OSError as error:
-            self._fail(error, 0)
+            self._fail(_reason_of(error), 0)
 
     def _tidy(self) -> None:
         files.finish_leftovers(self._rules.folder)
@@ -144,3 +153,7 @@ class Recorder:
 
     def _note(self, level: str, event: str, **fields: object) -> None:
         self._notes.append((level, event, fields))
+
+
+def _reason_of(error: OSError) -> str:
+    return error.strerror or str(error)

@@ -46,10 +46,11 @@ class Writer:
         self._counts.update(encoded.counts)
 
     def open(self) -> None:
-        """Begins a file, if none is open, with its opening line. The first line of all names the incarnation before,
-        so that one is missed whose files are all gone."""
+        """Begins a file, if none is open, with its opening line; in its folder, made anew if it was deleted. The first
+        line of all names the incarnation before, so that one is missed whose files are all gone."""
         if self._fd >= 0:
             return
+        self._folder.mkdir(exist_ok=True)
         numberer = self._numberer
         path = self._folder / files.name_of(numberer.node, numberer.incarnation, self._started_ms, self._file + 1)
         mark = numberer.number
@@ -68,6 +69,12 @@ class Writer:
             self.abandon()
             path.unlink(missing_ok=True)
             raise
+
+    @property
+    def deleted(self) -> int | None:
+        """How many events nobody will read, because the open file was deleted; None when it was not."""
+        is_deleted = self._fd >= 0 and os.fstat(self._fd).st_nlink == 0
+        return self._counts.total() - 1 if is_deleted else None
 
     @property
     def is_due(self) -> bool:

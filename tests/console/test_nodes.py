@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 
 import pytest
 
@@ -91,6 +92,15 @@ async def test_files_of_an_embedded_store_are_told_with_their_sizes(desk: Desk) 
 
     assert "/data/messages.db 3.0 MB /data/m-wal 512 B" in told
     assert "Cassandra" not in told
+
+
+async def test_a_data_folder_whose_name_is_no_unicode_is_shown() -> None:
+    desk = await make_desk(about=About(data=os.fsdecode(b"/data/\xff")))
+    page = await desk.get("/nodes")
+    await desk.client.close()
+
+    assert page.status == 200
+    assert "dcff" in page.words
 
 
 async def test_other_nodes_that_are_not_known_now_hide_nothing_else() -> None:

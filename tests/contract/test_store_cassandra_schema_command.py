@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,10 +17,12 @@ from tests.needs import needs
 SECONDS_MAX = 60
 
 
-def cqs(*arguments: str) -> tuple[int, str, str]:
+def cqs(*arguments: str, **environ: str) -> tuple[int, str, str]:
     """Exit code, output, errors."""
     command = [sys.executable, "-m", "cqs", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS_MAX)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=SECONDS_MAX, env=os.environ | environ
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -46,6 +50,8 @@ def test_a_cluster_that_is_not_there_is_one_line() -> None:
         (["--replicas", "dc1=0"], "'dc1=0' is no DC=N"),
         (["--cassandra", "host:port"], "'host:port' is no HOST[:PORT]"),
         (["--cassandra", "a:1", "--cassandra", "b:2"], "one port"),
+        (["--cassandra-password-file", "/nowhere"], "/nowhere"),
+        (["--keyspace", "Not one"], "cassandra_keyspace: 'Not one' (flag --cassandra-keyspace) can't be used"),
     ],
 )
 def test_a_wrong_flag_is_told(flags: list[str], told: str) -> None:
@@ -53,6 +59,17 @@ def test_a_wrong_flag_is_told(flags: list[str], told: str) -> None:
 
     assert code == 2
     assert told in errors
+
+
+def test_settings_of_the_server_say_where_the_tables_go(tmp_path: Path) -> None:
+    (port,) = free_ports(["127.0.0.1"], 1)
+    file = tmp_path / "cqs.toml"
+    file.write_text('cassandra = ["127.0.0.1", "127.0.0.2"]\ncassandra_keyspace = "ours"\n')
+
+    code, _, errors = cqs("schema", "apply", "--config", str(file), CQS_CASSANDRA_PORT=str(port))
+
+    assert code == 1
+    assert errors.startswith(f"cqs: Cassandra at 127.0.0.1:{port}, 127.0.0.2:{port}")
 
 
 @needs("java", "mvn")

@@ -119,3 +119,31 @@ def test_open_mode_does_not_listen_to_the_network_unasked(
     assert error.startswith("cqs: host: 0.0.0.0 is reachable from the network")
     assert "--open-to-network" in error
     assert error.count("\n") == 1
+
+
+def test_ctrl_c_is_exit_code_130_and_says_nothing_more(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def interrupted(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cqs.commands.journal.time.sleep", interrupted)
+
+    code, error = fail(monkeypatch, capsys, "journal", "--dir", str(tmp_path), "tail", "--follow")
+
+    assert code == 130
+    assert error.strip() == ""
+
+
+def test_a_file_that_can_t_be_used_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def refuse(folder: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    monkeypatch.setattr("cqs.commands.journal.files_of", refuse)
+
+    assert fail(monkeypatch, capsys, "journal", "--dir", str(tmp_path), "list") == (
+        1,
+        f"cqs: {tmp_path}: Permission denied\n",
+    )

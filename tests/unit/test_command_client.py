@@ -44,6 +44,19 @@ def test_signature_is_that_of_botocore(monkeypatch: pytest.MonkeyPatch, token: s
     assert ours["Authorization"] == request.headers["Authorization"]
 
 
+@pytest.mark.parametrize("endpoint", ["http://127.0.0.1:9324/é", "http://книга.example", f"http://{'a' * 70}.com"])
+def test_an_endpoint_that_no_request_can_name_is_refused_by_its_name(endpoint: str) -> None:
+    with pytest.raises(ConfigError, match=r"endpoint: .* can't be used; expected a URL"):
+        Client(endpoint)
+
+
+@pytest.mark.parametrize("name", ["AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN", "AWS_REGION"])
+@pytest.mark.parametrize("value", ["ключ", "a\nb"])
+def test_what_no_header_can_hold_is_refused_by_its_name(name: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name}: can't be used"):
+        client_of("http://127.0.0.1:9324", {name: value})
+
+
 def test_secret_is_not_shown() -> None:
     assert "geheim" not in repr(Keys("AKID", "geheim", "geheim"))
 

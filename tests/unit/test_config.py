@@ -153,6 +153,20 @@ def test_variables_that_kubernetes_makes_for_a_service_named_cqs_are_passed_over
     assert load({}, environ).origins["port"] == "default"
 
 
+def test_variables_that_kubernetes_makes_for_services_whose_names_begin_with_cqs_are_passed_over() -> None:
+    environ = {
+        "CQS_CASSANDRA_PORT": "tcp://[fd00::1]:9042",
+        "CQS_CASSANDRA_PORT_9042_TCP": "tcp://[fd00::1]:9042",
+        "CQS_CASSANDRA_PORT_9042_TCP_PROTO": "tcp",
+        "CQS_CASSANDRA_SERVICE_HOST": "fd00::1",
+        "CQS_CASSANDRA_SERVICE_PORT": "9042",
+        "CQS_API_PROD_PORT": "udp://10.0.0.1:53",
+        "CQS_API_PROD_SERVICE_PORT_DNS_UDP": "53",
+    }
+
+    assert load({}, environ) == load({}, {})
+
+
 def test_key_written_twice_in_two_spellings_is_refused(file: Path) -> None:
     file.write_text("purge-wait = true\npurge_wait = false")
 

@@ -13,7 +13,7 @@ from cqs.cli import cli
 from cqs.commands import journal as command
 from cqs.errors import CannotStart
 from cqs.events import Line
-from cqs.journal.files import files_of
+from cqs.journal.files import files_of, finish_leftovers
 from cqs.journal.journal import BEAT_MS
 from tests.unit.journal_bench import QUEUE, JournalBench
 
@@ -47,6 +47,25 @@ def test_tail_prints_the_latest_lines(folder: Path) -> None:
 
     assert len(lines) == 1
     assert '"event":"sent"' in lines[0]
+
+
+def test_tail_of_a_damaged_file_says_so(tmp_path: Path, folder: Path) -> None:
+    files = files_of(folder)
+    files[-1].path.unlink()
+    files[0].path.write_bytes(files[0].path.read_bytes()[:50])
+
+    with pytest.raises(CannotStart, match=r"\.gz is damaged: "):
+        CliRunner().invoke(cli, ["journal", "--dir", str(folder), "tail"], catch_exceptions=False)
+
+
+def test_tail_of_a_file_that_is_finished_meanwhile_goes_on_with_the_finished_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = files_of(folder)
+    finish_leftovers(folder)
+    monkeypatch.setattr(command, "files_of", lambda _: listed)
+
+    assert '"event":"sent"' in run(folder, "tail", "-n", "1")
 
 
 def test_tail_tells_events_in_the_order_of_their_numbers(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import logging
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +22,13 @@ def out(restored_logging: None) -> io.StringIO:
 
 def lines(out: io.StringIO) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.getvalue().splitlines()]
+
+
+def raised() -> Exception:
+    try:
+        raise ValueError("a body")
+    except ValueError as error:
+        return error
 
 
 def test_event_is_one_line_that_starts_with_time_level_and_event(out: io.StringIO) -> None:
@@ -45,15 +54,39 @@ def test_events_below_the_level_are_silent(out: io.StringIO) -> None:
 def test_exception_is_told_by_type_and_place_without_its_text(out: io.StringIO) -> None:
     logs.set_up("info", "json", out)
 
-    try:
-        raise ValueError("a body")
-    except ValueError as error:
-        structlog.get_logger().error("failed", exc_info=error)
+    structlog.get_logger().error("failed", exc_info=raised())
 
     (line,) = lines(out)
     assert line["error"] == "ValueError"
-    assert line["place"][-1].endswith("test_exception_is_told_by_type_and_place_without_its_text")
+    assert line["place"][-1].endswith(" raised")
     assert "a body" not in out.getvalue()
+
+
+def test_an_exception_is_told_when_the_present_folder_was_deleted(
+    out: io.StringIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs.set_up("info", "json", out)
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+
+    structlog.get_logger().error("failed", exc_info=raised())
+
+    (line,) = lines(out)
+    assert line["place"][-1].endswith(" raised")
+
+
+@pytest.mark.parametrize("log_format", ["json", "text"])
+def test_bytes_of_a_path_that_are_no_unicode_are_told_as_escapes(log_format: str, restored_logging: None) -> None:
+    written = io.BytesIO()
+    logs.set_up("info", log_format, io.TextIOWrapper(written, encoding="utf-8"))
+
+    structlog.get_logger().info("serving", data=os.fsdecode(b"/data/\xff"), name="ü")
+
+    told = written.getvalue().decode()
+    assert "dcff" in told
+    assert log_format == "text" or json.loads(told)["name"] == "ü"
 
 
 def test_libraries_are_told_by_their_template_only(out: io.StringIO) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -15,6 +16,8 @@ from cqs.config.load import load
 from cqs.errors import ConfigError
 from cqs.store.cassandra.hosts import hosts_of
 from cqs.store.report import StoreHost, StoreReport
+from cqs.store.sqlite.files import files_of
+from cqs.store.sqlite.schema import FILE_NAME
 
 
 def test_memory_lies_nowhere() -> None:
@@ -26,6 +29,16 @@ def test_memory_lies_nowhere() -> None:
 def test_memory_and_cassandra_are_not_both_taken() -> None:
     with pytest.raises(ConfigError, match=r"in_memory: keeps nothing, and cassandra .* choose one"):
         store_of(load({"in_memory": True, "cassandra": ["127.0.0.1"]}, {}).config, SystemClock())
+
+
+def test_a_path_that_is_no_unicode_is_told_with_escapes(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"\xff")
+    folder.mkdir()
+    (folder / FILE_NAME).touch()
+
+    (file,) = files_of(folder / FILE_NAME)
+
+    assert file.path == f"{tmp_path}/\\xff/{FILE_NAME}"
 
 
 async def test_sqlite_tells_its_files_that_are_there(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cqs import folders
 from cqs.store.report import StoreFile
 
 _SUFFIXES = ("", "-wal", "-shm")
@@ -16,7 +17,7 @@ def files_of(file: Path) -> tuple[StoreFile, ...]:
     for suffix in _SUFFIXES:
         path = file.with_name(file.name + suffix)
         try:
-            found.append(StoreFile(path=str(path), size_bytes=path.stat().st_size))
+            found.append(StoreFile(path=folders.readable(path), size_bytes=path.stat().st_size))
         except OSError:
             continue
     return tuple(found)
