@@ -33,6 +33,7 @@ from cqs.config.backend_settings import Backends
 from cqs.config.settings import Storage
 from cqs.config.values import with_home
 from cqs.errors import CannotStart, ConfigError
+from cqs.listen import url_elsewhere
 from cqs.service.cluster import Cluster, alone, joined
 from cqs.spawn import PrivateRedis
 from cqs.store.coordination import Node
@@ -146,11 +147,9 @@ def cluster_of(config: Config, store: Store, cache: CacheServers, clock: Clock, 
     assert isinstance(store, CassandraStore)
     listening, clustering, now_ms = config.listening, config.clustering, clock.now_ms()
     home = store.session.datacenter if len(store.datacenters) > 1 else ""
-    scheme = "https" if listening.tls_cert else "http"
-    here = f"{scheme}://{listening.host}:{listening.port}" if listening.port else ""
     me = Node(
         name=clustering.node_name or f"{socket.gethostname()}:{listening.port or os.getpid()}",
-        url=clustering.node_url or listening.public_url or here,
+        url=clustering.node_url or listening.public_url or url_elsewhere(listening),
         started_ms=now_ms,
         beat_ms=now_ms,
         version=__version__,

@@ -18,25 +18,25 @@ from cqs.errors import ConfigError, CqsError
 _COMMANDS = {
     "serve": "Run the server.",
     "config": "Show every setting, its value and where it came from.",
-    "doctor": "Say what is wrong with a configuration and its servers.",
-    "env": "Print the exports that point AWS clients here.",
-    "user": "Make and change users.",
-    "key": "Make and change the access keys of users.",
-    "schema": "Make the tables of a Cassandra cluster.",
+    "doctor": "Check a configuration, this machine and the servers it names.",
+    "env": "Print the environment variables that point AWS clients here.",
+    "user": "Create and change users.",
+    "key": "Create and change access keys.",
+    "schema": "Create the tables in Cassandra.",
     "ls": "List queues.",
     "create": "Create a queue.",
-    "send": "Send messages, also from standard input.",
+    "send": "Send messages, from arguments or standard input.",
     "receive": "Receive messages.",
-    "peek": "Look at messages without receiving them.",
-    "set": "Change the settings and tags of a queue.",
-    "resend": "Send messages again, here or to another queue.",
-    "change": "Delete, hide or reveal messages by their ids.",
+    "peek": "Show messages without receiving them.",
+    "set": "Show or change the attributes and tags of a queue.",
+    "resend": "Send copies of messages, to the same or another queue.",
+    "change": "Delete, hide or reveal messages by id.",
     "delete": "Delete received messages, or a queue.",
-    "redrive": "Move the messages of a dead-letter queue back.",
+    "redrive": "Move messages out of a dead-letter queue.",
     "purge": "Delete all messages of a queue.",
-    "drain": "Take a node out before it is stopped, or in again.",
-    "stats": "Show what a server or a queue does.",
-    "metrics": "List every metric a server tells.",
+    "drain": "Drain a node before it is stopped.",
+    "stats": "Show statistics of a server or a queue.",
+    "metrics": "List all metrics.",
     "journal": "List, follow and prune the event journal.",
 }
 
@@ -65,7 +65,7 @@ class _Lazy(click.Group):
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, "--version", message="cqs %(version)s")
 def cli() -> None:
-    """CQS, a durable queue server that speaks Amazon SQS."""
+    """CQS, a durable queue server compatible with Amazon SQS."""
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ import errno
 import ipaddress
 import os
 import socket
+from dataclasses import replace
 
 from cqs.config.settings import Listening
 from cqs.errors import CannotStart, ConfigError
@@ -48,6 +49,14 @@ def endpoint_of(listening: Listening, port: int | None = None) -> str:
     host = listening.host
     reachable = _ANY.get(host) or (f"[{host}]" if ":" in host else host)
     return f"{'https' if listening.tls_cert else 'http'}://{reachable}:{port or listening.port}"
+
+
+def url_elsewhere(listening: Listening) -> str:
+    """The URL by which other machines reach the server, as far as this one knows; "" for a port not known yet."""
+    if not listening.port:
+        return ""
+    is_any = listening.host in _ANY
+    return endpoint_of(replace(listening, host=socket.gethostname()) if is_any else listening)
 
 
 def _addresses_of(host: str) -> list[tuple[int, str]]:

@@ -1,6 +1,6 @@
 """Kill Redis while ten thousand messages are in flight, and have Spark say what was lost.
 
-    pip install boto3 'cqs-server[redis,spark]'        # and redis-server, and Java 17
+    pip install boto3 -e '.[redis,spark]'        # and redis-server, and Java 17
     python examples/kill_redis.py [MESSAGES]
 
 Starts a Redis and a server of its own, which keeps its messages in SQLite and an event journal beside it. Ten in twelve

@@ -14,12 +14,16 @@ from cqs.commands.server_command import Session, server_command
 @click.argument("queue")
 @click.argument("what", type=click.Choice(["delete", "reveal", "hide", "hasten"]))
 @click.argument("message_ids", metavar="ID...", nargs=-1, required=True)
-@click.option("--for", "hide_s", type=int, metavar="SECONDS", help="How long to hide, from now.")
+@click.option(
+    "--for", "hide_s", type=int, metavar="SECONDS", help="How long to hide, counted from now; only with hide."
+)
 def command(session: Session, queue: str, what: str, message_ids: Sequence[str], hide_s: int | None) -> None:
-    """Delete messages, whatever their state; reveal or hide those in flight; hasten delayed ones of a standard queue,
-    under new ids.
+    """Change messages by id. `cqs peek` shows the ids.
 
-    `cqs peek` shows the ids. 1 when some were gone, or in another state.
+    delete: in any state. reveal: make messages in flight visible now. hide: extend the time that messages in flight
+    stay hidden. hasten: send delayed messages now, under new ids (standard queues only).
+
+    Exits with 1 if some messages were gone or in another state.
     """
     if (what == "hide") != (hide_s is not None):
         raise click.UsageError("hide needs --for, and nothing else takes it")

@@ -15,7 +15,7 @@ from cqs.config import report
 def command(form: str, **given: object) -> None:
     """Show every setting, its value and where it came from; secrets are masked.
 
-    Takes the flags of `cqs serve`, so that a command line can be tried out.
+    Takes the flags of `cqs serve`, so you can check a command line before using it.
     """
     if form == "markdown":
         click.echo(report.as_markdown(), nl=False)

@@ -13,13 +13,13 @@ from cqs.commands.options import SettingsCommand, loaded_settings, with_settings
 
 @click.command(cls=SettingsCommand)
 @with_settings
-@click.option("-o", "--output", "form", type=click.Choice(["text", "json"]), default="text", help="json: for machines.")
+@click.option("-o", "--output", "form", type=click.Choice(["text", "json"]), default="text", help="Output format.")
 def command(form: str, **given: object) -> None:
-    """Check a configuration against the machine and the servers it names; nothing is changed.
+    """Check a configuration, this machine and the servers it names. Changes nothing.
 
-    Takes the flags of `cqs serve`. Looks at the limit of open files, data folder, disk and certificate; at each Redis
-    server (password, version, role, persistence, eviction, memory, clock); and at Cassandra (schema, copies, commit
-    log, data centre, clocks). Exit code 1 when something is an error; warnings leave it 0.
+    Takes the flags of `cqs serve`. Checks the open-file limit, data directory, disk and certificate; each Redis server
+    (password, version, role, persistence, eviction, memory, clock); and Cassandra (schema, replication, commit log,
+    data centre, clocks). Exits with 1 on errors, and with 0 if there are only warnings.
     """
     loaded = loaded_settings(given)
     from cqs.clock import SystemClock

@@ -13,11 +13,11 @@ from cqs.listen import endpoint_of
 @click.command(cls=SettingsCommand)
 @with_settings
 def command(**given: object) -> None:
-    """Print the exports that point AWS clients here: `eval $(cqs env)`.
+    """Print the environment variables that point AWS clients here: `eval $(cqs env)`.
 
-    Reads the same settings as `cqs serve`. AWS CLI 2 and all current SDKs follow AWS_ENDPOINT_URL_SQS; AWS CLI 1 has
-    names of its own for SQS and needs `aws --endpoint-url $AWS_ENDPOINT_URL_SQS sqs ...`. The access key is left as it
-    is unless any will do (auth = open).
+    Reads the same settings as `cqs serve`. AWS CLI 2 and all current SDKs read AWS_ENDPOINT_URL_SQS; AWS CLI 1 does
+    not and needs `aws --endpoint-url $AWS_ENDPOINT_URL_SQS sqs ...`. Credentials are printed only with auth = open,
+    where any will do.
     """
     config = loaded_settings(given).config
     listening = config.listening

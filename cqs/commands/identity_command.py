@@ -67,9 +67,11 @@ def identity_command(group: click.Group, name: str, help_text: str) -> Callable[
     """A command of the group whose function gets a Desk first. Its options are added above it as usual."""
 
     def made(function: Change) -> click.Command:
-        @click.option("--data-dir", metavar="FOLDER", help="The server's data folder. [default: as the settings say]")
+        @click.option("--data-dir", metavar="FOLDER", help="Data directory of the server. [default: from the settings]")
         @click.option("--config", "config_path", metavar="FILE", help="TOML file with settings; also CQS_CONFIG.")
-        @click.option("--master-key-file", metavar="FILE", help="The server's master key, if not in the data folder.")
+        @click.option(
+            "--master-key-file", metavar="FILE", help="Master key of the server, if it is not in the data directory."
+        )
         @click.option("-o", "--output", "form", type=click.Choice(["table", "json"]), default="table")
         @wraps(function)
         def run(

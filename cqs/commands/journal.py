@@ -27,11 +27,11 @@ _ALL = 1 << 62
 
 
 @click.group()
-@click.option("--dir", "folder", metavar="FOLDER", help="The journal's folder. [default: as the settings say]")
+@click.option("--dir", "folder", metavar="FOLDER", help="Directory of the journal. [default: from the settings]")
 @click.option("--config", "config_path", metavar="FILE", help="TOML file with settings; also CQS_CONFIG.")
 @click.pass_context
 def command(ctx: click.Context, folder: str | None, config_path: str | None) -> None:
-    """List, follow and prune the event journal (`cqs serve --journal full` writes it)."""
+    """List, follow and prune the event journal, which `cqs serve --journal full` writes."""
     if folder is None:
         config = loaded_settings({"config_path": config_path}).config
         folder = config.journaling.journal_dir or str(Path(config.storage.data_dir) / "journal")
@@ -54,11 +54,13 @@ def list_files(folder: Path) -> None:
 
 
 @command.command()
-@click.option("-n", "--lines", "count", type=click.IntRange(0, 1_000_000), default=10, help="How many. [default: 10]")
-@click.option("-f", "--follow", is_flag=True, help="Go on with what is written, until Ctrl-C.")
+@click.option(
+    "-n", "--lines", "count", type=click.IntRange(0, 1_000_000), default=10, help="Number of events. [default: 10]"
+)
+@click.option("-f", "--follow", is_flag=True, help="Print new events as they are written, until Ctrl-C.")
 @click.pass_obj
 def tail(folder: Path, count: int, follow: bool) -> None:
-    """Print the latest events of the latest file, as JSON, one a line, in order of their numbers."""
+    """Print the last events of the newest file in order, one JSON object per line."""
     if not follow:
         _refuse_missing(folder)
     found = files_of(folder)
@@ -73,11 +75,16 @@ def tail(folder: Path, count: int, follow: bool) -> None:
 
 
 @command.command()
-@click.option("--keep", required=True, metavar="SIZE", help='What finished files may take, such as "1GB"; 0: nothing.')
+@click.option(
+    "--keep",
+    required=True,
+    metavar="SIZE",
+    help='Total size of closed files to keep, such as "1GB"; 0 deletes them all.',
+)
 @click.pass_obj
 def prune(folder: Path, keep: str) -> None:
-    """Delete the oldest finished files; what dead processes left open is finished first. An audit over what is deleted
-    proves nothing any more."""
+    """Delete the oldest closed files, after closing those that dead processes left open. The time that deleted files
+    cover can no longer be audited."""
     try:
         bytes_max = values.size(0, 1_000_000_000_000_000).read(keep)
     except ValueError as error:
@@ -95,7 +102,8 @@ def prune(folder: Path, keep: str) -> None:
 def _refuse_missing(folder: Path) -> None:
     if not folder.is_dir():
         raise CannotStart(
-            f"There is no journal in {folder}: `cqs serve --journal full` writes one; or name it by --dir."
+            f"There is no journal in {folder}: `cqs serve --journal full` writes one; "
+            "`cqs journal --dir FOLDER list` looks elsewhere."
         )
 
 

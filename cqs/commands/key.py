@@ -17,17 +17,19 @@ _TITLES = ("key id", "user", "account", "enabled", "created")
 
 @click.group()
 def command() -> None:
-    """Access keys: what a user's requests are signed with.
+    """Access keys, which sign the requests of a user.
 
-    These work on the data folder while no server uses it; a running server's keys are changed in its console. With
-    Cassandra they work at any time.
+    With SQLite, these commands work only while no server uses the data directory; the keys of a running server are
+    changed in its console. With Cassandra they work at any time.
     """
 
 
-@identity_command(command, "add", "Make an access key. Its secret is shown this once, and never again.")
+@identity_command(command, "add", "Create an access key. Its secret is shown only once.")
 @click.argument("user")
-@click.option("--id", "key_id", default="", help="A key id of your own. [default: drawn at random]")
-@click.option("--secret-stdin", "is_from_input", is_flag=True, help="Read a secret of your own from standard input.")
+@click.option("--id", "key_id", default="", help="Key id. [default: random]")
+@click.option(
+    "--secret-stdin", "is_from_input", is_flag=True, help="Read the secret from standard input. [default: random]"
+)
 async def add(desk: Desk, user: str, key_id: str, is_from_input: bool) -> None:
     """Standard output holds two lines for an environment file, and nothing else."""
     secret = sys.stdin.readline().rstrip("\r\n") if is_from_input else ""
@@ -50,34 +52,36 @@ async def list_keys(desk: Desk, user: str) -> None:
     _show(desk, everybody, [key for key in everybody.keys if user in ("", key.user)])
 
 
-@identity_command(command, "disable", "Refuse what is signed with a key; it can be enabled again.")
+@identity_command(command, "disable", "Disable a key; it can be enabled again.")
 @click.argument("key_id")
 async def disable(desk: Desk, key_id: str) -> None:
     await desk.accounts.set_key_enabled(key_id, False)
     await _show_one(desk, key_id)
 
 
-@identity_command(command, "enable", "Take what is signed with a disabled key again.")
+@identity_command(command, "enable", "Enable a disabled key.")
 @click.argument("key_id")
 async def enable(desk: Desk, key_id: str) -> None:
     await desk.accounts.set_key_enabled(key_id, True)
     await _show_one(desk, key_id)
 
 
-@identity_command(command, "delete", "Remove a key for good.")
+@identity_command(command, "delete", "Delete a key permanently.")
 @click.argument("key_id")
-@click.option("--yes", is_flag=True, help="Really.")
+@click.option("--yes", is_flag=True, help="Confirm.")
 async def delete(desk: Desk, key_id: str, yes: bool) -> None:
     confirmed(yes, f"deleting {key_id}")
     await desk.accounts.drop_key(key_id)
     desk.tell({"key_id": key_id, "deleted": True}, f"{key_id} is gone.")
 
 
-@identity_command(command, "reseal", "Seal all secrets with the first master key, so that older ones can go.")
+@identity_command(
+    command, "reseal", "Encrypt all secrets with the first master key, so that older keys can be removed."
+)
 async def reseal(desk: Desk) -> None:
     count = await desk.accounts.reseal()
     keys = len((await desk.accounts.identities()).keys)
-    desk.tell({"resealed": count}, f"Sealed anew: {count} of {counted(keys, 'key')}.")
+    desk.tell({"resealed": count}, f"Encrypted again: {count} of {counted(keys, 'key')}.")
 
 
 async def _show_one(desk: Desk, key_id: str) -> None:

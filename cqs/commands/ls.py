@@ -14,10 +14,10 @@ COUNTS = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"
 
 @server_command
 @click.argument("prefix", default="")
-@click.option("-l", "--long", "is_long", is_flag=True, help="With the number of messages (a call for each queue).")
+@click.option("-l", "--long", "is_long", is_flag=True, help="Show numbers of messages (one call per queue).")
 @click.option("--with-messages", is_flag=True, help="Only queues that hold messages.")
 def command(session: Session, prefix: str, is_long: bool, with_messages: bool) -> None:
-    """List queues, in order of their names."""
+    """List queues, sorted by name."""
     urls = _urls(session, prefix, with_messages)
     names = [url.rpartition("/")[2] for url in urls]
     if not is_long:

@@ -11,5 +11,5 @@ from cqs.metrics import reference
 @click.option("-o", "--format", "form", type=click.Choice(["text", "markdown"]), default="text",
               help="markdown: the reference, docs/metrics.md.")  # fmt: skip
 def command(form: str) -> None:
-    """List every metric that /metrics and /jmx tell."""
+    """List all metrics of /metrics and /jmx."""
     click.echo(reference.as_markdown() if form == "markdown" else reference.as_text(), nl=False)

@@ -60,6 +60,6 @@ def _options(setting: Setting) -> list[Callable[[C], C]]:
         return [click.option(setting.flag, setting.name, metavar=metavar, multiple=True, help=text)]
     options = [click.option(setting.flag, setting.name, metavar=metavar, help=text)]
     if setting.kind.is_secret:
-        help_text = f"File that holds {setting.name}."
+        help_text = f"File that contains {setting.name}."
         options.append(click.option(f"{setting.flag}-file", f"{setting.name}_file", metavar="FILE", help=help_text))
     return options

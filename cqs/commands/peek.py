@@ -16,10 +16,10 @@ BODY_SHOWN = 60
 @click.argument("queue")
 @click.option("-n", "--count", type=click.IntRange(1), default=10, show_default=True)
 @click.option("--state", type=click.Choice(["ready", "in_flight", "delayed"]), default="ready", show_default=True)
-@click.option("--contains", metavar="TEXT", help="Only bodies with this text, in whatever case.")
+@click.option("--contains", metavar="TEXT", help="Only bodies that contain this text, ignoring case.")
 @click.option("--group", metavar="ID", help="Only this message group.")
 @click.option("-a", "--attribute", metavar="NAME[=VALUE]", help="Only messages with this attribute.")
-@click.option("--scan-limit", type=int, metavar="N", help="Messages looked at in one call of the server.")
+@click.option("--scan-limit", type=int, metavar="N", help="Messages that one call to the server looks at.")
 @click.option("--id", "message_id", metavar="ID", help="Only this message, whatever its state.")
 def command(
     session: Session,
@@ -32,7 +32,7 @@ def command(
     scan_limit: int | None,
     message_id: str | None,
 ) -> None:
-    """Look at messages without hiding or counting them."""
+    """Show messages without receiving them: nothing is hidden or counted."""
     client = session.client
     url = client.queue_url(queue)
     if message_id is not None:

@@ -9,7 +9,7 @@ from cqs.commands.server_command import Session, confirmed, server_command
 
 @server_command
 @click.argument("queue")
-@click.option("--yes", "is_sure", is_flag=True, help="Needed.")
+@click.option("--yes", "is_sure", is_flag=True, help="Confirm the purge.")
 def command(session: Session, queue: str, is_sure: bool) -> None:
     """Delete all messages of a queue."""
     confirmed(is_sure, f"purging {queue}")

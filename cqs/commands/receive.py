@@ -11,13 +11,19 @@ from cqs.limits import RECEIVE_COUNT_MAX, WAIT_S_MAX
 @server_command
 @click.argument("queue")
 @click.option("-n", "--count", type=click.IntRange(1, RECEIVE_COUNT_MAX), default=1, show_default=True)
-@click.option("--wait", type=click.IntRange(0, WAIT_S_MAX), default=0, metavar="SECONDS", help="For a first message.")
+@click.option(
+    "--wait",
+    type=click.IntRange(0, WAIT_S_MAX),
+    default=0,
+    metavar="SECONDS",
+    help="Wait up to this long for a message.",
+)
 @click.option("--visibility", type=int, metavar="SECONDS", help="Visibility timeout.")
-@click.option("--delete", "is_deleting", is_flag=True, help="Delete them, once they are printed.")
+@click.option("--delete", "is_deleting", is_flag=True, help="Delete the messages after printing them.")
 def command(session: Session, queue: str, count: int, wait: int, visibility: int | None, is_deleting: bool) -> None:
     """Receive messages and print their bodies; they are hidden for the visibility timeout.
 
-    With -o json all of each is printed, the receipt handle that `cqs delete` asks for among it.
+    With -o json everything is printed, including the receipt handles that `cqs delete` takes.
     """
     client = session.client
     url = client.queue_url(queue)

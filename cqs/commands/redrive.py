@@ -16,9 +16,13 @@ POLL_S = 1.0
 
 @server_command
 @click.argument("queue")
-@click.option("--to", "target", metavar="QUEUE", help="Instead of each message's own source queue.")
-@click.option("--rate", type=click.IntRange(1, MOVE_RATE_MAX), metavar="N", help="Messages a second at most.")
-@click.option("--wait", "is_waiting", is_flag=True, help="Until it is done; 1 when it failed or was cancelled.")
+@click.option("--to", "target", metavar="QUEUE", help="Destination. [default: the queue each message came from]")
+@click.option(
+    "--rate", type=click.IntRange(1, MOVE_RATE_MAX), metavar="N", help="Maximum number of messages per second."
+)
+@click.option(
+    "--wait", "is_waiting", is_flag=True, help="Wait until it is done; exits with 1 if it failed or was cancelled."
+)
 @click.option("--list", "is_listing", is_flag=True, help="Show the tasks of this queue, newest first.")
 @click.option("--cancel", "is_cancelling", is_flag=True, help="Cancel the running task of this queue.")
 def command(
@@ -30,7 +34,7 @@ def command(
     is_listing: bool,
     is_cancelling: bool,
 ) -> None:
-    """Move the messages of a dead-letter queue back, or show and cancel such moves."""
+    """Move the messages of a dead-letter queue back to where they came from; list and cancel such tasks."""
     source = _arn(session, queue)
     if is_listing:
         _show(session, _tasks(session, source))

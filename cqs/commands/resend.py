@@ -12,8 +12,8 @@ from cqs.commands.server_command import Session, server_command
 @server_command
 @click.argument("queue")
 @click.argument("message_ids", metavar="ID...", nargs=-1, required=True)
-@click.option("--to", "target", metavar="QUEUE", help="Instead of the queue itself.")
-@click.option("--body", metavar="TEXT", help="Instead of each message's own.")
+@click.option("--to", "target", metavar="QUEUE", help="Destination. [default: the same queue]")
+@click.option("--body", metavar="TEXT", help="New body. [default: that of each message]")
 @click.option("--delay", type=int, metavar="SECONDS")
 @click.option("--delete", "is_deleting", is_flag=True, help="Delete the original once the copy is stored.")
 def command(

@@ -15,7 +15,7 @@ _HERE = ("127.0.0.1",)
 
 @click.group()
 def command() -> None:
-    """The tables that a cluster keeps in Cassandra."""
+    """The tables of a cluster in Cassandra."""
 
 
 @command.command()
@@ -25,17 +25,17 @@ def command() -> None:
     "hosts",
     metavar="HOST[:PORT]",
     multiple=True,
-    help="A node of the cluster; may be given several times. [default: as the settings say, else 127.0.0.1]",
+    help="A node of the cluster; may be given several times. [default: from the settings, else 127.0.0.1]",
 )
-@click.option("--keyspace", help="Where the tables go. [default: as the settings say]")
+@click.option("--keyspace", help="Keyspace of the tables. [default: from the settings]")
 @click.option(
     "--replicas",
     metavar="DC=N",
     multiple=True,
-    help="Copies in each data centre, such as dc1=3. Default: one in the first.",
+    help="Copies in each data centre, such as dc1=3. [default: one, in the first data centre]",
 )
-@click.option("--cassandra-user", "user", help="Who may make tables. [default: as the settings say]")
-@click.option("--cassandra-password-file", "password_file", metavar="FILE", help="Holds the password.")
+@click.option("--cassandra-user", "user", help="User who may create tables. [default: from the settings]")
+@click.option("--cassandra-password-file", "password_file", metavar="FILE", help="File that contains the password.")
 def apply(
     config_path: str | None,
     hosts: tuple[str, ...],
@@ -44,9 +44,9 @@ def apply(
     user: str | None,
     password_file: str | None,
 ) -> None:
-    """Make the keyspace and its tables, as far as they are missing.
+    """Create the keyspace and the tables that are missing.
 
-    Run it once for a cluster, from one machine. Running it again changes nothing. Reads the same settings as
+    Run it once per cluster, from one machine; running it again changes nothing. Reads the same settings as
     `cqs serve`, such as CQS_CASSANDRA, CQS_CASSANDRA_KEYSPACE and CQS_CASSANDRA_PASSWORD_FILE.
     """
     from cqs.backends import cassandra_options
@@ -66,13 +66,13 @@ def apply(
     options = replace(cassandra_options(wanted), hosts=wanted.cassandra or _HERE, datacenter="", is_each=False)
     from cqs.store.cassandra import schema
 
-    done = "made" if asyncio.run(schema.apply(options, copies)) else "already in place"
+    done = "created" if asyncio.run(schema.apply(options, copies)) else "already in place"
     click.echo(f"Keyspace {options.keyspace} at {options.place}: schema version {schema.VERSION} {done}.")
 
 
 @command.command()
 def show() -> None:
-    """Print the CQL, with what each table is for."""
+    """Print the CQL, with the purpose of each table."""
     from importlib import resources
 
     click.echo(resources.files("cqs.store").joinpath("cassandra", "schema.cql").read_text(), nl=False)
@@ -85,11 +85,11 @@ def _hosts_of(texts: tuple[str, ...]) -> tuple[tuple[str, ...], int | None]:
     for text in [one.strip() for group in texts for one in group.split(",")]:
         name, _, port = text.partition(":")
         if not name or (port and not port.isdigit()):
-            raise ConfigError(f"--cassandra: {text!r} is no HOST[:PORT]")
+            raise ConfigError(f"--cassandra: {text!r} is not HOST[:PORT]")
         names.append(name)
         ports.add(int(port) if port else None)
     if len(ports) > 1:
-        raise ConfigError("--cassandra: all nodes of a cluster have one port")
+        raise ConfigError("--cassandra: all nodes of a cluster must use the same port")
     return tuple(names), ports.pop() if ports else None
 
 
@@ -98,6 +98,6 @@ def _replicas_of(texts: tuple[str, ...]) -> dict[str, int]:
     for text in texts:
         datacenter, _, count = text.partition("=")
         if not datacenter or not count.isdigit() or not 1 <= int(count) <= 9:
-            raise ConfigError(f"--replicas: {text!r} is no DC=N with N from 1 to 9")
+            raise ConfigError(f"--replicas: {text!r} is not DC=N with N from 1 to 9")
         replicas[datacenter] = int(count)
     return replicas

@@ -15,7 +15,7 @@ from cqs.limits import BATCH_ENTRIES_MAX, BATCH_SIZE_MAX
 @server_command
 @click.argument("queue")
 @click.argument("body", required=False)
-@click.option("--lines", is_flag=True, help="Each line of standard input is a message.")
+@click.option("--lines", is_flag=True, help="Send each line of standard input as one message.")
 @click.option("-a", "--attribute", multiple=True, metavar="NAME=VALUE", help="A message attribute of type String.")
 @click.option("--delay", type=int, metavar="SECONDS")
 @click.option("--group", metavar="ID", help="MessageGroupId.")
@@ -30,7 +30,7 @@ def command(
     group: str | None,
     dedup_id: str | None,
 ) -> None:
-    """Send BODY, or what standard input holds. Prints message ids."""
+    """Send BODY, or standard input if there is none. Prints message ids."""
     if body is not None and lines:
         raise click.UsageError("--lines reads standard input; leave BODY out")
     attributes = {

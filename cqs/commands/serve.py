@@ -11,10 +11,10 @@ from cqs.commands.options import SettingsCommand, loaded_settings, with_settings
 _EXAMPLES = """\b
 Examples:
   cqs serve                                    durable, on 127.0.0.1:9324
-  cqs serve --in-memory --port 0               for a test run: a free port, nothing kept
+  cqs serve --in-memory --port 0               for tests: a free port, nothing stored
   cqs serve --data-dir /var/lib/cqs --config /etc/cqs.toml
-  CQS_PORT=9400 CQS_LOG_LEVEL=debug cqs serve  every flag is a variable, too
-  cqs serve --host 0.0.0.0 --auth signed       for others: first `cqs user add`, `cqs key add`
+  CQS_PORT=9400 CQS_LOG_LEVEL=debug cqs serve  every flag is also an environment variable
+  cqs serve --host 0.0.0.0 --auth signed       for other machines; first `cqs user add`, `cqs key add`
 
 \b
 Then, in another terminal:
@@ -28,12 +28,13 @@ Then, in another terminal:
 def command(**given: object) -> None:
     """Run the server until SIGTERM or Ctrl-C.
 
-    It speaks both protocols of Amazon SQS on one port and needs no other service. A send or delete that was answered
-    is on disk. Any access key is accepted, and one of twelve digits names the account, unless --auth says that
-    requests must be signed. /health says that the server lives, /ready that it serves.
+    Serves both protocols of Amazon SQS on one port and needs no other service. An acknowledged send or delete is on
+    disk. By default any credentials are accepted, and an access key of twelve digits is the account id; see --auth.
+    /health tells whether the process is alive, /ready whether it can serve requests.
 
-    SIGTERM answers waiting polls, finishes what was accepted and exits 0; a second one ends the server at once.
-    Flags beat CQS_* environment variables, which beat the file, which beats the defaults: see `cqs config`.
+    On SIGTERM the server answers waiting polls, finishes the requests in progress and exits with 0; a second SIGTERM
+    ends it at once. Flags take precedence over CQS_* environment variables, these over the TOML file, and the file
+    over the defaults: see `cqs config`.
     """
     loaded = loaded_settings(given)
     from cqs.server import run

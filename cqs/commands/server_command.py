@@ -45,7 +45,9 @@ class Session:
 def server_command(function: Callable[..., None]) -> click.Command:
     """A command of this function, which gets a Session first; its docstring is the help, its options stand below."""
 
-    @click.option("--endpoint", metavar="URL", help="Where the server is; also AWS_ENDPOINT_URL_SQS.")
+    @click.option(
+        "--endpoint", metavar="URL", help="URL of the server. [default: AWS_ENDPOINT_URL_SQS, or from the settings]"
+    )
     @click.option("-o", "--output", "form", type=click.Choice(["table", "json"]), default="table")
     @wraps(function)
     def run(endpoint: str | None, form: str, **given: object) -> None:

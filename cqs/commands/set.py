@@ -11,11 +11,11 @@ from cqs.commands.server_command import Session, pairs, server_command
 
 @server_command
 @click.argument("queue")
-@click.option("-a", "--attribute", multiple=True, metavar="NAME=VALUE", help="Such as VisibilityTimeout=60.")
+@click.option("-a", "--attribute", multiple=True, metavar="NAME=VALUE", help="For example VisibilityTimeout=60.")
 @click.option("-t", "--tag", multiple=True, metavar="NAME=VALUE")
-@click.option("--untag", multiple=True, metavar="NAME", help="Take a tag away.")
+@click.option("--untag", multiple=True, metavar="NAME", help="Remove a tag.")
 def command(session: Session, queue: str, attribute: Sequence[str], tag: Sequence[str], untag: Sequence[str]) -> None:
-    """Change attributes and tags of a queue; without any, show them."""
+    """Change attributes and tags of a queue; without options, show them."""
     client = session.client
     attributes, tags = pairs("--attribute", attribute), pairs("--tag", tag)
     url = client.queue_url(queue)

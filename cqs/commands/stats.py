@@ -28,10 +28,10 @@ _ROWS = {
 
 @server_command
 @click.argument("queue", required=False)
-@click.option("--watch", is_flag=True, help="Again and again, until Ctrl-C.")
+@click.option("--watch", is_flag=True, help="Refresh until Ctrl-C.")
 @click.option("--every", type=click.FloatRange(0.1), default=2.0, show_default=True, metavar="SECONDS")
 def command(session: Session, queue: str | None, watch: bool, every: float) -> None:
-    """Show what the server does, or one QUEUE as this node sees it. Sums of ten minutes are some seconds behind."""
+    """Show statistics of the server, or of one QUEUE as this node sees it. Ten-minute sums lag by some seconds."""
     url = None if queue is None else session.client.queue_url(queue)
     while True:
         told = session.client.call("GetNodeStatistics", QueueUrl=url)

@@ -25,16 +25,16 @@ _ROLES = _RoleName()
 
 @click.group()
 def command() -> None:
-    """Users: who logs in at the console, and whose access keys sign requests.
+    """Users, who log in to the console and whose access keys sign requests.
 
-    These work on the data folder while no server uses it; a running server's users are changed in its console. With
-    Cassandra they work at any time.
+    With SQLite, these commands work only while no server uses the data directory; the users of a running server are
+    changed in its console. With Cassandra they work at any time.
     """
 
 
-@identity_command(command, "add", "Make a user. Without a password it can't log in at the console.")
+@identity_command(command, "add", "Create a user. Without a password it can't log in to the console.")
 @click.argument("name")
-@click.option("--account", metavar="ID", help="Twelve digits; made when there is none. [default: the server's own]")
+@click.option("--account", metavar="ID", help="Twelve digits; created if new. [default: the server's own]")
 @click.option("--role", type=_ROLES, default="operator", show_default=True)
 @click.option("--password", "is_asked", is_flag=True, help="Ask for a password.")
 @click.option("--password-stdin", "--stdin", "is_from_input", is_flag=True, help="Read a password from standard input.")
@@ -52,39 +52,39 @@ async def list_users(desk: Desk) -> None:
     desk.show(shown, list(shown[0]) if shown else ["user"], map(cells, shown))
 
 
-@identity_command(command, "disable", "Lock a user out: no login, and none of its keys works.")
+@identity_command(command, "disable", "Disable a user: no login, and none of its keys works.")
 @click.argument("name")
 async def disable(desk: Desk, name: str) -> None:
     await desk.accounts.set_user_enabled(name, False)
     await _show(desk, name)
 
 
-@identity_command(command, "enable", "Let a disabled user in again.")
+@identity_command(command, "enable", "Enable a disabled user.")
 @click.argument("name")
 async def enable(desk: Desk, name: str) -> None:
     await desk.accounts.set_user_enabled(name, True)
     await _show(desk, name)
 
 
-@identity_command(command, "delete", "Remove a user and its keys. Queues stay: they are the account's.")
+@identity_command(command, "delete", "Delete a user and its keys. Queues stay; they belong to the account.")
 @click.argument("name")
-@click.option("--yes", is_flag=True, help="Really.")
+@click.option("--yes", is_flag=True, help="Confirm.")
 async def delete(desk: Desk, name: str, yes: bool) -> None:
     confirmed(yes, f"deleting {name} and its keys")
     await desk.accounts.drop_user(name)
     desk.tell({"user": name, "deleted": True}, f"{name} is gone, and its keys.")
 
 
-@identity_command(command, "passwd", "Set a user's password for the console; sessions it has there end.")
+@identity_command(command, "passwd", "Set a user's console password; this ends its sessions.")
 @click.argument("name")
 @click.option("--password-stdin", "--stdin", "is_from_input", is_flag=True, help="Read it from standard input.")
-@click.option("--remove", is_flag=True, help="Take it away: no login, keys go on working.")
+@click.option("--remove", is_flag=True, help="Remove the password: no login, but access keys keep working.")
 async def passwd(desk: Desk, name: str, is_from_input: bool, remove: bool) -> None:
     await desk.accounts.set_password(name, "" if remove else confirmed_password(is_from_input))
     await _show(desk, name)
 
 
-@identity_command(command, "role", "Change what a user may do.")
+@identity_command(command, "role", "Change the role of a user.")
 @click.argument("name")
 @click.argument("role", type=_ROLES)
 async def change_role(desk: Desk, name: str, role: str) -> None:

@@ -94,6 +94,8 @@ def _from_file(table: Mapping[str, object], known: Mapping[str, Setting], origin
     found: dict[str, Given] = {}
     for key, value in table.items():
         name, is_file = _name(key.replace("-", "_"), known)
+        if name is None and _is_table(value):
+            raise _unknown_table(key, origin)
         if name is None:
             raise _unknown(key, origin, key.replace("-", "_"), sorted(known))
         if name in found:
@@ -149,7 +151,19 @@ def _given(value: object, origin: str, name: str, is_file: bool) -> Given:
         raise ConfigError(f"{name}: file {value} ({origin}) can't be read: {error}") from error
 
 
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(one, dict) for one in value))
+
+
+def _unknown_table(key: str, origin: str) -> ConfigError:
+    if key in ("user", "users"):
+        return ConfigError(f"{key}: no such table ({origin}); [[user]] belongs in the file that users_file names")
+    return ConfigError(
+        f"{key}: no such table ({origin}); the only one is [[queue]], settings stand above it, in no table"
+    )
+
+
 def _unknown(key: str, origin: str, spelled: str, names: list[str]) -> ConfigError:
     nearest = difflib.get_close_matches(spelled, names, n=1, cutoff=0.4)
-    hint = f"; did you mean {nearest[0]}?" if nearest else ""
-    return ConfigError(f"{key}: no such setting ({origin}){hint} `cqs config` lists all")
+    hint = f"; did you mean {nearest[0]}?" if nearest else ";"
+    return ConfigError(f"{key}: no such setting ({origin}){hint or ';'} `cqs config` lists all")

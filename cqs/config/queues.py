@@ -36,22 +36,20 @@ class Key(NamedTuple):
 KEYS = {
     "name": Key(
         "",
-        "The queue's name; it can't be left out.",
+        "Name of the queue; required.",
         "1 to 80 letters, digits, - and _, ending in .fifo for a FIFO queue",
     ),
-    "account": Key("", "Account that owns the queue. None: the one of the setting account.", "twelve digits in quotes"),
-    "attributes": Key("", "Attributes by SQS's own names.", "a table of names and texts, numbers or booleans"),
-    "tags": Key("", "Tags of the queue.", "a table of names and texts, numbers or booleans"),
+    "account": Key("", "Account that owns the queue. None: the setting account.", "twelve digits in quotes"),
+    "attributes": Key("", "Attributes, by their SQS names.", "a table of names and strings, numbers or booleans"),
+    "tags": Key("", "Tags of the queue.", "a table of names and strings, numbers or booleans"),
     "dead_letter": Key(
         "",
-        "Queue of the same account to which a message goes that was received too often; declared here, in any order, "
-        "or existing already.",
+        "Dead-letter queue, in the same account; declared in this file, in any order, or existing already.",
         "the name of a queue",
     ),
     "max_receive_count": Key(
         str(REDRIVE_COUNT_DEFAULT),
-        f"How often a message is received before it goes to dead_letter. A dead_letter without it means "
-        f"{REDRIVE_COUNT_DEFAULT}; it without dead_letter is a mistake.",
+        "How often a message is received before it moves to dead_letter, which must be given, too.",
         f"a whole number from {REDRIVE_COUNT_MIN} to {REDRIVE_COUNT_MAX}",
     ),
 }
@@ -73,7 +71,7 @@ class DeclaredQueue:
 def read_queues(entries: object, origin: str, setting_names: frozenset[str] = frozenset()) -> tuple[DeclaredQueue, ...]:
     """All declared queues, dead-letter queues before those that use them; raises ConfigError."""
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise ConfigError(f"queue: ({origin}) expected [[queue]] tables, each with a name")
+        raise ConfigError(f"queue: ({origin}) expected [[queue]], in double brackets, with a name")
     declared = [_read_queue(entry, number, origin, setting_names) for number, entry in enumerate(entries, 1)]
     by_key: dict[tuple[str, str], DeclaredQueue] = {}
     for queue in declared:

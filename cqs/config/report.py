@@ -74,15 +74,17 @@ _HEAD = """\
 
 <!-- Made from cqs/config/settings.py by `make docs`; a test checks that it is current. -->
 
-A setting has one name everywhere. `port` is `--port` on the command line, `CQS_PORT` in the environment and `port` in
-the TOML file that `--config FILE` or `CQS_CONFIG` names (underscores become hyphens in flags; a switch also has its
-`--no-` form). Flags beat the environment, which beats the file, which beats the defaults. `cqs config` prints every
-setting, its value and where it came from. An unknown name or a bad value stops the start with one line that says what
-would be right.
+Each setting has the same name everywhere: `port` is `--port` on the command line, `CQS_PORT` in the environment, and
+`port` in the TOML file given by `--config FILE` or `CQS_CONFIG`. In flags, underscores become hyphens, and a switch
+has a `--no-` form as well. Flags take precedence over the environment, the environment over the file, and the file
+over the defaults. A secret can also be read from a file: `--master-key-file`, `CQS_MASTER_KEY_FILE` or
+`master_key_file`, and the same for `cassandra_password`. `cqs config` prints every setting with its value and where it
+came from. With an unknown name or an invalid value the server does not start, and says in one line what is wrong and
+what is expected.
 """
 
 _QUEUES = """
-## Queues that exist at boot
+## Queues declared in the file
 
 ```toml
 port = 9324
@@ -104,6 +106,7 @@ attributes = { ContentBasedDeduplication = true }
 account = "111122223333"
 ```
 
-A queue that exists already is brought to the attributes and tags that the file names; what the file does not name is
-left alone. Removing a queue from the file does not delete it. The keys of a `[[queue]]`, others are refused by name:
+The server creates these queues when it starts. A queue that exists already gets the attributes and tags in the file;
+attributes and tags that the file does not mention are left as they are. Removing a queue from the file does not delete
+it. The keys of `[[queue]]`:
 """

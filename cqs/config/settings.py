@@ -17,176 +17,191 @@ _HOUR_MS = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """Where clients find the server"""
+    """Network"""
 
     host: str = setting(
         "127.0.0.1", values.text("host", pattern=r"\S+", expects="a host name or an address"), "Address to listen on."
     )
-    port: int = setting(9324, values.integer(0, 65_535), "Port to listen on; 0 takes a free one and prints it.")
+    port: int = setting(9324, values.integer(0, 65_535), "Port to listen on; 0 picks a free one and prints it.")
     is_open_to_network: bool = setting(
         False,
         values.switch(),
-        "Listen beyond loopback although auth is open: anyone who reaches the port may do anything.",
+        "Allow host to be a non-loopback address while auth is open: anyone who reaches the port may then do anything.",
     )
     public_url: str = setting(
-        "", values.base_url(), "What queue URLs start with. Empty: the host that the client itself used."
+        "", values.base_url(), "Base of the queue URLs that are returned. Empty: the host that the client used."
     )
     is_forwarded_trusted: bool = setting(
         True,
         values.switch(),
-        "Believe X-Forwarded-Proto, -Host and -Port, whoever sends them, when writing queue URLs and links. "
-        "Decides no rights: for those there is trusted_proxies.",
+        "Use X-Forwarded-Proto, -Host and -Port from any sender when building queue URLs and links. Never affects "
+        "authorization; for that, see trusted_proxies.",
     )
     origins: tuple[str, ...] = setting(
         _LOCAL_ORIGINS,
         values.origins(),
-        "Web pages that may call the API (CORS); requests with any other Origin are refused. `:*` is any port.",
+        "Origins of web pages that may call the API (CORS); requests with any other Origin are refused. `:*` matches "
+        "any port.",
     )
     tls_cert: str = setting(
         "",
         values.path("file", "the path of a PEM file"),
-        "Certificate, and those that lead to its root: then HTTPS is spoken, and nothing else. SIGHUP reads it again.",
+        "Certificate chain. With it the port speaks HTTPS only. Reloaded on SIGHUP.",
     )
     tls_key: str = setting(
-        "", values.path("file", "the path of a PEM file"), "Private key of the certificate, not encrypted."
+        "", values.path("file", "the path of a PEM file"), "Private key of the certificate, unencrypted."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """Where messages lie"""
+    """Storage"""
 
     data_dir: str = setting(
         "~/.local/share/cqs",
         values.path("folder", "the path of a folder", is_needed=True),
-        "Folder of the SQLite database; made when missing.",
+        "Directory of the SQLite database; created if missing.",
     )
-    is_in_memory: bool = setting(False, values.switch(), "Keep everything in memory: nothing survives a restart.")
+    is_in_memory: bool = setting(False, values.switch(), "Keep everything in memory; nothing survives a restart.")
     body_memory: int = setting(
-        256_000_000, values.size(0, 1_000_000_000_000), "Message bodies kept in memory; the rest is read when received."
+        256_000_000,
+        values.size(0, 1_000_000_000_000),
+        "Memory for message bodies; the others are read from the store when they are received.",
     )
-    is_leases: bool = setting(True, values.switch(), "Store who holds a message, for when the cache is lost.")
+    is_leases: bool = setting(
+        True,
+        values.switch(),
+        "Store receives durably, so that messages in flight stay hidden, and counted, when the cache is lost.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """How much like AWS"""
+    """AWS behaviour"""
 
     region: str = setting(
         "us-east-1",
         values.text(pattern=r"[a-z0-9-]{1,32}", expects='a region such as "us-east-1"'),
-        "Region in the ARNs of queues.",
+        "Region in queue ARNs.",
     )
     account: str = setting(
         "000000000000",
         values.text(pattern=r"[0-9]{12}", expects="twelve digits"),
-        "Account of clients whose access key is not itself twelve digits.",
+        "Account of clients whose access key is not itself a twelve-digit account id.",
     )
-    is_purge_wait: bool = setting(True, values.switch(), "Refuse a second purge of a queue within 60 s, as AWS does.")
+    is_purge_wait: bool = setting(True, values.switch(), "Refuse to purge a queue twice within 60 s, as AWS does.")
     is_recreate_wait: bool = setting(
-        False, values.switch(), "Refuse to create a queue within 60 s of deleting its namesake, as AWS does."
+        False, values.switch(), "Refuse to create a queue within 60 s of deleting one with the same name, as AWS does."
     )
     is_strict: bool = setting(
-        False, values.switch(), "AWS's actions and nothing else: PeekMessages and the other extensions are unknown."
+        False, values.switch(), "Offer only AWS's actions; PeekMessages and the other extensions are disabled."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """Who may do what"""
+    """Authentication and authorization"""
 
     auth: str = setting(
         "open",
         values.choice("open", "signed", "enforced"),
-        "open: any credentials are accepted. signed: requests must be signed (Signature Version 4) with a key of this "
-        "server, and reach the queues of their account. enforced: queue policies decide, too.",
+        "open: any credentials are accepted. signed: requests must be signed (Signature Version 4) with an access key "
+        "of this server, and reach only the queues of its account. enforced: as signed, and queue policies apply.",
     )
     master_key: str = setting(
         "",
         values.text("keys", pattern=_MASTER_KEYS, expects="32 bytes in base64, or several such separated by commas",
                     is_secret=True),
-        "Seals the secrets of access keys; of several the first seals and any opens. Empty: made in data_dir.",
+        "Encrypts the secrets of access keys. With several, the first encrypts and any decrypts. Empty: generated in "
+        "data_dir.",
     )  # fmt: skip
     users_file: str = setting(
         "",
         values.path("file", "the path of a TOML file"),
-        "[[user]] declarations with access keys; who is missing is made at the start. For its owner's eyes only.",
+        "[[user]] declarations with access keys; missing users are created at startup. Only its owner may be able to "
+        "read it.",
     )
     trusted_proxies: tuple[Network, ...] = setting(
         (),
         values.networks(),
-        "Proxies whose X-Forwarded-For, -Proto and -Host tell a policy where a request came from, and what was signed.",
+        "Proxies whose X-Forwarded-For, -Proto and -Host are trusted for policy conditions and signatures.",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Logging:
-    """What it tells"""
+    """Logging"""
 
     log_level: str = setting(
-        "info", values.choice("debug", "info", "warning", "error"), "Least level that is logged; debug: every request."
+        "info", values.choice("debug", "info", "warning", "error"), "Minimum level to log; debug logs every request."
     )
     log_format: str = setting(
-        "auto", values.choice("auto", "json", "text"), "auto: text on a terminal, else one JSON object a line."
+        "auto", values.choice("auto", "json", "text"), "auto: text on a terminal, otherwise one JSON object per line."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Monitoring:
-    """What it shows of itself"""
+    """Monitoring"""
 
     is_metrics: bool = setting(
-        True, values.switch(), "Answer /metrics and /jmx, unsigned, to whoever reaches the port."
+        True, values.switch(), "Serve /metrics and /jmx, without authentication, to anyone who reaches the port."
     )
     is_console: bool = setting(
-        True, values.switch(), "Answer /ADMIN: on this machine only until a user has a password, then after a login."
+        True,
+        values.switch(),
+        "Serve the console at /ADMIN: from this machine only until a user has a password, then with a login.",
     )
     traces: str = setting(
         "off",
         values.choice("off", "otlp"),
-        "otlp: send OpenTelemetry traces to where OTEL_EXPORTER_OTLP_ENDPOINT says; needs the extra otel.",
+        "otlp: send OpenTelemetry traces to OTEL_EXPORTER_OTLP_ENDPOINT; needs the optional dependency otel.",
     )
     reports_dir: str = setting(
         "",
         values.path("folder", "the path of a folder"),
-        "Folder of audit reports that the console shows. Empty: reports in data_dir.",
+        "Directory of the audit reports that the console shows. Empty: reports in data_dir.",
     )
     queue_series: int = setting(
-        500, values.integer(0, 100_000), "Queues with metrics of their own; later ones count in _other."
+        500,
+        values.integer(0, 100_000),
+        "Maximum number of queues with their own metrics; the others are counted under _other.",
     )
     queue_series_patterns: tuple[str, ...] = setting(
-        (), values.name_patterns(), "Names of queues for which half of those places are kept."
+        (), values.name_patterns(), "Names of queues for which half of queue_series is reserved."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Journaling:
-    """What is written down for the audit"""
+    """Event journal"""
 
     journal: str = setting(
         "off",
         values.choice("off", "sampled", "full"),
-        "Write down what happens to messages: of none, of one in journal_sample, or of all.",
+        "Record what happens to messages: off = none, sampled = one in journal_sample, full = all.",
     )
     journal_dir: str = setting(
-        "", values.path("folder", "the path of a folder"), "Folder of the journal. Empty: journal in data_dir."
+        "", values.path("folder", "the path of a folder"), "Directory of the journal. Empty: journal in data_dir."
     )
     journal_node: str = setting(
         "",
         values.text("name", pattern=r"[A-Za-z0-9._-]{0,64}", expects="up to 64 letters, digits, dots and dashes"),
-        "What the journal calls this node. Empty: the host's name.",
+        "Name of this node in the journal. Empty: the host name.",
     )
-    journal_sample: int = setting(100, values.integer(1, 1_000_000), "sampled: one message in so many.")
+    journal_sample: int = setting(
+        100, values.integer(1, 1_000_000), "With journal = sampled, one message in this many is recorded."
+    )
     journal_file_max: int = setting(
-        64_000_000, values.size(10_000, 1_000_000_000), "Size at which a file is finished and compressed."
+        64_000_000, values.size(10_000, 1_000_000_000), "Size at which a journal file is closed and compressed."
     )
     journal_file_age_ms: int = setting(
-        600_000, values.duration(1_000, 24 * _HOUR_MS), "Age at which a file is finished and compressed."
+        600_000, values.duration(1_000, 24 * _HOUR_MS), "Age at which a journal file is closed and compressed."
     )
     journal_max: int = setting(
         10_000_000_000,
         values.size(0, 1_000_000_000_000_000),
-        "Disk space of finished files; beyond it the oldest are deleted.",
+        "Maximum disk space of closed journal files; beyond it the oldest are deleted.",
     )
 
 

@@ -36,7 +36,7 @@ class Kind:
     is_secret: bool = False
 
 
-def text(name: str = "text", *, pattern: str = ".*", expects: str = "a text", is_secret: bool = False) -> Kind:
+def text(name: str = "text", *, pattern: str = ".*", expects: str = "a string", is_secret: bool = False) -> Kind:
     """A text that matches `pattern` as a whole."""
     compiled = re.compile(pattern)
 
@@ -173,7 +173,9 @@ def _list(pattern: re.Pattern[str], expects: str) -> Kind:
             raise ValueError
         return chosen
 
-    return Kind("list", f"{expects}, a list or separated by commas", read, _show_list, is_list=True)
+    return Kind(
+        "list", f"{expects}; several are separated by commas, or an array in TOML", read, _show_list, is_list=True
+    )
 
 
 def base_url() -> Kind:

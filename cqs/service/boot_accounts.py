@@ -55,11 +55,13 @@ def read_file(path: Path) -> Declared:
     """Raises ConfigError: the file can't be read, others may read it, or something in it is wrong."""
     try:
         if not is_private(path.stat()):
-            raise ConfigError(f"{path}: others may use this file of secrets: `chmod 600 {path}`")
+            raise ConfigError(
+                f"users_file: {path} holds secrets and others may read or change it; run `chmod 600 {path}`"
+            )
         text = path.read_bytes()
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from error
-    return read(text, str(path))
+        raise ConfigError(f"users_file: {path} can't be read: {error.strerror}") from error
+    return read(text, f"users_file: {path}")
 
 
 def read(text: bytes, origin: str) -> Declared:

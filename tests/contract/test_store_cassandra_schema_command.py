@@ -47,9 +47,9 @@ def test_a_cluster_that_is_not_there_is_one_line() -> None:
 @pytest.mark.parametrize(
     "flags, told",
     [
-        (["--replicas", "dc1=0"], "'dc1=0' is no DC=N"),
-        (["--cassandra", "host:port"], "'host:port' is no HOST[:PORT]"),
-        (["--cassandra", "a:1", "--cassandra", "b:2"], "one port"),
+        (["--replicas", "dc1=0"], "'dc1=0' is not DC=N"),
+        (["--cassandra", "host:port"], "'host:port' is not HOST[:PORT]"),
+        (["--cassandra", "a:1", "--cassandra", "b:2"], "the same port"),
         (["--cassandra-password-file", "/nowhere"], "/nowhere"),
         (["--keyspace", "Not one"], "cassandra_keyspace: 'Not one' (flag --cassandra-keyspace) can't be used"),
     ],
@@ -81,6 +81,6 @@ async def test_the_tables_are_made_once(keyspace: Options) -> None:
     second = cqs("schema", "apply", *where)
 
     assert (first[0], second[0]) == (0, 0)
-    assert first[1].endswith("schema version 1 made.\n")
+    assert first[1].endswith("schema version 1 created.\n")
     assert second[1].endswith("schema version 1 already in place.\n")
     await ask(keyspace, "DROP KEYSPACE by_command")

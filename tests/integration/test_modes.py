@@ -197,7 +197,7 @@ def test_checked_server_may_listen_beyond_loopback_and_open_may_not(tmp_path: Pa
     [
         (["--auth", "signed", "--master-key", "short"], "master_key: that value (flag --master-key) can't be used"),
         (["--auth", "maybe"], "auth: 'maybe' (flag --auth) can't be used; expected one of open, signed, enforced"),
-        (["--users-file", "/nowhere"], "/nowhere: No such file"),
+        (["--users-file", "/nowhere"], "users_file: /nowhere can't be read: No such file"),
         (["--tls-cert", "/nowhere"], "tls_key: not given; TLS needs both"),
         (["--tls-cert", "/nowhere", "--tls-key", "/nowhere"], "tls_cert: file /nowhere can't be read"),
         (["--trusted-proxies", "10.0.0.1/8"], "trusted_proxies: ["),

@@ -57,7 +57,7 @@ def test_help_of_serve_explains_every_setting_in_groups_with_examples() -> None:
 
     for setting in settings():
         assert f"{setting.flag} " in output
-    assert output.index("Where clients find the server:") < output.index("Where messages lie:")
+    assert output.index("Network:") < output.index("Storage:")
     assert "cqs serve --in-memory --port 0" in output
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tomllib
+from pathlib import Path
 
 import pytest
 
 from cqs.config import report
+from cqs.config.load import load
 from cqs.config.queues import KEYS, DeclaredQueue, read_queues
 from cqs.errors import ConfigError
 
@@ -39,7 +41,7 @@ def test_dead_letter_queue_may_exist_already_without_being_declared() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("queue = 3", r"expected \[\[queue\]\] tables"),
+        ("queue = 3", r"expected \[\[queue\]\], in double"),
         ("[[queue]]", "queue number 1: name None"),
         ('[[queue]]\nname = "a b"', "queue number 1: name 'a b' .*expected 1 to 80"),
         ('[[queue]]\nname = "a"\n[[queue]]\nname = "a"', "queue 'a': declared twice"),
@@ -66,12 +68,12 @@ def test_mistakes_are_named(text: str, words: str) -> None:
 
 
 def test_every_key_is_in_the_reference_with_what_it_expects() -> None:
-    text = report.as_markdown().partition("## Queues that exist at boot")[2]
+    text = report.as_markdown().partition("## Queues declared in the file")[2]
 
     for name, key in KEYS.items():
         (line,) = (line for line in text.splitlines() if line.startswith(f"| `{name}` |"))
         assert key.help in line and key.expects in line
-    assert "A dead_letter without it means 10" in text
+    assert "| `max_receive_count` | `10` |" in text
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -84,3 +86,19 @@ def test_every_key_is_read_and_what_it_does_not_expect_is_refused(key: str) -> N
     assert queue == DeclaredQueue("a", "file q.toml", "111122223333", {"X": "1"}, {"t": "v"}, "b", 3)
     with pytest.raises(ConfigError, match=f"{key} .*expected"):
         read_queues([good | {key: [1.5]}], "file q.toml")
+
+
+@pytest.mark.parametrize(
+    "text, hint",
+    [
+        ('[[queues]]\nname = "a"', r"queues: .* the only one is \[\[queue\]\]"),
+        ("[server]\nport = 1", r"server: .* settings stand above it"),
+        ('[[user]]\nname = "ann"', r"user: .* the file that users_file names"),
+        ("x7 = 1", r"x7: no such setting \(file .*\); `cqs config` lists all"),
+    ],
+)
+def test_an_unknown_table_is_not_taken_for_a_misspelled_setting(tmp_path: Path, text: str, hint: str) -> None:
+    (file := tmp_path / "cqs.toml").write_text(text)
+
+    with pytest.raises(ConfigError, match=hint):
+        load({}, {}, str(file))

@@ -10,7 +10,7 @@ import pytest
 
 from cqs.config.settings import Listening
 from cqs.errors import CannotStart, ConfigError
-from cqs.listen import endpoint_of, open_sockets
+from cqs.listen import endpoint_of, open_sockets, url_elsewhere
 
 
 @contextmanager
@@ -84,3 +84,12 @@ def test_address_of_another_machine_is_named() -> None:
 def test_endpoint_is_what_a_local_client_can_reach(listening: Listening, endpoint: str) -> None:
     assert endpoint_of(listening) == endpoint
     assert endpoint_of(listening, 9325) == endpoint.replace("9324", "9325")
+
+
+def test_a_node_that_listens_on_all_addresses_is_reached_by_its_machines_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "api-1")
+
+    assert url_elsewhere(Listening(host="0.0.0.0", port=9324)) == "http://api-1:9324"
+    assert url_elsewhere(Listening(host="::", port=9324, tls_cert="cert.pem")) == "https://api-1:9324"
+    assert url_elsewhere(Listening(host="10.0.0.7", port=9324)) == "http://10.0.0.7:9324"
+    assert url_elsewhere(Listening(host="0.0.0.0", port=0)) == ""
