@@ -1,8 +1,10 @@
 """The console as an aiohttp application, which the server mounts at /ADMIN.
 
-    request ─► Host and password (gate) ─► logged in? ─► role ─► page
-                                                         └► POST: Origin, token, form ─► action ─► log ─► 303 back
+    request ─► POST: Origin ─► Host and password (gate) ─► logged in? ─► role ─► page
+                                                                          └► POST: form, token ─► action ─► log ─► 303
                 every answer: security headers, no store, cookies
+
+The form of somebody who may not is not even read.
 
 Nothing changes by GET; nothing is served that is not in the table of routes. An error becomes a page with the same
 frame, in words, and never shows a stack.
@@ -20,13 +22,14 @@ from admin import answers, headers
 from admin.actions import log_in, undo
 from admin.console import CONSOLE, Console
 from admin.csrf import FIELD, HEADER, check_origin
-from admin.forms import BadInput, Form, TooLarge, read_form
+from admin.forms import BadInput, Form, TooLarge, coming, read_form
 from admin.gate import admit
 from admin.links import PREFIX
 from admin.origins import hosts_of
 from admin.route import Action, Page
 from admin.routes import ROUTES
 from admin.visit import Done, Told, Visit
+from cqs.api.wire_errors import CrowdedOut
 from cqs.errors import (
     AccessDenied,
     CacheUnavailable,
@@ -40,7 +43,7 @@ from cqs.errors import (
 )
 
 _log = structlog.get_logger("cqs.console")
-_AWAY = (StoreUnavailable, CacheUnavailable, OutcomeUnknown, ServiceUnavailable)
+_AWAY = (StoreUnavailable, CacheUnavailable, OutcomeUnknown, ServiceUnavailable, CrowdedOut)
 
 
 def make_application(console: Console) -> web.Application:
@@ -121,15 +124,23 @@ def _action_handler(route: Action) -> answers.Handler:
         about = request.app[CONSOLE].about
         check_origin(request, hosts_of(request, about.proxies, about.public_url))
         visit = await admit(request.app[CONSOLE], request)
-        form = await read_form(request, route.bytes_max)
-        token = form.text(FIELD) or request.headers.get(HEADER, "")
-        if not visit.console.sessions.is_token_of(visit.session, token):
-            return answers.with_cookies(visit, answers.expired(visit))
-        refused = _refused(visit, route.needs)
-        response = refused if refused is not None else await _do(visit, route, form)
+        response = _refused(visit, route.needs)
+        if response is None:
+            body = coming(request, route.bytes_max)
+            try:
+                response = await _asked(visit, route, await read_form(request, body, route.bytes_max))
+            finally:
+                body.leave()
         return answers.with_cookies(visit, response)
 
     return handle
+
+
+async def _asked(visit: Visit, route: Action, form: Form) -> web.StreamResponse:
+    """What the form asks for, if it is one of this session's pages."""
+    token = form.text(FIELD) or visit.request.headers.get(HEADER, "")
+    is_ours = visit.console.sessions.is_token_of(visit.session, token)
+    return await _do(visit, route, form) if is_ours else answers.expired(visit)
 
 
 def _refused(visit: Visit, permission: str | None) -> web.StreamResponse | None:

@@ -6,16 +6,18 @@ form, with everything that was typed still in it.
 
 from __future__ import annotations
 
-import asyncio
+from dataclasses import replace
 from urllib.parse import parse_qsl
 
 from aiohttp import web
 
+from cqs.api.http.body import Body, body_of
+from cqs.api.http.bounds import DEFAULT_BOUNDS
+from cqs.api.wire_errors import BadRequest, RequestEntityTooLarge, RequestTimeout
 from cqs.errors import CqsError
 
 FIELDS_MAX = 2_500
 SMALL_BYTES_MAX = 256_000
-FORM_S_MAX = 60
 _DIGITS_MAX = 15
 
 
@@ -70,30 +72,26 @@ class Form:
         return text
 
 
-async def read_form(request: web.BaseRequest, bytes_max: int = SMALL_BYTES_MAX) -> Form:
-    """The body of a form. Raises TooLarge, BadInput (also for one that breaks off, or only drips)."""
+def coming(request: web.BaseRequest, bytes_max: int) -> Body:
+    """The body of a form, which has a place in the server's room for requests until it leaves."""
+    return body_of(request, replace(DEFAULT_BOUNDS, body_bytes_max=bytes_max))
+
+
+async def read_form(request: web.BaseRequest, body: Body, bytes_max: int) -> Form:
+    """What the form says. Raises TooLarge, BadInput (also for one that breaks off, or only drips), and CrowdedOut when
+    there is no room for it."""
     if request.content_type != "application/x-www-form-urlencoded":
         raise BadInput("A form is needed.")
     if (request.content_length or 0) > bytes_max:
         raise TooLarge(f"This form takes at most {bytes_max:,} bytes.")
     try:
-        async with asyncio.timeout(FORM_S_MAX):
-            return parse_form(await _read(request, bytes_max))
-    except TimeoutError as error:
-        raise BadInput(f"The form took longer than {FORM_S_MAX} s to arrive.") from error
-    except (web.RequestPayloadError, ConnectionError) as error:
+        return parse_form(await body.read())
+    except RequestEntityTooLarge as error:
+        raise TooLarge(f"This form takes at most {bytes_max:,} bytes.") from error
+    except RequestTimeout as error:
+        raise BadInput("The form took too long to arrive.") from error
+    except BadRequest as error:
         raise BadInput("The form broke off.") from error
-
-
-async def _read(request: web.BaseRequest, bytes_max: int) -> bytes:
-    parts: list[bytes] = []
-    length = 0
-    async for chunk in request.content.iter_chunked(65_536):
-        length += len(chunk)
-        if length > bytes_max:
-            raise TooLarge(f"This form takes at most {bytes_max:,} bytes.")
-        parts.append(chunk)
-    return b"".join(parts)
 
 
 def parse_form(body: bytes) -> Form:

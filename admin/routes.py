@@ -44,13 +44,15 @@ from admin.views import (
     users,
 )
 
+LOGIN_BYTES_MAX = 20_000
+"""Strangers send it: a user, a password, and an address to go on to."""
 _QUEUE = "/q/{account}/{queue}"
 _USER = "/users/{user}"
 
 ROUTES: tuple[Page | Action, ...] = (
     Action("/undo/{number}", undo.act, "Undo", permission="DeleteMessage"),
     Page("/login", login.show, permission=None),
-    Action("/login", log_in.act, "LogIn", permission=None, is_logged=False),
+    Action("/login", log_in.act, "LogIn", permission=None, bytes_max=LOGIN_BYTES_MAX, is_logged=False),
     Action("/log-out", log_out.here, "LogOut", permission=LOOK, is_logged=False),
     Action("/log-out-everywhere", log_out.everywhere, "LogOutEverywhere", permission=LOOK, is_logged=False),
     Page("/", overview.show),

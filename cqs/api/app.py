@@ -1,8 +1,7 @@
 """The door: an HTTP server around `dispatch`, on aiohttp.
 
-    socket ─► Connection (deadlines, caps) ─► head rules ─► body within bounds ─► dispatch ─► answer
-                                               │
-                                               └ /health /ready: for operators   mounted paths: other applications
+    socket ─► Connection (deadlines, caps) ─► head rules ─┬► body within bounds ─► dispatch ─► answer
+                                                          └► /health /ready, mounted paths: other applications
 
 aiohttp parses HTTP and nothing else: its limits, its decompression, its error pages and its cancellation of handlers
 are off or replaced. A handler is never cancelled because its client left: sends run to their end; receives ask
@@ -31,7 +30,7 @@ from cqs.api.http.connection import Answer, Connection
 from cqs.api.http.connections import Connections
 from cqs.api.http.plain_reply import SERVER
 from cqs.api.http.room import Room
-from cqs.api.http.rules import refusal
+from cqs.api.http.rules import METHODS, refusal
 from cqs.api.http.shared_door import SharedDoor
 from cqs.api.http.tls_door import TlsDoor
 from cqs.api.lane import Lane
@@ -42,6 +41,7 @@ from cqs.errors import CannotStart
 
 HEALTH_PATHS = frozenset({"/health", "/healthz"})
 READY_PATHS = frozenset({"/ready", "/readyz"})
+_OPERATORS_PATHS = HEALTH_PATHS | READY_PATHS
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _HTTP_10, _HTTP_11 = (1, 0), (1, 1)
 
@@ -161,8 +161,13 @@ class App:
         if request.version < _HTTP_10:
             return self._refuse_unread(BadRequest("Only HTTP/1.1 and HTTP/1.0 are spoken here."))
         if isinstance(request.protocol, Connection) and request.protocol.is_crowded_out:
-            return self._refuse(CrowdedOut(), _request_of(request.protocol, request))
+            return self._refuse(CrowdedOut(), _request_of(request))
         mount = self._mount_of(request.raw_path) if self._mounts else None
+        methods = METHODS if mount is None and request.raw_path not in _OPERATORS_PATHS else None
+        raw = _request_of(request)
+        problem = refusal(raw.method, raw.target, request.version >= _HTTP_11, raw.headers, self._bounds, methods)
+        if problem is not None:
+            return self._refuse(problem, raw)
         if mount is not None and mount.server is not None:
             try:
                 return await mount.server.request_handler(request)
@@ -175,17 +180,11 @@ class App:
             return _operator_answer(self._why_not_ready(), self._facts, self._troubles())
         if self._front and request.method == "GET" and request.raw_path == "/" and _is_for_people(request):
             return web.Response(status=302, headers={hdrs.LOCATION: self._front, hdrs.SERVER: SERVER})
-        return await self._serve(request)
+        return await self._serve(request, raw)
 
-    async def _serve(self, request: web.BaseRequest) -> Answer:
-        connection = request.protocol
-        assert isinstance(connection, Connection)
-        raw = _request_of(connection, request)
-        error = refusal(raw.method, raw.target, request.version >= _HTTP_11, raw.headers, self._bounds)
-        if error is not None:
-            return self._refuse(error, raw)
-        if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue" and connection.transport is not None:
-            connection.transport.write(_CONTINUE)
+    async def _serve(self, request: web.BaseRequest, raw: Request) -> Answer:
+        if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue" and request.transport is not None:
+            request.transport.write(_CONTINUE)
         body = Body(request.content, self._bounds, self.room)
         try:
             raw = msgspec.structs.replace(raw, body=await body.read())
@@ -222,11 +221,12 @@ class _Server(web.Server):
         return self._app.connection(self)
 
 
-def _request_of(connection: Connection, request: web.BaseRequest) -> Request:
+def _request_of(request: web.BaseRequest) -> Request:
     """A request whose body is not read yet."""
+    connection = request.protocol
+    assert isinstance(connection, Connection)
     method, headers = request.method.encode(), list(request.raw_headers)
-    target = request.raw_path.encode("utf-8", "surrogateescape")
-    there = connection.is_client_there
+    target, there = request.raw_path.encode("utf-8", "surrogateescape"), connection.is_client_there
     return Request(method, target, headers, b"", connection.address, there, is_secure=connection.is_secure)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from aiohttp import web
 
 from tests.protocol import corpus_http
 from tests.protocol.case import by_name
@@ -30,6 +31,27 @@ async def test_request_is_refused_and_ends_its_connection(case: Raw) -> None:
     assert answer.headers["x-amzn-requestid"]
     assert answer.headers["server"] == "cqs"
     assert rest == b""
+    assert world.state() == before
+
+
+EVERYWHERE = [one for one in corpus_http.REFUSED if b" / HTTP/1." in one.data and one.status != 405]
+
+
+@pytest.mark.parametrize("case", by_name(EVERYWHERE))
+async def test_what_is_served_beside_the_api_has_the_same_rules_but_for_methods(case: Raw) -> None:
+    world = await make_world()
+    before = world.state()
+    async with world.listening(mounts={"/ADMIN": web.Application()}) as door:
+        for path in (b"/health", b"/ADMIN"):
+            reader, writer = await door.connect()
+            writer.write(case.data.replace(b" / HTTP/1.", b" " + path + b" HTTP/1.", 1))
+            answer = await read_answer(reader)
+            writer.write_eof()
+            async with asyncio.timeout(ANSWER_S_MAX):
+                await reader.read()
+            writer.close()
+
+            assert (answer.status, answer.code) == (case.status, case.code), path
     assert world.state() == before
 
 

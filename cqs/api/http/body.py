@@ -16,6 +16,7 @@ import asyncio
 from aiohttp import StreamReader, web
 
 from cqs.api.http.bounds import Bounds
+from cqs.api.http.connection import Connection
 from cqs.api.http.room import Room
 from cqs.api.wire_errors import BadRequest, CrowdedOut, RequestEntityTooLarge, RequestTimeout
 
@@ -81,3 +82,11 @@ class Body:
         self._is_crowded_out = True
         if self._due is not None and not self._due.expired():
             self._due.reschedule(0)
+
+
+def body_of(request: web.BaseRequest, bounds: Bounds) -> Body:
+    """The body of a request to an application beside the API, in the room of its connection; outside of `App`, which
+    only tests are, in one of its own."""
+    connection = request.protocol
+    room = connection.room if isinstance(connection, Connection) else Room(bounds.requests_bytes_max)
+    return Body(request.content, bounds, room)

@@ -53,6 +53,7 @@ class Connection(web.RequestHandler):
         "address",
         "is_crowded_out",
         "is_secure",
+        "room",
         "waiting_since_s",
     )
 
@@ -81,6 +82,7 @@ class Connection(web.RequestHandler):
         self._connections = connections
         self._header_s_max = bounds.header_s_max
         self._refuse = refuse
+        self.room = room
         self._behind = room.place(self.cut_off)
         self._is_busy = False
         self._has_heard = False

@@ -21,12 +21,19 @@ _ONCE = frozenset(
 _LENGTH_DIGITS_MAX = 18
 
 
-def refusal(method: bytes, target: bytes, is_http_11: bool, headers: Headers, bounds: Bounds) -> HttpError | None:
-    """Why the request will not be served, None when it will."""
+def refusal(
+    method: bytes,
+    target: bytes,
+    is_http_11: bool,
+    headers: Headers,
+    bounds: Bounds,
+    methods: frozenset[bytes] | None = METHODS,
+) -> HttpError | None:
+    """Why the request will not be served, None when it will. `methods` None = any."""
     size = len(target) + sum(len(name) + len(value) + 4 for name, value in headers)
     if len(headers) > bounds.headers_max or size > bounds.header_bytes_max:
         return RequestHeaderFieldsTooLarge()
-    if method not in METHODS:
+    if methods is not None and method not in methods:
         return MethodNotAllowed()
     head: dict[bytes, bytes] = {}
     for name, value in headers:
