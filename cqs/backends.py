@@ -108,15 +108,8 @@ class CacheServers:
 
 
 def private_redis_of(config: Config) -> PrivateRedis | None:
-    """Started, when it was asked for: for the parent of workers. Raises ConfigError when workers would share nothing,
-    CannotStart."""
-    wanted = config.backends
-    if not (wanted.redis and wanted.cassandra) or config.storage.is_in_memory:
-        raise ConfigError(
-            f"workers: {config.clustering.workers} need Redis and Cassandra, which they share (--redis, --cassandra); "
-            "with data in this process there is one worker"
-        )
-    return PrivateRedis() if _SPAWN in wanted.redis else None
+    """Started, when it was asked for: for the parent of workers. Raises CannotStart."""
+    return PrivateRedis() if _SPAWN in config.backends.redis else None
 
 
 def with_places(loaded: Loaded[Config], spawned: PrivateRedis | None) -> Loaded[Config]:

@@ -23,14 +23,7 @@ def open_sockets(listening: Listening, *, is_checked: bool = False) -> list[sock
     """One for each address of the host; port 0 becomes a free port, the same for all. Clients that connect early wait
     in the backlog, and no second server takes the port meanwhile. `is_checked`: callers must prove who they are.
     Raises ConfigError for a host that is unknown or open to the network unasked, CannotStart when the port is taken."""
-    addresses = _addresses_of(listening.host)
-    is_open_allowed = is_checked or listening.is_open_to_network
-    if not is_open_allowed and not all(_is_loopback(address) for _, address in addresses):
-        raise ConfigError(
-            f"host: {listening.host} is reachable from the network and no credentials are checked, so anyone could "
-            "read and purge every queue; use 127.0.0.1, or --auth signed, or say --open-to-network "
-            "(CQS_OPEN_TO_NETWORK=true)"
-        )
+    addresses = addresses_of(listening, is_checked=is_checked)
     sockets: list[socket.socket] = []
     port = listening.port
     try:
@@ -42,6 +35,19 @@ def open_sockets(listening: Listening, *, is_checked: bool = False) -> list[sock
             opened.close()
         raise
     return sockets
+
+
+def addresses_of(listening: Listening, *, is_checked: bool) -> list[tuple[int, str]]:
+    """Family and address of each. Raises ConfigError as `open_sockets` does."""
+    addresses = _addresses_of(listening.host)
+    is_open_allowed = is_checked or listening.is_open_to_network
+    if not is_open_allowed and not all(_is_loopback(address) for _, address in addresses):
+        raise ConfigError(
+            f"host: {listening.host} is reachable from the network and no credentials are checked, so anyone could "
+            "read and purge every queue; use 127.0.0.1, or --auth signed, or say --open-to-network "
+            "(CQS_OPEN_TO_NETWORK=true)"
+        )
+    return addresses
 
 
 def endpoint_of(listening: Listening, port: int | None = None) -> str:

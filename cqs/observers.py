@@ -93,13 +93,20 @@ def tracing_of(config: Config) -> Tracing | None:
     installed."""
     if config.monitoring.traces == "off":
         return None
-    try:
-        from cqs.tracing import Tracing
-        from cqs.tracing.provider import provider_of
+    check_tracing(config)
+    from cqs.tracing import Tracing
+    from cqs.tracing.provider import provider_of
 
-        return Tracing(provider_of())
-    except ImportError as error:
-        raise CannotStart("OpenTelemetry is not installed: pip install 'cqs-server[otel]'") from error
+    return Tracing(provider_of())
+
+
+def check_tracing(config: Config) -> None:
+    """Raises CannotStart when traces are wanted and OpenTelemetry is not installed."""
+    if config.monitoring.traces != "off":
+        try:
+            import cqs.tracing.provider  # noqa: F401
+        except ImportError as error:
+            raise CannotStart("OpenTelemetry is not installed: pip install 'cqs-server[otel]'") from error
 
 
 def _size_of(folder: Path) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -56,6 +56,13 @@ async def open_people(config: Config, store: Store, clock: Clock) -> People:
     if config.security.auth != "open" and not (await people.accounts.identities()).keys:
         _log.warning("no_access_keys", hint="nobody can sign: make a key under /ADMIN, or with `cqs key add`")
     return people
+
+
+async def try_declared(config: Config, clock: Clock) -> None:
+    """Makes the users of the boot file in memory, to see whether it can be done. Raises ConfigError."""
+    here = replace(config, storage=replace(config.storage, is_in_memory=True))
+    accounts = _people_of(here, MemoryIdentities(), clock).accounts
+    await boot_accounts.declare(accounts, _declared(config), f"users_file: {config.security.users_file}")
 
 
 @asynccontextmanager

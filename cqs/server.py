@@ -47,7 +47,7 @@ from cqs.slot import Slot
 from cqs.stop import Stop
 from cqs.surroundings import Surroundings
 from cqs.tls import Certificate, certificate_of
-from cqs.workers import Workers
+from cqs.workers import Workers, check_workers
 
 if TYPE_CHECKING:
     from cqs.tracing import Tracing
@@ -91,6 +91,7 @@ def _run_one(
 def _run_workers(loaded: Loaded[Config], sockets: Sequence[socket.socket], certificate: Certificate | None) -> int:
     """In several. A private Redis is this process's, and all workers use it."""
     config = loaded.config
+    check_workers(config)
     spawned = backends.private_redis_of(config)
     shared = backends.with_places(loaded, spawned)
     workers = Workers(

@@ -28,6 +28,7 @@ import structlog
 
 from cqs import heap
 from cqs.banner import Start
+from cqs.config import Config
 from cqs.errors import ConfigError, CqsError
 from cqs.slot import Slot
 from cqs.stop import SAME_SIGNAL_S, end_signals
@@ -42,6 +43,16 @@ _PR_SET_PDEATHSIG = 1
 _log = structlog.get_logger("cqs.workers")
 
 Told = Callable[[Start], None]
+
+
+def check_workers(config: Config) -> None:
+    """Raises ConfigError when several workers would share nothing."""
+    wanted, count = config.backends, config.clustering.workers
+    if count > 1 and (not (wanted.redis and wanted.cassandra) or config.storage.is_in_memory):
+        raise ConfigError(
+            f"workers: {count} need Redis and Cassandra, which they share (--redis, --cassandra); "
+            "with data in this process there is one worker"
+        )
 
 
 class _Place:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from cqs.backends import cassandra_options
 from cqs.cache.redis import check_client
 from cqs.clock import Clock
-from cqs.config import Config
+from cqs.config import Config, Loaded
 from cqs.doctor.finding import Finding, error, ok
 from cqs.doctor.host_checks import check_host
+from cqs.doctor.start_checks import check_start
 from cqs.errors import ConfigError
 from cqs.spawn import program_of
 
 
-async def examine(config: Config, clock: Clock) -> list[Finding]:
+async def examine(loaded: Loaded[Config], clock: Clock) -> list[Finding]:
     """Findings, some of them good. Changes nothing anywhere. Raises CannotStart when a driver is not installed."""
-    findings = list(check_host(config))
+    config = loaded.config
+    findings = [*check_host(config), *await check_start(loaded, clock)]
     if config.backends.redis:
         check_client()
     if "spawn" in config.backends.redis:

@@ -13,9 +13,13 @@ from cqs.config import Config
 from cqs.config.values import show_size, with_home
 from cqs.doctor.finding import Finding, error, ok, warning
 from cqs.errors import ConfigError
+from cqs.observers import journal_folder
 from cqs.open_files import BESIDE
+from cqs.people import MASTER_KEY_FILE
 from cqs.plural import counted
 from cqs.store.sqlite import probe
+from cqs.store.sqlite.folder import LOCK_NAME
+from cqs.store.sqlite.schema import FILE_NAME
 from cqs.tls import certificate_of, days_left
 
 FREE_BYTES_MIN = 100_000_000
@@ -27,10 +31,13 @@ def check_host(config: Config) -> Iterator[Finding]:
     """All that can be seen without asking another machine."""
     yield _files(config.bounds.connections_max)
     if not config.storage.is_in_memory:
-        yield from _folder(folder_of(config.storage))
-        if not config.backends.cassandra:
-            yield from _database(folder_of(config.storage))
+        folder = folder_of(config.storage)
+        yield from _folder("data folder", folder, "data_dir")
+        if not config.backends.cassandra and os.access(folder, os.R_OK | os.X_OK):
+            yield from _database(folder)
     yield from _certificate(config)
+    if journal := journal_folder(config):
+        yield from _folder("journal folder", journal, "journal_dir")
     if config.backends.cassandra and config.security.auth != "open" and not config.security.master_key:
         yield error("master_key", "not given; with Cassandra every node needs the same one", "openssl rand -base64 32")
 
@@ -47,14 +54,16 @@ def _files(connections_max: int) -> Finding:
     return ok("open files", f"{'any number' if hard == resource.RLIM_INFINITY else hard} may be open")
 
 
-def _folder(folder: Path) -> Iterator[Finding]:
-    part = f"data folder {folder}"
-    there = next(one for one in (folder, *folder.parents) if one.exists())
-    if not there.is_dir():
-        yield error(part, f"{there} is a file", "name a folder (data_dir)")
+def _folder(what: str, folder: Path, setting: str) -> Iterator[Finding]:
+    part = f"{what} {folder}"
+    there = next(one for one in (folder, *folder.parents) if os.path.lexists(one))
+    if not os.path.isdir(there):
+        told = "is a link to nothing" if os.path.islink(there) else "is a file"
+        yield error(part, f"{there} {told}", f"name a folder ({setting})")
         return
-    if not os.access(there, os.W_OK | os.X_OK):
-        yield error(part, f"{there} can't be written by this user", "chown it, or name another folder (data_dir)")
+    if not os.access(there, os.R_OK | os.W_OK | os.X_OK):
+        yield error(part, f"{there} can't be used by this user", f"chown it, or name another folder ({setting})")
+        return
     free = shutil.disk_usage(there).free
     if free < FREE_BYTES_WISHED:
         say = error if free < FREE_BYTES_MIN else warning
@@ -64,6 +73,10 @@ def _folder(folder: Path) -> Iterator[Finding]:
 
 
 def _database(folder: Path) -> Iterator[Finding]:
+    for path in (folder / name for name in (LOCK_NAME, FILE_NAME, MASTER_KEY_FILE)):
+        if os.path.lexists(path) and not os.access(path, os.R_OK | os.W_OK):
+            yield error(f"file {path}", "it can't be used by this user", "chown it to the user of the server")
+            return
     found = probe.look(folder)
     if found is None:
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -10,9 +11,7 @@ from cqs import __version__
 
 
 def provider_of() -> TracerProvider:
-    """Set up by the OTEL_* variables of the environment. Raises ImportError when the exporter is not installed."""
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-
+    """Set up by the OTEL_* variables of the environment."""
     ours = Resource({SERVICE_NAME: "cqs", SERVICE_VERSION: __version__})
     provider = TracerProvider(resource=Resource.create().merge(ours).merge(OTELResourceDetector().detect()))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))

@@ -20,7 +20,7 @@ async def test_doctor_says_what_the_server_says(place: str, monkeypatch: pytest.
         return None if name == "hiredis" else util.find_spec(name)
 
     monkeypatch.setattr(cqs.cache.redis, "find_spec", missing)
-    config = load({"redis": place}, {}).config
+    loaded = load({"redis": place}, {})
 
     with pytest.raises(CannotStart, match=r"pip install 'cqs-server\[redis\]'"):
-        await examine(config, SystemClock())
+        await examine(loaded, SystemClock())

@@ -1,0 +1,86 @@
+"""What would keep a server from starting although machine and servers are in order: what it refuses by itself is tried
+here, in memory."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+
+from cqs import backends, boot, listen, observers, parts, people
+from cqs.api.attributes import changes_of
+from cqs.clock import Clock
+from cqs.config import Config, DeclaredQueue, Loaded
+from cqs.config.backend_settings import Backends
+from cqs.doctor.finding import Finding, error
+from cqs.errors import CqsError, SqsError
+from cqs.queue import QueueName, Redrive, name_of_arn
+from cqs.service import queues, residency
+from cqs.service.engine import Engine
+from cqs.store.memory import MemoryStore
+from cqs.workers import check_workers
+
+
+async def check_start(loaded: Loaded[Config], clock: Clock) -> list[Finding]:
+    """Only what is wrong."""
+    config = loaded.config
+    is_checked = config.security.auth != "open"
+    found = [
+        _refusal(lambda: listen.addresses_of(config.listening, is_checked=is_checked)),
+        _refusal(lambda: check_workers(config)),
+        _refusal(lambda: backends.store_of(config, clock)),
+        _refusal(lambda: observers.check_tracing(config)),
+        await _late_refusal(people.try_declared(config, clock)),
+        await _late_refusal(_try_queues(config, loaded.queues, clock)),
+    ]
+    return [one for one in found if one is not None]
+
+
+def _refusal(check: Callable[[], object]) -> Finding | None:
+    try:
+        check()
+    except CqsError as refused:
+        return _told(refused)
+    return None
+
+
+async def _late_refusal(check: Awaitable[None]) -> Finding | None:
+    try:
+        await check
+    except CqsError as refused:
+        return _told(refused)
+    return None
+
+
+def _told(refused: CqsError) -> Finding:
+    return error("settings", str(refused), "correct it: a server with these settings does not start")
+
+
+async def _try_queues(config: Config, declared: Sequence[DeclaredQueue], clock: Clock) -> None:
+    """Makes the declared queues in memory. Raises ConfigError."""
+    here = replace(config, storage=replace(config.storage, is_in_memory=True), backends=Backends())
+    rng = random.Random()
+    store, cache = MemoryStore(clock), backends.CacheServers(here, clock, rng)
+    await store.open()
+    engine = await parts.engine_of(here, store, cache, clock, rng, None)
+    await residency.open_all(engine)
+    await _make_absent(engine, config.behaviour.account, declared)
+    await boot.declare(engine, declared, config.behaviour.account)
+
+
+async def _make_absent(engine: Engine, account: str, declared: Sequence[DeclaredQueue]) -> None:
+    """Dead-letter queues that are not declared: they may be in the server's store."""
+    known = {QueueName(queue.account or account, queue.name) for queue in declared}
+    for name in {target for queue in declared for target in _targets(queue, account)} - known:
+        await queues.create(engine, name, {"is_fifo": True} if name.name.endswith(".fifo") else {}, {})
+
+
+def _targets(queue: DeclaredQueue, account: str) -> list[QueueName]:
+    if queue.dead_letter:
+        return [QueueName(queue.account or account, queue.dead_letter)]
+    try:
+        redrive = changes_of(queue.attributes).get("redrive")
+    except SqsError:
+        return []
+    target = name_of_arn(redrive.target_arn) if isinstance(redrive, Redrive) else None
+    return [] if target is None else [target]
