@@ -65,6 +65,7 @@ class CacheServers:
         self._bells: RedisBells | None = None
         if wanted.redis:
             self._redis, self._bells = _redis_of(wanted, self.spawned, rng)
+        self.listed = self._redis.servers.listed if self._redis is not None else None
         self.bells: Bells = self._bells or OneNode()
         self.cache: QueueCache = self._redis or MemoryCache(clock, rng, config.storage.body_memory)
         self.short: Callable[[], Sequence[str]] = self._redis.servers.short if self._redis is not None else tuple
@@ -125,7 +126,10 @@ def store_of(config: Config, clock: Clock) -> Store:
             raise ConfigError("in_memory: keeps nothing, and cassandra says where messages are to be kept; choose one")
         return MemoryStore(clock)
     if config.backends.cassandra:
-        return _cassandra_of(config.backends, clock)
+        options = cassandra_options(config.backends)
+        from cqs.store.cassandra import CassandraStore
+
+        return CassandraStore(options, clock)
     has_writer_process = config.backends.sqlite_writer == "process"
     return SqliteStore(folder_of(config.storage), clock, has_writer_process=has_writer_process)
 
@@ -157,6 +161,7 @@ def cluster_of(config: Config, store: Store, cache: CacheServers, clock: Clock, 
         is_cache_shared=cache.is_redis and cache.spawned is None,
         place=cache.place,
         lost=cache.lost,
+        listed=cache.listed,
         short=cache.short,
         deep_scan=store.deep_scan,
     )
@@ -211,13 +216,6 @@ def cassandra_options(wanted: Backends) -> Options:
     )
 
 
-def _cassandra_of(wanted: Backends, clock: Clock) -> Store:
-    options = cassandra_options(wanted)
-    from cqs.store.cassandra import CassandraStore
-
-    return CassandraStore(options, clock)
-
-
 def _places_of(wanted: Backends, spawned: PrivateRedis | None) -> list[str]:
     return [spawned.url if one == _SPAWN and spawned is not None else one for one in wanted.redis]
 
@@ -234,9 +232,9 @@ def _redis_of(wanted: Backends, spawned: PrivateRedis | None, rng: random.Random
     addresses = [url.parse(place, ca_file=ca_file) for place in _places_of(wanted, spawned)]
     servers = {url.name_of(one): RedisServer(one, Breaker(rng), rng, wanted.redis_memory) for one in addresses}
     owner = Ring({name: 1.0 for name in servers}).owner
-    if wanted.cassandra:
-        listed = ServerList(wanted.redis_list_version, list(servers), owner)
-        for name, server in servers.items():
-            server.name, server.list = name, listed
+    listed = ServerList(wanted.redis_list_version, list(servers), owner) if wanted.cassandra else None
+    for name, server in servers.items():
+        server.name, server.list = name, listed
     cache = RedisCache(servers, owner, rng)
+    cache.servers.listed = listed
     return cache, RedisBells(cache.servers, {name: server.address for name, server in servers.items()}, rng)

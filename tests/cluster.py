@@ -18,7 +18,7 @@ from cqs.queue import Queue
 from cqs.service import heartbeat, marking
 from cqs.service.cluster import joined
 from cqs.service.engine import shard_of
-from cqs.service.membership import LIFE_MS
+from cqs.service.membership import LIFE_MS, Listed
 from cqs.store.coordination import MemoryCluster, MemoryCoordination, Node
 from cqs.testing.clock import ManualClock
 from cqs.testing.witness import RecordingWitness
@@ -54,7 +54,9 @@ class Town:
             self.caches[datacenter] = FailingCache(self.clock, random.Random(0), BODY_BUDGET_BYTES)
         return self.caches[datacenter]
 
-    async def node(self, name: str, datacenter: str = "", *, is_cache_shared: bool = True) -> Bench:
+    async def node(
+        self, name: str, datacenter: str = "", *, is_cache_shared: bool = True, listed: Listed | None = None
+    ) -> Bench:
         """A node that starts now; a namesake is its former life. `datacenter`: "" = there is one."""
         self._lives += 1
         now_ms = self.clock.now_ms()
@@ -69,6 +71,7 @@ class Town:
             is_cache_shared=is_cache_shared,
             place=place_of,
             lost=lambda: lost,
+            listed=listed,
             deep_scan=self.store.scan,
             now_s=lambda: self.clock.now_ms() / 1_000,
         )

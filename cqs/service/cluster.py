@@ -15,7 +15,7 @@ from cqs.cluster.token_buckets import TokenBuckets
 from cqs.queue import Queue
 from cqs.service.homes import Homes
 from cqs.service.leadership import Leadership, loop_s
-from cqs.service.membership import Membership
+from cqs.service.membership import Listed, Membership
 from cqs.store.coordination import Coordination, MemoryCluster, MemoryCoordination, News, Node
 from cqs.store.interface import Stored
 
@@ -126,6 +126,7 @@ def joined(
     is_cache_shared: bool = True,
     place: Callable[[Shard], str] = _one_place,
     lost: Callable[[], Sequence[str]] = tuple,
+    listed: Listed | None = None,
     short: Callable[[], Sequence[str]] = tuple,
     deep_scan: Scan = _nothing,
     now_s: Callable[[], float] = loop_s,
@@ -136,7 +137,7 @@ def joined(
     leadership = Leadership(coordination, LEADER, holder, now_s)
     return Cluster(
         coordination,
-        Membership(coordination, clock, me, lost),
+        Membership(coordination, clock, me, lost, listed),
         leadership=leadership,
         opening=Leadership(coordination, f"{OPENER} {datacenter}".strip(), holder, now_s),
         tending=Leadership(coordination, f"caches {datacenter}", holder, now_s) if datacenter else leadership,

@@ -11,7 +11,8 @@ Several nodes start       node A, first               node B                    
                           ──────────────              ──────                      ─────────────
                           beat: nobody serves         beat: nobody serves
                           opening: mine               opening: A's, so wait       beat: A serves: use what is there
-                          drop and fill all ════ serves ──► use what is there
+                          drop and fill all ════ serves ──► use what is there, when no node goes by an older
+                                                            list of cache servers
 
 Where several data centres share the store, a fill is what draws a queue's home to its data centre, and a start draws
 none (`cqs.service.homes`). What the other one acknowledged but had not replicated when it died, a fill here misses; it
@@ -61,12 +62,17 @@ async def open_all(engine: Engine, pause: Pause = pause_ms) -> None:
 async def _open_among_others(engine: Engine, pause: Pause) -> None:
     membership, opening = engine.cluster.membership, engine.cluster.opening
     await _check_cache(engine, pause)
+    is_told = False
     while True:
         await membership.beat()
-        if membership.is_served():
+        if not membership.is_served():
+            await opening.renew()
+        elif membership.is_list_settled():
             break
-        await opening.renew()
-        if opening.is_held:
+        elif not is_told:
+            is_told = True
+            _log.info("waits_for_nodes_to_give_up_their_list_of_redis_servers")
+        if opening.is_held and not membership.is_served():
             await _fill_beating(engine)
             break
         await pause(OPENING_LOOK_MS)

@@ -34,6 +34,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     """Of the program."""
     lost: tuple[str, ...] = ()
     """Redis servers that this node can't reach."""
+    servers: str = ""
+    """The list of Redis servers that it goes by, "version digest"; "" = it uses none, or does not tell."""
 
     @property
     def life(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from cqs.store.cassandra import Options
 from cqs.testing.clock import ManualClock
 from tests import cassandra_server, redis_server
 from tests.contract.cassandra_home import make_keyspace
+from tests.contract.redis_address import point
 
 
 @pytest.fixture
@@ -29,6 +31,21 @@ def own() -> Iterator[redis_server.RedisProcess]:
     """A Redis that the test may stop or change."""
     with redis_server.RedisProcess() as process:
         yield process
+
+
+@pytest.fixture
+def processes() -> Iterator[list[redis_server.RedisProcess]]:
+    """Two of them."""
+    with redis_server.RedisProcess() as one, redis_server.RedisProcess() as two:
+        yield [one, two]
+
+
+@pytest.fixture
+def address(tmp_path: Path, processes: list[redis_server.RedisProcess]) -> Path:
+    """Of whichever of the two `point` says, the first one now."""
+    path = tmp_path / "redis"
+    point(path, processes[0])
+    return path
 
 
 @pytest.fixture(scope="session")

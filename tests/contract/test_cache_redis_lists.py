@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
 import pytest
+import redis
 
 from cqs.cache.interface import Residency, Shard
 from cqs.cache.redis.cache import RedisCache
@@ -21,22 +22,23 @@ SHARDS = [Shard(1 << 60 | number) for number in range(40)]
 
 
 @pytest.fixture
-def processes() -> Iterator[list[RedisProcess]]:
-    with RedisProcess() as one, RedisProcess() as two:
-        yield [one, two]
-
-
-@pytest.fixture
 async def stack() -> AsyncIterator[AsyncExitStack]:
     async with AsyncExitStack() as stack:
         yield stack
 
 
-async def node(stack: AsyncExitStack, processes: list[RedisProcess], version: int, let_go_ms: int = 1) -> RedisCache:
+def list_of(processes: list[RedisProcess], version: int, let_go_ms: int = 1) -> ServerList:
+    names = [process.path for process in processes]
+    return ServerList(version, names, Ring(dict.fromkeys(names, 1.0)).owner, let_go_ms)
+
+
+async def node(
+    stack: AsyncExitStack, processes: list[RedisProcess], version: int, listed: ServerList | None = None
+) -> RedisCache:
     """A node whose list is these servers."""
     servers = {process.path: server_at(process) for process in processes}
     owner = Ring(dict.fromkeys(servers, 1.0)).owner
-    listed = ServerList(version, list(servers), owner, let_go_ms)
+    listed = listed or list_of(processes, version)
     for name, server in servers.items():
         server.name, server.list = name, listed
     cache = RedisCache(servers, owner, random.Random(version))
@@ -124,3 +126,84 @@ async def test_what_moved_away_and_back_is_filled_anew(stack: AsyncExitStack, pr
     again = await node(stack, processes[:1], 3)
 
     assert {(await again.state(shard)).residency for shard in moved} == {Residency.ABSENT}
+
+
+async def note_and_die(cache: RedisCache, process: RedisProcess, listed: ServerList) -> None:
+    """A node of that list notes it in the server, and no more."""
+    server = next(one for one in map(cache.server_of, SHARDS) if one.name == process.path)  # type: ignore[attr-defined]
+    await listed.note(server.link.call, process.path, "0")  # type: ignore[attr-defined]
+
+
+async def test_what_moved_away_is_given_up_by_the_next_node_when_the_first_one_died(
+    stack: AsyncExitStack, processes: list[RedisProcess]
+) -> None:
+    first = await node(stack, processes[:1], 1)
+    await fill(first)
+    await note_and_die(first, processes[0], list_of(processes, 2))
+
+    both = await node(stack, processes, 2)
+    await look(both)
+    again = await node(stack, processes[:1], 3)
+
+    moved = [shard for shard in SHARDS if both.servers.name_of(shard) == processes[1].path]
+    assert {(await again.state(shard)).residency for shard in moved} == {Residency.ABSENT}
+
+
+async def test_a_list_noted_before_what_had_moved_away_was_given_up_finds_nothing(
+    stack: AsyncExitStack, processes: list[RedisProcess]
+) -> None:
+    first = await node(stack, processes[:1], 1)
+    await fill(first)
+    await note_and_die(first, processes[0], list_of(processes, 2))
+
+    again = await node(stack, processes[:1], 3)
+
+    assert {(await again.state(shard)).residency for shard in SHARDS} == {Residency.ABSENT}
+
+
+async def test_a_node_gives_way_to_a_newer_list_that_has_none_of_its_servers(
+    stack: AsyncExitStack, processes: list[RedisProcess]
+) -> None:
+    listed, others = list_of(processes[:1], 1), list_of(processes[1:], 2)
+    old = await node(stack, processes[:1], 1, listed)
+    await fill(old)
+
+    listed.give_way(others.text)
+
+    assert listed.in_use == ""
+    assert old.servers.lost() == [processes[0].path]
+    with pytest.raises(CacheUnavailable, match="redis_list_version 2, here 1"):
+        await old.state(SHARDS[0])
+    with pytest.raises(CacheUnavailable, match="redis_list_version 2, here 1"):
+        await look(old)
+    listed.give_way("")
+    with pytest.raises(CacheUnavailable, match="redis_list_version 2, here 1"):
+        await old.state(SHARDS[0])
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+@pytest.mark.parametrize("version", [1, 2])
+async def test_what_a_node_gave_up_is_filled_anew_when_it_may_use_it_again(
+    stack: AsyncExitStack, processes: list[RedisProcess], version: int, is_told: bool
+) -> None:
+    """`is_told`: it had noted that while there were nodes of the other list."""
+    listed = list_of(processes[:1], 1)
+    old = await node(stack, processes[:1], 1, listed)
+    await fill(old)
+    listed.give_way(list_of(processes[1:], version).text)
+    if not is_told:
+        listed.give_way("")
+        with pytest.raises(CacheUnavailable):
+            await old.state(SHARDS[0])
+    with pytest.raises(CacheUnavailable):
+        await look(old)
+    listed.give_way("")
+    with redis.Redis(unix_socket_path=processes[0].path) as admin:
+        admin.delete("cqs:servers")
+
+    server = old.server_of(SHARDS[0])
+    while not await server.regained():
+        pass
+
+    assert listed.in_use == listed.text
+    assert {(await old.state(shard)).residency for shard in SHARDS} == {Residency.ABSENT}

@@ -3,88 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import random
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 import redis
 
-from cqs.cache.interface import Residency, Shard
-from cqs.cache.redis.cache import RedisCache
-from cqs.cache.redis.connection import Address, Send
+from cqs.cache.interface import Residency
+from cqs.cache.redis.connection import Send
 from cqs.cache.redis.replies import ConnectionLost
-from cqs.cache.redis.server import RedisServer
 from cqs.cache.redis.server_list import Noted, ServerList
-from cqs.cluster.breaker import Breaker
+from tests.contract.redis_address import NAME, fill, node, point, reconnect, residency, server_of
 from tests.needs import needs
 from tests.redis_server import RedisProcess
 
 pytestmark = needs("redis-server")
-SHARD = Shard(1 << 60 | 5)
-NAME = "cache"
-
-
-@pytest.fixture
-def processes() -> Iterator[list[RedisProcess]]:
-    with RedisProcess() as one, RedisProcess() as two:
-        yield [one, two]
-
-
-@pytest.fixture
-def address(tmp_path: Path, processes: list[RedisProcess]) -> Path:
-    """Of whichever server `point` says, the first one now."""
-    path = tmp_path / "redis"
-    point(path, processes[0])
-    return path
-
-
-def point(address: Path, process: RedisProcess) -> None:
-    address.unlink(missing_ok=True)
-    address.symlink_to(process.path)
-
-
-@asynccontextmanager
-async def node(
-    address: Path, seed: int = 0, version: int = 1, listed: ServerList | None = None
-) -> AsyncIterator[RedisCache]:
-    """A node that looks only when it greets."""
-    rng = random.Random(seed)
-    server = RedisServer(Address(path=str(address)), Breaker(rng), rng, 1 << 30, name=NAME)
-    server.list = listed or ServerList(version, [NAME], lambda _: NAME, let_go_ms=1)
-    cache = RedisCache({NAME: server}, lambda _: NAME, rng)
-    await cache.start()
-    assert server._looks is not None
-    server._looks.cancel()
-    try:
-        yield cache
-    finally:
-        await cache.close()
-
-
-def server_of(cache: RedisCache) -> RedisServer:
-    server = cache.server_of(SHARD)
-    assert isinstance(server, RedisServer)
-    return server
-
-
-async def reconnect(*caches: RedisCache) -> None:
-    for cache in caches:
-        server_of(cache).link.give_up("by the test")
-        async with asyncio.timeout(10):
-            while not await server_of(cache).regained():
-                pass
-
-
-async def residency(cache: RedisCache) -> Residency:
-    return (await cache.state(SHARD)).residency
-
-
-async def fill(cache: RedisCache) -> None:
-    epoch = await cache.begin_fill(SHARD, 60_000)
-    assert epoch is not None
-    assert await cache.fill(SHARD, epoch, [], is_last=True)
 
 
 async def test_an_address_that_comes_back_to_a_server_it_had_left_is_filled_anew(

@@ -106,14 +106,18 @@ class Place:
         await self._stack.aclose()
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
 
-    async def add_redis(self) -> None:
-        """Starts a Redis server more, which nodes will know of when they are started next."""
+    async def add_redis(self, *, is_instead: bool = False) -> None:
+        """Starts a Redis server more, which nodes will know of when they are started next. `is_instead`: they will know
+        no other one."""
         redis = RedisProcess()
         self._stack.callback(redis.__exit__)
         await asyncio.to_thread(redis.start)
         self.more_redis.append(redis)
         for node in self.nodes:
-            node.arguments += ["--redis", redis.url]
+            if is_instead:
+                at = node.arguments.index("--redis")
+                del node.arguments[at : at + 2]
+            node.arguments += ["--redis", redis.url, "--redis-list-version", str(1 + len(self.more_redis))]
 
     async def append(self, bodies: Mapping[str, str], *, tombstones: int = 0) -> None:
         """Stores a message for each queue, past all servers: Redis is not told. With `tombstones`, behind so many that

@@ -70,6 +70,13 @@ async def redis_added(place: Place, run: Run, scale: Scale, rng: random.Random) 
     await rolling_restart(place, run, scale, rng)
 
 
+async def redis_replaced(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
+    """Another Redis server in the place of the only one, told to the nodes by a rolling restart; both run on."""
+    await run.reached(0.3)
+    await place.add_redis(is_instead=True)
+    await rolling_restart(place, run, scale, rng)
+
+
 async def redis_full(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
     """maxmemory below what Redis holds: every write is refused."""
     assert place.redis is not None

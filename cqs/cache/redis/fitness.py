@@ -78,3 +78,9 @@ async def disk_warnings(send: Send) -> list[str]:
     if append_only == b"yes":
         found.append("it writes an append-only file, which only costs time; set appendonly no")
     return found
+
+
+def keys_of(fields: dict[str, str], database: int) -> int:
+    """How many the database holds: one that holds none is not told of."""
+    counted = dict(part.split("=", 1) for part in fields.get(f"db{database}", "").split(",") if "=" in part)
+    return int(counted.get("keys", 0))

@@ -1,7 +1,8 @@
 """All Redis keys, in one place. What stands in each is told by `scripts/common.lua`, `fifo.lua` and `fair.lua`.
 
     cqs:{<storage id, base 36>:<number>}:<name>     one shard; the braces make all its keys one hash slot
-    cqs:vesting   cqs:number   cqs:servers   cqs:life   one of each per server; cqs:servers:new for a moment
+    cqs:vesting   cqs:number   cqs:servers   cqs:life   one of each per server; cqs:servers:new and cqs:servers:unleft
+                                                        after the list of servers changed
 
 Scripts get the shard's `state` key and build the others from it. Redis Cluster is out of scope: the vesting index is
 one key for all shards of a server. No key is without an expiry.
@@ -20,9 +21,9 @@ SHARD_KEYS = (
 """Names of a shard's keys; the answer of a take with a request id, `attempt:<request id>`, besides."""
 VESTING = b"cqs:vesting"
 NUMBER = b"cqs:number"
-SERVER_LIST, NEW_LIST = b"cqs:servers", b"cqs:servers:new"
+SERVER_LIST, NEW_LIST, UNLEFT = b"cqs:servers", b"cqs:servers:new", b"cqs:servers:unleft"
 LIFE = b"cqs:life"
-SERVER_KEYS = (VESTING, NUMBER, SERVER_LIST, NEW_LIST, LIFE)
+SERVER_KEYS = (VESTING, NUMBER, SERVER_LIST, NEW_LIST, UNLEFT, LIFE)
 """One of each per server."""
 NEWS = b"cqs:news"
 """Channel of what every node hears: `filled <shard>`, `ended <queue uid>`."""

@@ -7,7 +7,12 @@ A run id tells of a restart, and not that the nodes were served elsewhere meanwh
 ends with KEPT_MS without a node that looks after it. A node that has seen no other run id since vouches for the mark
 that it knows: all nodes were cut off, or everything was flushed. Another mark is made by a node that knows none, though
 there are shards, by one that comes back to a run id which it had left, and when a list of servers is noted that others
-lie between.
+lie between. A node that stood still has seen nothing meanwhile, so it does not vouch, and believes a mark only where
+others have looked after it all the time:
+
+    R1 ──────────► R2 ──────────► R1, its mark not looked after for more than SEEN_MS: another one
+    A  stands still ─────────────► wakes before B is back
+    B  serves ───► serves ───────────────────────────► is back
 
 A life is run id and mark. While a server has never been out of sight it is the run id alone, as older nodes know it.
 """
@@ -15,7 +20,9 @@ A life is run id and mark. While a server has never been out of sight it is the 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from hashlib import blake2b
+from time import monotonic
 from typing import cast
 
 from cqs.cache.redis import keys
@@ -25,12 +32,19 @@ from cqs.cache.redis.script import Script
 
 KEPT_MS = 20_000
 """Longer than the list of servers is noted: where that stands without a mark, only older nodes have looked after it."""
+STILL_S = 5.0
+"""A node whose ticks were further apart stood still."""
+SEEN_MS = 2_000
+"""Four looks of a node that does not."""
 LEFT_MAX = 16
 _UNMARKED = "-"
 _LOOK = Script(
     """
 local known = redis.call('GET', KEYS[1])
 local mark = known
+if known and redis.call('PTTL', KEYS[1]) < tonumber(ARGV[4]) then
+  mark = ARGV[1]
+end
 if not mark and (redis.call('EXISTS', KEYS[2]) == 1 or redis.call('DBSIZE') == 0) then
   mark = '-'
 end
@@ -51,8 +65,11 @@ return mark
 class Life:
     """Of one server, as one node knows it."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, now_s: Callable[[], float] = monotonic) -> None:
         self._rng = rng
+        self._now_s = now_s
+        self._ticked_s = now_s()
+        self._has_stood_still = False
         self._run_id, self._mark = "", _UNMARKED
         self._left: dict[str, str] = {}
         """The marks of run ids that were left for others."""
@@ -60,13 +77,23 @@ class Life:
     def new_mark(self) -> str:
         return f"{self._rng.getrandbits(64):016x}"
 
+    def tick(self) -> None:
+        """To be called several times in STILL_S, whether the server is reached or not."""
+        now_s = self._now_s()
+        self._has_stood_still |= now_s - self._ticked_s >= STILL_S
+        self._ticked_s = now_s
+
     async def look(self, send: Send, run_id: str) -> bytes:
         """What the life of the server is called that has this run id, from now on for all nodes that look. Raises
         CacheUnavailable."""
+        self.tick()
         left = self._left.get(run_id, "") if run_id != self._run_id else ""
-        mark = self._mark if run_id == self._run_id else self.new_mark()
-        words = (keys.LIFE, keys.SERVER_LIST, mark, left, KEPT_MS)
+        is_doubtful = self._has_stood_still
+        mark = self._mark if run_id == self._run_id and not is_doubtful else self.new_mark()
+        ttl_min = KEPT_MS - SEEN_MS if is_doubtful else 0
+        words = (keys.LIFE, keys.SERVER_LIST, mark, left, KEPT_MS, ttl_min)
         answer = await send(b"EVAL", _LOOK.text, 2, *words)
+        self._has_stood_still &= not is_doubtful
         if self._run_id and run_id != self._run_id:
             self._leave()
         self._run_id, self._mark = run_id, cast(bytes, answer).decode()

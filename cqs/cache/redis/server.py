@@ -23,7 +23,7 @@ import msgspec
 import structlog
 
 from cqs.cache.redis.connection import Address, Link, Send
-from cqs.cache.redis.fitness import disk_warnings, fields_of, is_short, run_id_of, told, why_full, why_unfit
+from cqs.cache.redis.fitness import disk_warnings, fields_of, is_short, keys_of, run_id_of, told, why_full, why_unfit
 from cqs.cache.redis.life import Life
 from cqs.cache.redis.refusals import in_words
 from cqs.cache.redis.replies import ConnectionLost, Refused, Reply
@@ -71,7 +71,7 @@ class RedisServer:
         self.name = name or str(address)
         self.list: ServerList | None = None
         """The list that it is on, where nodes share it; set before `start`."""
-        self._is_list_new = False
+        self._is_unleft = False
         self._gate = gate
         self._budget_bytes = budget_bytes
         self._life, self._run_id = Life(rng), b""
@@ -88,7 +88,11 @@ class RedisServer:
 
     @property
     def is_reached(self) -> bool:
-        return self.link.is_connected and not self._gate.is_open and not (self.list is not None and self.list.refusal)
+        return self.link.is_connected and not self._gate.is_open and not self._refusal
+
+    @property
+    def _refusal(self) -> str:
+        return self.list.refusal(self.name) if self.list is not None else ""
 
     @property
     def is_short(self) -> bool:
@@ -106,8 +110,8 @@ class RedisServer:
 
     async def run(self, script: Script, keys: Sequence[bytes], arguments: Sequence[bytes | str | int]) -> Reply:
         gate = self._gate
-        if self.list is not None and self.list.refusal:
-            raise CacheUnavailable(self.list.refusal)
+        if refusal := self._refusal:
+            raise CacheUnavailable(refusal)
         if not gate.may_call(_now_ms()):
             raise CacheUnavailable(f"Redis {self.address} is left alone for a while: {self.link.reason}")
         try:
@@ -146,7 +150,7 @@ class RedisServer:
                 self._report(*self._warnings),
                 version=fields.get("redis_version", ""),
                 used_bytes=self._used_bytes,
-                keys=_keys(fields, self.address.database),
+                keys=keys_of(fields, self.address.database),
                 clients=int(told(fields, "connected_clients")),
             )
         except CacheUnavailable as error:
@@ -171,6 +175,7 @@ class RedisServer:
         """For ever: looks whether the server is still fit, and how full it is."""
         trouble = self.trouble
         while True:
+            self._life.tick()
             if self.link.is_connected:
                 with contextlib.suppress(CacheUnavailable):
                     fields = fields_of(await self.link.call(b"INFO"))
@@ -200,15 +205,15 @@ class RedisServer:
         if self.list is None:
             return
         try:
-            self._is_list_new |= (await self.list.note(self.link.call, self.name, self._life.new_mark())).is_new
+            self._is_unleft |= (await self.list.note(self.link.call, self.name, self._life.new_mark())).is_unleft
         except ConnectionLost:
             raise
         except CacheUnavailable as error:
             self.link.give_up(in_words(error, self.address), is_refused=True)
             raise
-        if self._is_list_new:
+        if self._is_unleft:
             count = await self.list.leave_moved(self.link.call, self.name)
-            self._is_list_new = False
+            self._is_unleft = False
             _log.info("redis_servers_listed", server=self.name, moved_away=count)
 
     async def _greet(self, send: Send) -> None:
@@ -221,7 +226,7 @@ class RedisServer:
         run_id = await self._life.look(send, run_id_of(fields))
         if self.list is not None:
             noted = await self.list.note(send, self.name, self._life.new_mark())
-            self._is_list_new |= noted.is_new
+            self._is_unleft |= noted.is_unleft
             await asyncio.sleep(noted.wait_ms / 1_000)
             run_id = await self._life.look(send, run_id_of(fields))
         self._warnings = await disk_warnings(send)
@@ -240,9 +245,3 @@ async def _teach(send: Send) -> None:
 
 def _now_ms() -> float:
     return monotonic() * 1000
-
-
-def _keys(told: dict[str, str], database: int) -> int:
-    """A database that holds none is not told of."""
-    counted = dict(part.split("=", 1) for part in told.get(f"db{database}", "").split(",") if "=" in part)
-    return int(counted.get("keys", 0))

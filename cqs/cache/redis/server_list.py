@@ -10,8 +10,12 @@ queue from two servers.
 
 Without the wait A would serve a queue from x while C has it on z: what A sends C misses, what A deletes C hands out.
 
-Where more than one change lies between two lists, nodes of one between may have served the server's shards elsewhere:
-another life of it begins in the same step (`cqs.cache.redis.life`).
+What lives elsewhere by a list is still to be dropped until some node of that list has done it, whoever noted the list.
+Another list that is noted before that, or more than one change later, finds shards that nodes of one between may have
+served elsewhere: another life of the server begins in the same step (`cqs.cache.redis.life`).
+
+Two lists may have no server in common, or none that a node of the newer one reaches. So nodes also tell each other by
+their beats (`cqs.service.membership`): one that hears of a list before its own notes that in its servers itself.
 
 It is noted in a full server, too: there a script may write what it likes once it has begun to delete.
 
@@ -34,36 +38,54 @@ from cqs.errors import CacheUnavailable
 NOTE_MS = 15_000
 LET_GO_MS = 1_500
 """Three looks of a node of the former list, which refuses what it still serves at the first of them."""
+UNLEFT_MS = 7_200_000
+"""Longer than any shard stays that nobody uses."""
 SCAN_COUNT = 1_000
 _NOTE = Script(
     """
 local known, version, digest = redis.call('GET', KEYS[1]) or '', tonumber(ARGV[1]), ARGV[2]
 local other, list = string.match(known, '^(%d+) (%x+)$')
-if other and (tonumber(other) > version or (tonumber(other) == version and list ~= digest)) then
-  return { 1, known, 0 }
+local is_first = ARGV[8] == '0'
+if other and (tonumber(other) > version or (is_first and tonumber(other) == version and list ~= digest)) then
+  return { 1, known, 0, 0 }
 end
-if other and list == digest and tonumber(other) == version then
+local own, unleft = version .. ' ' .. digest, redis.call('GET', KEYS[4])
+if known == own then
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
 else
   redis.call('DEL', KEYS[1])
-  redis.call('SET', KEYS[1], version .. ' ' .. digest, 'PX', ARGV[3])
+  redis.call('SET', KEYS[1], own, 'PX', ARGV[3])
   if other then
     redis.call('SET', KEYS[2], '', 'PX', ARGV[4])
   end
-  if other and tonumber(other) < version - 1 then
+  if (other and tonumber(other) < version - 1) or (unleft and unleft ~= own) then
     redis.call('SET', KEYS[3], ARGV[5], 'PX', ARGV[6])
   end
+  unleft = ARGV[7] ~= '0' and own
+  redis.call('DEL', KEYS[4])
+  if unleft then
+    redis.call('SET', KEYS[4], own, 'PX', ARGV[7])
+  end
 end
-return { 0, known, math.max(0, redis.call('PTTL', KEYS[2])) }
+return { 0, known, math.max(0, redis.call('PTTL', KEYS[2])), unleft == own and 1 or 0 }
+"""
+)
+
+
+_LEFT = Script(
+    """
+if redis.call('GET', KEYS[1]) == ARGV[1] then
+  redis.call('DEL', KEYS[1])
+end
 """
 )
 
 
 class Noted(NamedTuple):
-    """What stood in a server when this node's list was noted there."""
+    """What is to be done in a server where this node's list is noted."""
 
-    is_new: bool
-    """Another list, or none."""
+    is_unleft: bool
+    """No node of the list has dropped there what lives elsewhere by it."""
     wait_ms: int
     """By then the nodes of the former list have let go."""
 
@@ -80,29 +102,60 @@ class ServerList:
         self._owner = owner
         self._let_go_ms = let_go_ms
         self._refusals: dict[str, str] = {}
-        self._digest = blake2b("\n".join(self._names).encode(), digest_size=8).hexdigest()
+        self._preferred = ""
+        self._is_giving_way = False
+        self._untold: set[str] = set()
+        digest = blake2b("\n".join(self._names).encode(), digest_size=8).hexdigest()
+        self.text = f"{version} {digest}"
+        """What tells it from all others."""
 
     @property
-    def refusal(self) -> str:
-        """Why none of the servers may be used, "" = they may: where one server is shared with nodes of another list, a
-        queue on any other may be theirs, too."""
+    def in_use(self) -> str:
+        """`text`, or "" while none of the servers may be used."""
+        return "" if self._is_giving_way or self._refusals else self.text
+
+    def refusal(self, name: str) -> str:
+        """Why the server of this name may not be used, "" = it may. What one of them refuses keeps this node from all:
+        where one is shared with nodes of another list, a queue on any other may be theirs, too."""
+        if self._is_giving_way or name in self._untold:
+            return f"Redis {name}: {self._why_refused(self._preferred)}"
         return next(iter(self._refusals.values()), "")
+
+    def give_way(self, other: str) -> None:
+        """Nodes go by the list of this `text`, and may not know any of this one's servers; "" = none does any more. It
+        is noted for them in each of these, none of which is used from now on until that note has ended there."""
+        if other and not self._is_giving_way:
+            self._untold = set(self._names)
+        self._is_giving_way = bool(other)
+        self._preferred = other or self._preferred
 
     async def note(self, send: Send, name: str, new_mark: str) -> Noted:
         """Notes the list in the server of this name; `new_mark` is that of another life of it. Raises CacheUnavailable
         when nodes with another list use it."""
-        words = (keys.SERVER_LIST, keys.NEW_LIST, keys.LIFE)
-        own = (self._version, self._digest, NOTE_MS, self._let_go_ms, new_mark, KEPT_MS)
-        answer = await send(b"EVAL", _NOTE.text, len(words), *words, *own)
-        is_refused, known, wait_ms = cast("tuple[int, bytes, int]", answer)
-        if is_refused:
-            why = self._why_refused(int(known.decode().split()[0]))
+        if self._is_giving_way or name in self._untold:
+            await self._note(send, self._preferred, new_mark, is_for_others=True)
+            self._untold.discard(name)
+        known, noted = await self._note(send, self.text, new_mark)
+        if noted is None:
+            why = self._why_refused(known)
             self._refusals[name] = f"Redis {name}: {why}"
             raise CacheUnavailable(why)
         self._refusals.pop(name, None)
-        return Noted(known.decode() != f"{self._version} {self._digest}", wait_ms)
+        return noted
 
-    def _why_refused(self, version: int) -> str:
+    async def _note(
+        self, send: Send, text: str, new_mark: str, *, is_for_others: bool = False
+    ) -> tuple[str, Noted | None]:
+        """What stood there, and None when it stays. For others: of lists of one version theirs goes before."""
+        words = (keys.SERVER_LIST, keys.NEW_LIST, keys.LIFE, keys.UNLEFT)
+        unleft_ms = UNLEFT_MS if is_for_others or len(self._names) > 1 else 0
+        own = (*text.split(), NOTE_MS, self._let_go_ms, new_mark, KEPT_MS, unleft_ms, int(is_for_others))
+        answer = await send(b"EVAL", _NOTE.text, len(words), *words, *own)
+        is_refused, known, wait_ms, is_unleft = cast("tuple[int, bytes, int, int]", answer)
+        return known.decode(), None if is_refused else Noted(bool(is_unleft), wait_ms)
+
+    def _why_refused(self, other: str) -> str:
+        version = int(other.split()[0])
         if version == self._version:
             return (
                 f"nodes with another list of Redis servers use it, and redis_list_version is {version} in both: give "
@@ -126,4 +179,5 @@ class ServerList:
             count += len(moved)
             if cursor == b"0":
                 break
+        await send(b"EVAL", _LEFT.text, 1, keys.UNLEFT, self.text)
         return count

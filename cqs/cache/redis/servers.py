@@ -13,6 +13,7 @@ from cqs.cache.redis import keys
 from cqs.cache.redis.replies import Reply
 from cqs.cache.redis.runner import ScriptRunner
 from cqs.cache.redis.script import Script
+from cqs.cache.redis.server_list import ServerList
 from cqs.cache.report import ServerReport
 from cqs.errors import CacheUnavailable
 
@@ -50,6 +51,8 @@ class Servers:
         self._now_ms = now_ms
         self.node = node
         self.promise: Callable[[Shard, int], Promise | None] = _nobody
+        self.listed: ServerList | None = None
+        """The list that they are, where nodes share them."""
         self._places: dict[Shard, _Place] = {}
 
     @property
