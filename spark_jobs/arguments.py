@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import fcntl
 import math
 import os
 import re
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
+from typing import TextIO
 
 from spark_jobs.errors import JobError, NoJournal
 
+_OURS: dict[Path, TextIO] = {}
+"""Folders that this process writes to, and the open file by which no other does."""
 _HEAP = re.compile(r"[1-9][0-9]*[kmgt]", re.IGNORECASE)
 
 
@@ -93,12 +97,20 @@ def pattern_of(folders: Sequence[str]) -> str:
 
 
 def make_output(folder: str) -> Path:
-    """Makes it where it is missing. Raises NoOutput."""
+    """Makes it where it is missing, and has it for this process until that ends. Raises NoOutput."""
     path = Path(folder)
     try:
         path.mkdir(parents=True, exist_ok=True)
-        (path / ".writable").touch()
-        (path / ".writable").unlink()
+        place = path.resolve()
+        if place not in _OURS:
+            lock = (place / ".lock").open("w")
+            _OURS[place] = lock
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        _OURS.pop(place).close()
+        raise NoOutput(
+            f"Another run writes to {folder}: wait until it has ended, or name another folder with --output."
+        ) from None
     except OSError as error:
         raise NoOutput(
             f"{folder} can't be written to ({error.strerror}): name another folder with --output."

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from cqs.events import INDEX_ATTRIBUTE, RUN_ATTRIBUTE, SENDER_ATTRIBUTE
 
 TIMEOUT_S = 60
+_TEXT = "String"
 
 
 class CallFailed(Exception):
@@ -55,6 +56,16 @@ def content_of(body: str) -> Content | None:
     return Content(parts[0], parts[1], int(parts[2]), digest == parts[3])
 
 
+def attributes_of(content: Content) -> dict[str, str]:
+    """The message attributes, texts by name, that tell the same without the body."""
+    return {RUN_ATTRIBUTE: content.run, SENDER_ATTRIBUTE: content.sender, INDEX_ATTRIBUTE: str(content.index)}
+
+
+def attribute_bytes(content: Content) -> int:
+    """What they add to the size of a message, as SQS counts it: names, types and values."""
+    return sum(len(name) + len(_TEXT) + len(text) for name, text in attributes_of(content).items())
+
+
 class Client:
     """Not for two threads at a time. `drop_probability`: half of the lost calls lose the request, half the answer."""
 
@@ -74,14 +85,16 @@ class Client:
             attributes["FifoQueue"] = "true"
         return str(self._call("CreateQueue", {"QueueName": name, "Attributes": attributes})["QueueUrl"])
 
-    def send(self, url: str, body: str, content: Content, group: str = "", dedup_id: str = "") -> str:
+    def send(self, url: str, body: str, content: Content, group: str = "", dedup_id: str = "", delay_s: int = 0) -> str:
         """The message id. Raises CallFailed, OutcomeUnknown."""
-        says = {RUN_ATTRIBUTE: content.run, SENDER_ATTRIBUTE: content.sender, INDEX_ATTRIBUTE: str(content.index)}
+        says = attributes_of(content)
         request: dict[str, Any] = {
             "QueueUrl": url,
             "MessageBody": body,
-            "MessageAttributes": {name: {"DataType": "String", "StringValue": text} for name, text in says.items()},
+            "MessageAttributes": {name: {"DataType": _TEXT, "StringValue": text} for name, text in says.items()},
         }
+        if delay_s:
+            request["DelaySeconds"] = delay_s
         if group:
             request["MessageGroupId"] = group
         if dedup_id:

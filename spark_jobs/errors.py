@@ -17,3 +17,7 @@ class UnknownVersion(JobError):
 
 class BadWorkload(JobError):
     """A workload that can't be played."""
+
+
+class EndpointFailed(JobError):
+    """A server that is played against refuses, or does not answer any more."""

@@ -13,39 +13,21 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
-from spark_jobs.client import CallFailed, Client, Content, OutcomeUnknown, body_of, content_of
+from spark_jobs.client import CallFailed, Client, Content, OutcomeUnknown, attribute_bytes, body_of, content_of
+from spark_jobs.errors import EndpointFailed
+from spark_jobs.observation import Observation, Observe
 from spark_jobs.workload import QUICK_ALPHA, Workload
 
 TRIES_MAX = 50
+MESSAGE_BYTES_MAX = 1_048_576
 RETRY_S = 0.2
 PATIENCE_S = 60.0
-"""How long a receiver that gets nothing waits for sends that are still under way."""
+"""How long a receiver that gets nothing waits for sends that are still under way, and a sender for an answer."""
 HELD_MAX = 10_000
 """Observations that wait to be written."""
-OBSERVATION = (
-    "run string, client string, queue string, event string, outcome string, sender string, index long, "
-    "is_intact boolean, message_id string, receive_count long, at_ms long, took_ms double"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """One call as its client saw it. `outcome`: ok, failed (it was not done), unknown, quit."""
-
-    run: str
-    client: str
-    queue: str
-    event: str
-    outcome: str
-    sender: str = ""
-    index: int = -1
-    is_intact: bool = True
-    message_id: str = ""
-    receive_count: int = 0
-    at_ms: int = 0
-    took_ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +45,6 @@ class Part:
     seed: int
 
 
-Observe = Callable[[Observation], None]
 IsSending = Callable[[], bool]
 """Whether a send of the run, by whichever task, is still to be acknowledged."""
 
@@ -137,27 +118,37 @@ class Player:
     def _tenant(self) -> int:
         return min(self._workload.tenants - 1, int(self._rng.paretovariate(QUICK_ALPHA)) - 1)
 
-    def send(self, index: int, size: int, group: str) -> None:
-        """Until it is acknowledged; gives up after TRIES_MAX. Raises CallFailed when the last one was refused: then the
-        server or the queue is not what the run takes it for."""
+    def send(self, index: int, size: int, group: str, delay_s: int = 0) -> None:
+        """Until it is acknowledged, with a body of that many bytes, or as many as there is room for. Raises
+        EndpointFailed after TRIES_MAX when the last one was refused, since the server or the queue is not what the run
+        takes it for, and when for PATIENCE_S none was answered, since each message would have to wait as long."""
         part = self._part
-        body = body_of(part.run, part.name, index, size, self._rng)
         content = Content(part.run, part.name, index, True)
+        size = min(size, MESSAGE_BYTES_MAX - attribute_bytes(content))
+        body = body_of(part.run, part.name, index, size, self._rng)
         dedup_id = f"{part.run}-{part.name}-{index}" if self._workload.is_fifo else ""
-        for _ in range(TRIES_MAX):
-            outcome, message_id, began, refused = "ok", "", _Began(), None
-            try:
-                message_id = self._client.send(part.url, body, content, group, dedup_id)
-            except OutcomeUnknown:
-                outcome = "unknown"
-            except CallFailed as error:
-                outcome, refused = "failed", error
-            self._see("send", outcome, began, sender=part.name, index=index, message_id=message_id)
+        first_s = time.monotonic()
+        for tries in count(1):
+            outcome, why = self._send_once(body, content, group, dedup_id, delay_s)
             if outcome == "ok":
                 return
+            if tries >= TRIES_MAX and outcome == "failed":
+                raise EndpointFailed(f"{part.endpoint} refused a send {TRIES_MAX} times: {why}")
+            if tries >= TRIES_MAX and time.monotonic() - first_s >= PATIENCE_S:
+                raise EndpointFailed(f"{part.endpoint} has not answered a send for {PATIENCE_S:g} s: {why}")
             time.sleep(RETRY_S)
-        if refused is not None:
-            raise CallFailed(f"{part.endpoint} refused a send {TRIES_MAX} times: {refused}")
+
+    def _send_once(self, body: str, content: Content, group: str, dedup_id: str, delay_s: int) -> tuple[str, str]:
+        """What became of it, and why."""
+        outcome, message_id, why, began = "ok", "", "", _Began()
+        try:
+            message_id = self._client.send(self._part.url, body, content, group, dedup_id, delay_s)
+        except OutcomeUnknown as error:
+            outcome, why = "unknown", str(error)
+        except CallFailed as error:
+            outcome, why = "failed", str(error)
+        self._see("send", outcome, began, sender=content.sender, index=content.index, message_id=message_id)
+        return outcome, why
 
     def _receive_all(self) -> None:
         """Until nothing came for as long as something could still come: what is hidden comes after its timeout, and

@@ -16,6 +16,7 @@ The last line is the verdict; exit code 0 proven, 1 violated, 3 unproven, 2 it c
 from __future__ import annotations
 
 import argparse
+import secrets
 import shlex
 import sys
 from collections.abc import Sequence
@@ -35,7 +36,7 @@ from spark_jobs.errors import JobError
 from spark_jobs.events import read_journal
 from spark_jobs.failures import SPARK_FAILURES, refused, why
 from spark_jobs.jepsen import total_queue
-from spark_jobs.recorded import replay_recorded, sends_in
+from spark_jobs.recorded import replay_recorded, sends_in, what_is_played
 from spark_jobs.replay import replay
 from spark_jobs.report import forget_report, write_report
 from spark_jobs.servers import Target, end_on_sigterm, own_nodes, own_server
@@ -87,7 +88,7 @@ def check(given: Sequence[str]) -> None:
 def _planned(options: argparse.Namespace, command: str) -> Run:
     _refuse_ignored(options)
     workload = None if options.recorded else _workload(options)
-    stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S}"
+    stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S}_{secrets.token_hex(2)}"
     name = f"{workload.name.replace('.', '_') if workload else 'recorded'}-{stamp}"
     options.keyspace = options.keyspace or ("cqs" if options.endpoint else f"audit_{stamp.lower()}")
     refuse_missing([*(options.recorded or ()), *(options.journal or ())])
@@ -179,10 +180,11 @@ def _play(spark: SparkSession, run: Run, target: Target) -> None:
         _tell(f"playing {run.workload.total} messages of {run.workload.name} against {where}")
         replay(spark, run.workload, target.endpoints, run.name, run.observations, tell=_tell)
         return
+    speed = run.options.speed
     recorded = read_journal(spark, run.options.recorded, f"{run.options.output}/recorded")
     sends = sends_in(recorded.events)
-    _tell(f"playing {sends.count()} messages of {', '.join(run.options.recorded)} against {where}")
-    replay_recorded(spark, sends, target.endpoints, run.name, run.observations, speed=run.options.speed, tell=_tell)
+    _tell(f"playing {what_is_played(sends, recorded, run.options.recorded, speed)} against {where}")
+    replay_recorded(spark, sends, target.endpoints, run.name, run.observations, speed=speed, tell=_tell)
 
 
 def _judged(spark: SparkSession, run: Run, target: Target) -> Audit:

@@ -1,12 +1,12 @@
 """Yesterday's traffic against today's server: plays the sends of a journal again, with their queues, sizes, message
-groups and pauses, and bodies that check themselves.
+groups, delays and pauses, and bodies that check themselves.
 
-    journal ─► sends (queue, tenant, bytes, offset) ─► a task a few queues, in order of time ─► the server
-                                                       receivers beside them, as in any replay
+    journal ─► sends (queue, tenant, bytes, delay, offset) ─► a task a few queues, in order of time ─► the server
+                                                              receivers beside them, as in any replay
 
 Senders and receivers are two Spark jobs at a time and share the cores, so the session needs at least two. `speed` 1 is
-the original one, 2 twice as fast, 0 as fast as it goes. Each task sends through LANES connections, so that a slow
-answer does not hold up what comes after it.
+the original one, 2 twice as fast, 0 as fast as it goes, without delays. Each task sends through LANES connections, so
+that a slow answer does not hold up what comes after it, but in its group of a FIFO queue, which keeps its order.
 """
 
 from __future__ import annotations
@@ -21,15 +21,21 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from pyspark import StorageLevel, TaskContext
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from cqs.events import EventName
 from spark_jobs.arguments import literal
-from spark_jobs.players import HELD_MAX, OBSERVATION, Observation, Part, Player
+from spark_jobs.counted import counted
+from spark_jobs.errors import NoJournal
+from spark_jobs.events import Journal
+from spark_jobs.lanes import Turns
+from spark_jobs.observation import OBSERVATION, Observation
+from spark_jobs.players import HELD_MAX, Part, Player
 from spark_jobs.progress import shown
 from spark_jobs.replay import Tell, keep, parts_of, played, reported
 from spark_jobs.session import driver_of
+from spark_jobs.staged import united
 from spark_jobs.tables import is_event
 from spark_jobs.workload import Workload
 
@@ -46,28 +52,63 @@ class Row:
     """A send as it was recorded."""
 
     queue: str
+    is_fifo: bool
     tenant: str
     bytes: int
+    """Of its body."""
+    delay_ms: int
     offset_ms: int
 
 
 def sends_in(events: DataFrame) -> DataFrame:
-    """What was sent: `queue`, `is_fifo`, `tenant`, `bytes`, and `offset_ms` from the first send of all."""
+    """What was sent: `queue` (with its account), `is_fifo`, `tenant`, `bytes`, `delay_ms` (its own, which a message of
+    a FIFO queue has not), `offset_ms` from the first send of all, and `place`, their order at one moment. In a group of
+    a FIFO queue no send is earlier than the one before it, whatever the clocks of the nodes that told of them."""
     sent = events.where(is_event(EventName.SENT))
     first = sent.agg(F.min("at_ms").alias("first_ms"))
-    offset = (F.col("at_ms") - F.col("first_ms")).alias("offset_ms")
-    return sent.crossJoin(F.broadcast(first)).select("queue", "is_fifo", "tenant", "bytes", offset)
+    group = Window.partitionBy("account", "queue", "tenant").orderBy("sequence")
+    so_far_ms = F.max("at_ms").over(group.rowsBetween(Window.unboundedPreceding, 0))
+    delay_ms = F.greatest(F.col("visible_ms") - F.col("sent_ms"), F.lit(0))
+    standard = sent.where(~F.col("is_fifo")).withColumns({"told_ms": F.col("at_ms"), "delay_ms": delay_ms})
+    fifo = sent.where("is_fifo").withColumns({"told_ms": so_far_ms, "delay_ms": F.lit(0)})
+    return (
+        united(standard, fifo)
+        .crossJoin(F.broadcast(first))
+        .select(
+            F.concat_ws("/", "account", "queue").alias("queue"),
+            "is_fifo",
+            "tenant",
+            "bytes",
+            F.col("delay_ms").cast("long").alias("delay_ms"),
+            (F.col("told_ms") - F.col("first_ms")).alias("offset_ms"),
+            F.struct("sequence", "node", "number").alias("place"),
+        )
+    )
+
+
+def what_is_played(sends: DataFrame, recorded: Journal, folders: Sequence[str], speed: float) -> str:
+    """How much of the journal in these folders, and how long it takes, in words. Raises NoJournal when it is none."""
+    messages, whole = sends.count(), recorded.integrity
+    if not messages:
+        raise NoJournal(f"No message was sent, as {', '.join(folders)} tells: there is nothing to play.")
+    length = f", {_length_s(sends, speed):.0f} s long" if speed else ""
+    sampled = f", where one in {whole.sampled} is told of" if whole.sampled > 1 else ""
+    gaps = f", without those in its {counted(len(whole.gaps), 'gap(|s)')}" if whole.gaps else ""
+    return f"{counted(messages, 'message(|s)')} of {', '.join(folders)}{sampled}{gaps}{length}"
+
+
+def _length_s(sends: DataFrame, speed: float) -> float:
+    """How long they take until the last one is due; 0 where they go as fast as it goes."""
+    last_ms = sends.agg(F.max(F.col("offset_ms") + F.col("delay_ms"))).collect()[0][0] or 0
+    return last_ms / 1_000 / speed if speed else 0.0
 
 
 def replay_recorded(
     spark: SparkSession, sends: DataFrame, endpoints: Sequence[str], run: str, output: str, *, speed: float, tell: Tell
 ) -> DataFrame:
     """Plays them once, with two receivers a queue, and returns the observations, which are added to `output`."""
-    named = sends.groupBy("queue").agg(F.max("is_fifo").alias("is_fifo"), F.max("offset_ms").alias("last_ms")).collect()
-    longest_ms = max((row["last_ms"] for row in named), default=0)
-    load = Workload(
-        "recorded", senders=0, receivers=2, sending_ms=int(longest_ms / speed if speed else 0) + int(START_S * 1_000)
-    )
+    named = sends.groupBy("queue").agg(F.max("is_fifo").alias("is_fifo")).collect()
+    load = Workload("recorded", senders=0, receivers=2, sending_ms=int((_length_s(sends, speed) + START_S) * 1_000))
     urls, parts = _queues({row["queue"]: row["is_fifo"] for row in named}, load, endpoints, run)
     half = max(1, spark.sparkContext.defaultParallelism // 2)
     ordered = _in_order(sends, max(1, min(half, len(named))))
@@ -88,8 +129,8 @@ def replay_recorded(
 
 def _in_order(sends: DataFrame, tasks: int) -> DataFrame:
     """Persisted, so that a long journal is sorted before its time begins to run."""
-    ordered = sends.drop("is_fifo").repartition(tasks, "queue").sortWithinPartitions("offset_ms")
-    return ordered.persist(StorageLevel.DISK_ONLY)
+    ordered = sends.repartition(tasks, "queue").sortWithinPartitions("offset_ms", "place")
+    return ordered.drop("place").persist(StorageLevel.DISK_ONLY)
 
 
 def _queues(
@@ -115,8 +156,9 @@ def _task_number() -> int:
     return context.partitionId() if context is not None else 0
 
 
-def _load_of(queue_name: str) -> Workload:
-    return Workload("recorded", is_fifo=queue_name.endswith(".fifo"))
+def _group_of(row: Row) -> tuple[str, str] | None:
+    """What keeps its order."""
+    return (row.queue, row.tenant) if row.is_fifo else None
 
 
 def _sent(
@@ -131,19 +173,24 @@ def _sent(
     task = _task_number()
     waiting: queue.Queue[tuple[int, Row] | None] = queue.Queue(LANES)
     seen: queue.Queue[Observation | BaseException | None] = queue.Queue(HELD_MAX)
+    turns = Turns(waiting, lambda item: _group_of(item[1]))
 
     def lane(number: int) -> None:
         players: dict[str, Player] = {}
+
+        def send(index: int, row: Row) -> None:
+            name, url = urls[row.queue]
+            if name not in players:
+                seed = crc32(f"{task} {number} {name}".encode())
+                endpoint = endpoints[number % len(endpoints)]
+                part = Part(run, f"s{task}-{number}-{len(players)}", True, endpoint, name, url, 0, seed)
+                players[name] = Player(part, Workload("recorded", is_fifo=row.is_fifo), seen.put)
+            delay_s = round(row.delay_ms / 1_000 / speed) if speed else 0
+            players[name].send(index, row.bytes, row.tenant, delay_s)
+
         try:
-            while (item := waiting.get()) is not None:
-                index, row = item
-                name, url = urls[row.queue]
-                if name not in players:
-                    seed = crc32(f"{task} {number} {name}".encode())
-                    endpoint = endpoints[number % len(endpoints)]
-                    part = Part(run, f"s{task}-{number}-{len(players)}", True, endpoint, name, url, 0, seed)
-                    players[name] = Player(part, _load_of(name), seen.put)
-                players[name].send(index, row.bytes, row.tenant)
+            for item in turns.pieces():
+                send(*item)
             seen.put(None)
         except BaseException as error:
             seen.put(error)

@@ -18,7 +18,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.arguments import literal
 from spark_jobs.client import Client
-from spark_jobs.players import OBSERVATION, Observation, Part, play
+from spark_jobs.observation import OBSERVATION, Observation
+from spark_jobs.players import Part, play
 from spark_jobs.progress import Reporter, shown, totals_at
 from spark_jobs.session import driver_of
 from spark_jobs.workload import Workload

@@ -16,12 +16,14 @@ queues, but the same clients a queue, rates, sizes and pauses.
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from spark_jobs.errors import BadWorkload
 
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,40}")
 CQS_GOALS = (10, 50, 75, 100, 250, 500, 1_000)
 """Messages a second and queue that the CQS paper's table asks for."""
 BDQS_FAILURES = (0.0001, 0.001, 0.01, 0.1)
@@ -68,12 +70,14 @@ class Workload:
     """A request or an answer of a call is lost, half and half; the client tries again."""
 
     def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise BadWorkload(f"name = {self.name!r}: queues are named after it, so 1 to 40 of A-Z a-z 0-9 . _ -")
         for name in ("queues", "messages", "receive_max", "bytes", "visibility_s"):
             if getattr(self, name) < 1:
                 raise BadWorkload(f"{name} = {getattr(self, name)}: a workload needs at least 1.")
         for name in ("senders", "receivers", "send_rate", "process_ms", "wait_s", "tenants", "ramp_ms", "sending_ms"):
-            if getattr(self, name) < 0:
-                raise BadWorkload(f"{name} = {getattr(self, name)}: it can't be below 0.")
+            if not 0 <= getattr(self, name) < math.inf:
+                raise BadWorkload(f"{name} = {getattr(self, name)}: it can't be below 0, nor without end.")
         for name in ("quit_probability", "drop_probability"):
             if not 0 <= getattr(self, name) < 1:
                 raise BadWorkload(f"{name} = {getattr(self, name)}: a probability is from 0 to below 1.")
@@ -118,6 +122,8 @@ def from_toml(path: str) -> Workload:
             raise BadWorkload(f"{path}: {name} = {value!r} should be of type {wanted.__name__}.")
     if "name" not in table:
         raise BadWorkload(f"{path}: a workload needs a name.")
+    if table.get("senders") == 0:
+        raise BadWorkload(f"{path}: senders = 0: nothing would be sent, and nothing proven.")
     return Workload(**table)
 
 

@@ -15,6 +15,7 @@ from benchmarks import cluster_audit
 from spark_jobs import __main__ as audit_command
 from spark_jobs import proof, streaming
 from spark_jobs.comparison import FIGURES
+from tests.spark.golden import Golden
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -129,6 +130,18 @@ def test_run_of_another_version_is_not_compared_with(tmp_path: Path, capsys: Tol
     assert "does not tell duplicates, out_of_order, displacement" in line
 
 
+@pytest.mark.parametrize("main", [audit_command.main, streaming.main, proof.main])
+def test_folder_that_another_run_writes_to_is_left_alone(main: Main, tmp_path: Path, capsys: Told) -> None:
+    (tmp_path / "report.html").write_text("of the other run")
+    with (tmp_path / ".lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+
+        line = told_by(main, [*([] if main is proof.main else [str(tmp_path)]), "--output", str(tmp_path)], capsys)
+
+    assert line.startswith(f"audit: Another run writes to {tmp_path}: wait until it has ended")
+    assert (tmp_path / "report.html").exists()
+
+
 def test_store_of_a_running_server_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     from spark_jobs.stored import StoreInUse, in_sqlite
 
@@ -164,6 +177,21 @@ def test_endpoint_that_does_not_answer_is_told(
     assert proof.main(given) == 2
 
     assert capsys.readouterr().err.splitlines()[-1].startswith("audit: http://127.0.0.1:1 does not take part: [Errno")
+
+
+def test_journal_without_a_send_is_told(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Told
+) -> None:
+    monkeypatch.setattr(proof, "session", lambda *args, **kwargs: spark)
+    monkeypatch.setattr(proof, "ended", lambda spark: None)
+    Golden(tmp_path / "journal", seed=1).close()
+    given = ["--recorded", str(tmp_path / "journal"), "--output", str(tmp_path / "out")]
+
+    assert proof.main([*given, "--endpoint", "http://127.0.0.1:1", "--journal", str(tmp_path)]) == 2
+
+    assert capsys.readouterr().err == (
+        f"audit: No message was sent, as {tmp_path / 'journal'} tells: there is nothing to play.\n"
+    )
 
 
 @pytest.mark.parametrize(("given", "code"), [(["--help"], 0), (["--nodes", "many"], 2)])

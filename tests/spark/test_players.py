@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from spark_jobs import players
-from spark_jobs.client import OutcomeUnknown
-from spark_jobs.players import PATIENCE_S, Observation, Part, Player
+from spark_jobs.client import CallFailed, Content, OutcomeUnknown, attribute_bytes
+from spark_jobs.errors import EndpointFailed
+from spark_jobs.observation import Observation
+from spark_jobs.players import PATIENCE_S, Part, Player
 from spark_jobs.progress import Reporter, shown, totals_at
 from spark_jobs.workload import Workload
 
@@ -29,6 +32,12 @@ class Bench:
         self.unanswered = unanswered
         self.seen: list[Observation] = []
         self.drop_probability = 0.0
+
+    @property
+    def clock(self) -> SimpleNamespace:
+        return SimpleNamespace(
+            monotonic=lambda: self.now_s, perf_counter=lambda: self.now_s, time_ns=lambda: 0, sleep=self.sleep
+        )
 
     def sleep(self, seconds: float) -> None:
         self.now_s += seconds
@@ -50,10 +59,7 @@ class Bench:
 
     def run(self, monkeypatch: pytest.MonkeyPatch, load: Workload, is_sending: Callable[[], bool]) -> list[str]:
         """Outcomes of its receives, after the receiver left."""
-        clock = SimpleNamespace(
-            monotonic=lambda: self.now_s, perf_counter=lambda: self.now_s, time_ns=lambda: 0, sleep=self.sleep
-        )
-        monkeypatch.setattr(players, "time", clock)
+        monkeypatch.setattr(players, "time", self.clock)
         monkeypatch.setattr(players, "Client", lambda *_: self)
         Player(PART, load, self.seen.append, is_sending).run()
         return [one.outcome for one in self.seen if one.event == "receive"]
@@ -108,6 +114,55 @@ def test_receiver_leaves_a_server_that_does_not_answer(monkeypatch: pytest.Monke
 
     assert set(bench.run(monkeypatch, LOAD, lambda: True)) == {"unknown"}
     assert bench.now_s < PATIENCE_S + 20
+
+
+class Refusing:
+    """A server that answers no send, and says why not in time."""
+
+    drop_probability = 0.0
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+        self.bodies: list[int] = []
+
+    def send(self, _url: str, body: str, *_: object) -> str:
+        self.bodies.append(len(body))
+        if len(self.bodies) > 1:
+            raise self.error
+        return "m"
+
+    def close(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("error", "reason", "least_s", "most_s"),
+    [
+        (OutcomeUnknown("gone"), "has not answered a send for 60 s: gone", PATIENCE_S, PATIENCE_S + 2),
+        (CallFailed("400"), "refused a send 50 times: 400", 5, 12),
+    ],
+)
+def test_sender_does_not_try_each_message_anew_on_a_server_that_is_gone(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str, least_s: float, most_s: float
+) -> None:
+    bench, server = Bench(), Refusing(error)
+    seen: list[Observation] = []
+    monkeypatch.setattr(players, "time", bench.clock)
+    monkeypatch.setattr(players, "Client", lambda *_: server)
+    sender = Player(replace(PART, is_sender=True), replace(LOAD, messages=1_000), seen.append)
+
+    with pytest.raises(EndpointFailed, match=reason):
+        sender.run()
+
+    assert {one.index for one in seen} == {0, 1}
+    assert least_s <= bench.now_s <= most_s
+
+
+def test_largest_body_leaves_room_for_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Refusing(OutcomeUnknown("gone"))
+    monkeypatch.setattr(players, "Client", lambda *_: server)
+    Player(PART, LOAD, lambda _: None).send(7, 1_048_576, "")
+
+    assert server.bodies == [1_048_576 - attribute_bytes(Content("run", "r0-0", 7, True))]
 
 
 def test_tasks_learn_how_far_all_of_them_are() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from spark_jobs.verdict import State
@@ -16,7 +18,9 @@ from spark_jobs.workload import Workload
 from tests.sdk.server_process import ServerProcess
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tests.spark.golden import Golden
 
 LOAD = Workload("small", queues=2, senders=2, receivers=2, messages=40, visibility_s=2, receive_max=5)
 
@@ -79,18 +83,25 @@ def test_each_receiver_that_quits_is_one_redelivery(spark: SparkSession, tmp_pat
     assert (found.verdict.state, found.verdict.lost) == (State.PROVEN, 0)
 
 
-def test_recorded_journal_is_played_again_as_it_was(spark: SparkSession, tmp_path: Path, server: ServerProcess) -> None:
+def recorded(spark: SparkSession, tmp_path: Path, golden: Golden) -> DataFrame:
+    """The sends of its journal."""
     from spark_jobs.events import read_journal
+    from spark_jobs.recorded import sends_in
+
+    golden.close()
+    return sends_in(read_journal(spark, [str(tmp_path / "journal")], str(tmp_path / "stage")).events)
+
+
+def test_recorded_journal_is_played_again_as_it_was(spark: SparkSession, tmp_path: Path, server: ServerProcess) -> None:
     from spark_jobs.jepsen import total_queue
-    from spark_jobs.recorded import replay_recorded, sends_in
+    from spark_jobs.recorded import replay_recorded
     from tests.spark.golden import Golden
 
     golden = Golden(tmp_path / "journal", seed=9)
     golden.send(golden.queue("orders"), 20, group="tenant-a")
     golden.tick(2_000)
     golden.send(golden.queue("payments.fifo"), 10, group="g")
-    golden.close()
-    sends = sends_in(read_journal(spark, [str(tmp_path / "journal")], str(tmp_path / "stage")).events)
+    sends = recorded(spark, tmp_path, golden)
 
     observations = replay_recorded(
         spark, sends, (server.url,), "again", str(tmp_path / "observations"), speed=2, tell=lambda _: None
@@ -105,6 +116,45 @@ def test_recorded_journal_is_played_again_as_it_was(spark: SparkSession, tmp_pat
         for row in sent.groupBy("queue").agg({"at_ms": "min"}).toDF("queue", "at_ms").collect()
     }
     assert edges["again-1-0.fifo"] - edges["again-0-0"] >= 900
+
+
+def test_recorded_order_delays_and_accounts_are_kept(
+    spark: SparkSession, tmp_path: Path, server: ServerProcess
+) -> None:
+    from spark_jobs.events import read_journal
+    from spark_jobs.jepsen import total_queue
+    from spark_jobs.recorded import replay_recorded
+    from tests.spark.golden import Golden
+
+    golden = Golden(tmp_path / "journal", seed=10)
+    fifo, one = golden.queue("q.fifo"), golden.queue("jobs")
+    other = msgspec.structs.replace(golden.queue("jobs"), account="2" * 12)
+    ordered = [golden.message(fifo, "ab"[number % 2]) for number in range(80)]
+    golden.journals[1].sent(fifo, ordered[40:])
+    golden.tick(5)
+    golden.journals[0].sent(fifo, ordered[:40])
+    golden.send(other, 3)
+    late = golden.message(one)
+    golden.node.sent(one, [msgspec.structs.replace(late, body="x" * 1_048_576, visible_ms=late.sent_ms + 4_000)])
+    sends = recorded(spark, tmp_path, golden)
+
+    observations = replay_recorded(
+        spark, sends, (server.url,), "kept", str(tmp_path / "observations"), speed=2, tell=lambda _: None
+    ).cache()
+    server.stop()
+
+    seen = total_queue(observations)
+    assert (seen["attempts"], seen["ok"], seen["lost"]) == (84, 84, 0)
+    played = read_journal(spark, [str(tmp_path / "data" / "journal")], str(tmp_path / "played")).events
+    sent = played.where("event = 'sent'").orderBy("sequence").collect()
+    for group in "ab":
+        indexes = [row["index"] for row in sent if row["tenant"] == group]
+        assert indexes == sorted(indexes) and len(indexes) == 40
+    queues = Counter(row["queue"] for row in sent if not row["is_fifo"])
+    assert sorted(queues.values()) == [1, 3]
+    (delayed,) = [row for row in sent if row["visible_ms"]]
+    assert delayed["visible_ms"] - delayed["sent_ms"] == 2_000
+    assert 1_048_000 < delayed["bytes"] < 1_048_576
 
 
 def test_store_that_lost_and_gained_messages_is_found_out(

@@ -58,6 +58,11 @@ def test_file_is_read_as_it_is_written(tmp_path: Path) -> None:
         ('name = "x"\nprocess_ms = -1', "below 0"),
         ('name = "x"\nquit_probability = 1.0', "a probability"),
         ('name = "x"\nreceive_max = 11', "SQS allows"),
+        ('name = "x"\nsenders = 0', "nothing would be sent"),
+        ('name = "x"\nsend_rate = nan', "below 0, nor without end"),
+        ('name = "x"\nsend_rate = inf', "below 0, nor without end"),
+        ('name = "it\'s mine"', "queues are named after it"),
+        ('name = ""', "queues are named after it"),
         ("name = ", "can't be read"),
     ],
 )
