@@ -39,10 +39,12 @@ async def act(visit: Visit, form: Form) -> Done:
     if target_arn:
         _check_target(visit, queue, target_arn)
     if which == "all":
+        for permission, one in move_tasks.needed(visit.console.engine, queue, target_arn):
+            visit.queue_named(one.key, permission)
         handle = await move_tasks.start(visit.console.engine, queue.arn, target_arn, rate)
         path = visit.links.to("/moves/task", handle=handle)
         return Done("The move has begun.", path, target=queue.arn, detail=f"all to {name or 'their sources'}")
-    job = _Redrive(visit, queue, target_arn, rate)
+    job = _Redrive(visit, visit.queue("DeleteMessage"), target_arn, rate)
     if which == "chosen":
         job.chosen = list(dict.fromkeys(form.all("chosen")))
         if not 1 <= len(job.chosen) <= CHOSEN_MAX:
@@ -62,7 +64,7 @@ async def act(visit: Visit, form: Form) -> Done:
 
 def _check_target(visit: Visit, queue: Queue, arn: str) -> None:
     target = visit.console.engine.registry.of_arn(arn)
-    if target is None or target.arn != arn:
+    if target is None or target.arn != arn or not visit.viewer.sees(target.account):
         raise BadInput("To: there is no such queue.")
     visit.queue_named(target.key, "SendMessage")
     if target.key == queue.key:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import binascii
 import contextlib
+import sys
 import uuid
 from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator
@@ -46,6 +47,16 @@ class _Handle(msgspec.Struct, frozen=True, rename="camel"):
 
     task_id: str
     source_arn: str
+
+
+def needed(engine: Engine, source: Queue, target_arn: str) -> list[tuple[str, Queue]]:
+    """What somebody must be allowed to do by hand to have a task do it, as on AWS: permissions, and to which queue. For
+    the queues that messages came from, to which they go without a target, those stand that have `source` as their
+    dead-letter queue."""
+    taking = [("ReceiveMessage", source), ("DeleteMessage", source)]
+    named = engine.registry.of_arn(target_arn)
+    targets = [named] if target_arn else engine.registry.sources(source, "", sys.maxsize)
+    return taking + [("SendMessage", one) for one in targets if one is not None and one.account == source.account]
 
 
 async def start(engine: Engine, source_arn: str, target_arn: str, rate_max: int) -> str:
@@ -193,4 +204,4 @@ def _write_handle(engine: Engine, source_arn: str) -> str:
     return b64encode(msgspec.json.encode(_Handle(str(task_id), source_arn))).decode()
 
 
-__all__ = ["cancel", "listed", "run", "source_arn_of", "start", "tasks_of"]
+__all__ = ["cancel", "listed", "needed", "run", "source_arn_of", "start", "tasks_of"]

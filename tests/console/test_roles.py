@@ -12,6 +12,8 @@ from admin.route import Action, Page
 from admin.routes import ROUTES
 from admin.viewer import LOOK, MANAGE
 from cqs.identity import Role
+from cqs.queue import QueueName, Redrive
+from cqs.service import queues
 from cqs.service.policy_actions import is_in_role
 from tests.console.desk import Desk, make_desk
 from tests.console.test_every_page import concrete
@@ -197,3 +199,36 @@ async def test_only_a_listed_proxy_says_that_a_browser_came_over_tls(proxy: str,
     await desk.client.close()
 
     assert seen.status == status
+
+
+async def to_letters(desk: Desk) -> None:
+    """`dead`, whose letters come from `guarded`, to which nobody may send."""
+    dead = await desk.bench.create("dead")
+    policy = POLICY.replace("sqs:*", "sqs:SendMessage")
+    await desk.bench.create("guarded", redrive=Redrive(dead.arn, 1), policy=policy)
+    await desk.log_in("operator")
+    await desk.get("/queues")
+
+
+@pytest.mark.parametrize("target", ["guarded", ""])
+async def test_who_may_not_send_to_a_queue_moves_no_letters_there(enforced: Desk, target: str) -> None:
+    await to_letters(enforced)
+
+    seen = await enforced.post(f"/q/{ACCOUNT}/dead/redrive", {"which": "all", "target": target})
+
+    assert "explicit deny" in seen.words
+    assert not enforced.bench.engine.moves.newest()
+
+
+async def test_letters_can_not_find_out_what_queues_others_have(people: Desk) -> None:
+    dead = await queues.create(people.bench.engine, QueueName(OTHER, "dead"), {}, {})
+    await queues.create(people.bench.engine, QueueName(OTHER, "source"), {"redrive": Redrive(dead.arn, 1)}, {})
+    await people.log_in("stranger")
+    await people.get("/")
+    told = []
+    for name in ("orders", "nowhere"):
+        target = f"arn:aws:sqs:us-east-1:{ACCOUNT}:{name}"
+        seen = await people.post(f"/q/{OTHER}/dead/redrive", {"which": "all", "target": target})
+        told.append("there is no such queue" in seen.words)
+
+    assert told == [True, True]

@@ -14,16 +14,22 @@ from cqs.api.shapes.move_tasks import (
     StartMessageMoveTaskResult,
 )
 from cqs.errors import InvalidParameterValue, QueueDoesNotExist
+from cqs.queue import Queue
 from cqs.service import lookup, move_tasks
 from cqs.store.interface import MoveStatus, MoveTask
 
 
 async def start_message_move_task(context: Context, request: StartMessageMoveTaskRequest) -> StartMessageMoveTaskResult:
-    await _authorize(context, request.source_arn)
+    """Needs the rights of what the task does, too (see `move_tasks.needed`)."""
+    source, target_arn = await _authorize(context, request.source_arn), request.destination_arn or ""
+    if source is not None:
+        await lookup.meet(context.engine, target_arn)
+        for permission, queue in move_tasks.needed(context.engine, source, target_arn):
+            context.access.authorize(context.caller, permission, queue)
     rate = _within(
         "MaxNumberOfMessagesPerSecond", request.max_number_of_messages_per_second, limits.MOVE_RATE_MAX, absent=0
     )
-    handle = await move_tasks.start(context.engine, request.source_arn, request.destination_arn or "", rate)
+    handle = await move_tasks.start(context.engine, request.source_arn, target_arn, rate)
     return StartMessageMoveTaskResult(task_handle=handle)
 
 
@@ -42,16 +48,18 @@ async def list_message_move_tasks(context: Context, request: ListMessageMoveTask
     return ListMessageMoveTasksResult(results=[_entry(task) for task in tasks])
 
 
-async def _authorize(context: Context, source_arn: str) -> None:
-    """An ARN that names no queue is the service's to refuse; one that the caller may not know of is refused alike."""
+async def _authorize(context: Context, source_arn: str) -> Queue | None:
+    """The queue of the ARN. One that names none is the service's to refuse (None); one that the caller may not know of
+    is refused alike."""
     await lookup.meet(context.engine, source_arn)
     queue = context.engine.registry.of_arn(source_arn)
     if queue is None:
-        return
+        return None
     try:
         context.access.authorize(context.caller, context.action, queue)
     except QueueDoesNotExist as error:
         raise move_tasks.missing("SourceArn") from error
+    return queue
 
 
 def _within(parameter: str, value: int | None, value_max: int, *, absent: int) -> int:
