@@ -65,30 +65,30 @@ def _messages(facts: Facts) -> int:
 
 
 QUEUE_ATTRIBUTES: tuple[Attribute, ...] = (
-    Attribute("CacheHitRatio", "Share of the messages received that the cache served; 1 = all.",
+    Attribute("CacheHitRatio", "Share of received messages that the cache served; 1 = all.",
               lambda facts: ratio_of(facts.recent) if facts.recent else 1.0),
-    Attribute("MessagesInQueue", "Ready, in flight and delayed messages.", _messages),
-    Attribute("OldestMessageAge", "Seconds since the oldest ready message was sent; 0 = none.",
+    Attribute("MessagesInQueue", "Messages visible, in flight and delayed.", _messages),
+    Attribute("OldestMessageAge", "Seconds since the oldest visible message was sent; 0 = none.",
               lambda facts: age_s(facts.counts.oldest_ms, facts.now_ms)),
     Attribute("HiddenMessages", "Messages in flight.", lambda facts: facts.counts.in_flight),
-    Attribute("VisibleMessages", "Messages ready to be received.", lambda facts: facts.counts.ready),
-    Attribute("DelayedMessages", "Messages sent and not due yet.", lambda facts: facts.counts.delayed),
+    Attribute("VisibleMessages", "Messages available for receiving.", lambda facts: facts.counts.ready),
+    Attribute("DelayedMessages", "Delayed messages that are not available yet.", lambda facts: facts.counts.delayed),
     Attribute("RecentNumberOfSends", "Messages sent.", _recent("sent"), True),
-    Attribute("RecentNumberOfReceives", "Messages handed to receivers.", _recent("received"), True),
-    Attribute("RecentNumberOfEmptyReceives", "Receives answered without a message.", _recent("empty_receives"), True),
+    Attribute("RecentNumberOfReceives", "Messages delivered to receivers.", _recent("received"), True),
+    Attribute("RecentNumberOfEmptyReceives", "Receives that returned no message.", _recent("empty_receives"), True),
     Attribute("NumberOfMessagesDeleted", "Messages deleted.", _recent("deleted"), True),
-    Attribute("QueueDepth", "As MessagesInQueue.", _messages, True),
-    Attribute("OldestAvailableMessageTS", "When the oldest ready message was sent, Unix time in ms; 0 = none.",
+    Attribute("QueueDepth", "The same as MessagesInQueue.", _messages, True),
+    Attribute("OldestAvailableMessageTS", "When the oldest visible message was sent, Unix time in ms; 0 = none.",
               lambda facts: facts.counts.oldest_ms or 0, True),
-    Attribute("NumberOfLongPollReceivesForQueue", "Long polls that wait on this node.",
+    Attribute("NumberOfLongPollReceivesForQueue", "Long polls waiting on this node.",
               lambda facts: facts.waiting, True),
 )  # fmt: skip
 NODE_ATTRIBUTES: tuple[Attribute, ...] = (
     *(one for one in QUEUE_ATTRIBUTES if one.name != "NumberOfLongPollReceivesForQueue"),
-    Attribute("NumberOfLongPollReceives", "Long polls that wait on this node.", lambda facts: facts.waiting, True),
-    Attribute("NumberOfActivelyPendingLongPollReceives", "The same: none waits without its client.",
+    Attribute("NumberOfLongPollReceives", "Long polls waiting on this node.", lambda facts: facts.waiting, True),
+    Attribute("NumberOfActivelyPendingLongPollReceives", "The same: a poll ends when its client disconnects.",
               lambda facts: facts.waiting, True),
-    Attribute("NumberOfDeadLongPollReceives", "Always 0: one that nobody waits for is not kept.", lambda _: 0, True),
+    Attribute("NumberOfDeadLongPollReceives", "Always 0: polls end when clients disconnect.", lambda _: 0, True),
 )  # fmt: skip
 COMPOSITES = {
     "CallStats": "Calls since the start, by action.",

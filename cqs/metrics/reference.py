@@ -12,7 +12,7 @@ def as_markdown() -> str:
     """The whole page."""
     parts = [_HEAD]
     for title, text, is_part in _PARTS:
-        parts.append(f"\n## {title}\n\n{text}\n\n| metric | type | what it says | CloudWatch |\n|---|---|---|---|\n")
+        parts.append(f"\n## {title}\n\n{text}\n\n| metric | type | meaning | CloudWatch |\n|---|---|---|---|\n")
         parts += [_row(metric) for metric in ALL if is_part(metric)]
     parts.append(_TAIL)
     for one in dict.fromkeys((*QUEUE_ATTRIBUTES, *NODE_ATTRIBUTES)):
@@ -46,22 +46,22 @@ def _is_of_queue(metric: Metric) -> bool:
 _PARTS: tuple[tuple[str, str, Callable[[Metric], bool]], ...] = (
     (
         "What happened to a queue's messages",
-        "Labels `account` and `queue`. Counted by the node that did it: sum over the nodes.",
+        "Labels `account` and `queue`. Each node counts what it did itself: sum over the nodes.",
         lambda metric: _is_of_queue(metric) and metric.kind is not Kind.GAUGE,
     ),
     (
         "How full a queue is",
-        "Labels `account` and `queue`. The same seen from every node, so only one node (`cqs_leader` 1) tells.",
+        "Labels `account` and `queue`. The same on every node, so only the leader (`cqs_leader` 1) exports them.",
         lambda metric: _is_of_queue(metric) and metric.kind is Kind.GAUGE,
     ),
     (
         "The cluster",
-        "Also told by the leading node only.",
+        "Exported by the leader only.",
         lambda metric: not _is_of_queue(metric) and metric.scope is Scope.SHARED,
     ),
     (
         "The node",
-        "Of each process.",
+        "Exported by each process.",
         lambda metric: not _is_of_queue(metric) and metric.scope is Scope.NODE,
     ),
 )
@@ -71,42 +71,48 @@ _HEAD = """\
 
 <!-- Made from cqs/metrics/declarations.py by `make docs`; a test checks that it is current. -->
 
-`GET /metrics` on the API's port answers in Prometheus' text format, or in OpenMetrics when the Accept header asks for
-it; `GET /jmx` tells the same as JMX-style beans. Both need no signature: keep the port within your network, or switch
-them off with `metrics = false`. `deploy/prometheus` has a scrape configuration and alerts, `deploy/grafana` a
-dashboard.
+`GET /metrics` on the API's port returns metrics in the Prometheus text format, or in the OpenMetrics format if the
+Accept header asks for it; `GET /jmx` returns the same as JMX-style beans. Neither requires authentication: keep the
+port within your network, or disable both with `metrics = false`. `deploy/prometheus` has a scrape configuration and
+alerts, `deploy/grafana` a dashboard.
 
-A queue has series of its own once it is admitted: at its first event, when it is first seen with messages, or at once
-while there is room for all. `queue_series` (500) bounds their number, and half of the places are kept for queues that
-match one of `queue_series_patterns`. What came later counts in `queue="_other"`. Counters never fall: a deleted queue
-keeps its series; only when another queue needs the place, ten minutes after the deletion at the earliest, they end. A
-queue created anew under its old name counts on. All counters begin at zero when the process starts.
+`queue_series` (500) limits the number of queues with series of their own. While there is room, every queue gets them
+at once; otherwise a queue does at its first event or when it is first seen with messages, as long as places are left.
+Half of the places are reserved for queues that match one of `queue_series_patterns`. The other queues are counted
+under `queue="_other"`. Counters never decrease: a deleted queue keeps its series until another queue needs the place,
+which happens ten minutes after the deletion at the earliest. A queue that is created again under the same name
+continues its counters. All counters start at zero with the process.
 
-With `workers`, a scrape of any of them has the series of all, each with a label `worker`: `sum without (worker)` makes
-one of them, and a worker that is replaced disturbs no rate. `/jmx` tells of the node: whichever worker is asked
-adds up the last ten minutes, waiting receives and calls of all that live.
+With several `workers`, a scrape of any of them returns the series of all, each with a label `worker`; add them up
+with `sum without (worker)`. The replacement of a worker does not disturb rates. `/jmx` describes the node: whichever
+worker is asked adds up the last ten minutes, the waiting receives and the calls of all living workers.
 """
 
 _TAIL = """
-Besides, the process itself: `process_cpu_seconds_total`, `process_resident_memory_bytes`,
+The standard process metrics: `process_cpu_seconds_total`, `process_resident_memory_bytes`,
 `process_virtual_memory_bytes`, `process_open_fds`, `process_max_fds`, `process_start_time_seconds`, `python_info`.
 
 ## Useful queries
 
 ```
-sum by (queue) (rate(cqs_messages_sent_total[1m]))                                    messages sent a second
+# messages sent per second
+sum by (queue) (rate(cqs_messages_sent_total[1m]))
+# 99th percentile of the duration of calls
 histogram_quantile(0.99, sum by (le, action) (rate(cqs_request_duration_seconds_bucket[5m])))
-1 - sum(rate(cqs_messages_from_store_total[5m])) / sum(rate(cqs_messages_received_total[5m]))   cache hit ratio
-sum(rate(cqs_messages_sent_total[5m])) / sum(rate(cqs_commit_jobs_count[5m]))         sends a commit
+# cache hit ratio
+1 - sum(rate(cqs_messages_from_store_total[5m])) / sum(rate(cqs_messages_received_total[5m]))
+# sends per commit
+sum(rate(cqs_messages_sent_total[5m])) / sum(rate(cqs_commit_jobs_count[5m]))
 ```
 
 ## JMX-style beans
 
-`GET /jmx` answers `{"beans": [{"name": "cqs:type=Queue,name=orders", "CacheHitRatio": 1.0, ...}]}`; `?qry=` filters by
-name with `*`. `?format=prometheus` writes the numbers as jmx_exporter's default rules would
-(`cqs_Queue_CacheHitRatio{name="orders"}`), and `&lowercase=true` as its `lowercaseOutputName`. "Recent" and "NumberOf"
-numbers are those of the last ten minutes, as in the first CQS.
+`GET /jmx` returns `{"beans": [{"name": "cqs:type=Queue,name=orders", "CacheHitRatio": 1.0, ...}]}`; `?qry=` filters
+by name, with `*` as a wildcard. `?format=prometheus` returns the numbers under the names that jmx_exporter gives them
+by default (`cqs_Queue_CacheHitRatio{name="orders"}`), and `&lowercase=true` corresponds to its `lowercaseOutputName`.
+"Recent" and "NumberOf" values cover the last ten minutes. Attributes marked (first CQS) have the names used in the
+original CQS.
 
-| bean | attribute | what it says |
+| bean | attribute | meaning |
 |---|---|---|
 """
