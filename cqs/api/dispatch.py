@@ -101,6 +101,7 @@ class Dispatcher:
                 output = await operation.act(context, given)
                 reply = codec.answer(operation, output, request_id, context.undelivered)
         except Exception as error:
+            action = action or codec.action_of(request, head)
             code, reply = self._refused(codec, error, request_id, action)
         self._record(action, code, perf_counter_ns() - started_ns)
         if self._is_logging_requests:
@@ -111,8 +112,10 @@ class Dispatcher:
         """The reply of a lane that will not even read the request to its end."""
         head = head_of(request.headers)
         request_id = self._request_ids.next()
-        code, reply = self._refused(self._codec_of(request, head), error, request_id, "")
-        self._record("", code, 0)
+        codec = self._codec_of(request, head)
+        action = codec.action_of(request, head)
+        code, reply = self._refused(codec, error, request_id, action)
+        self._record(action, code, 0)
         return self._with_cors(reply, head)
 
     def _codec_of(self, request: Request, head: Head) -> Codec:

@@ -150,7 +150,10 @@ _CALL_BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 _CACHE_BOUNDS = (0.00001, 0.000025, 0.0001, 0.00025, 0.001, 0.0025, 0.01, 0.05, 0.25, 1.0)
 _STORE_BOUNDS = (0.0001, 0.00025, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 REQUESTS = _declare(
-    "cqs_requests_total", Kind.COUNTER, "API calls by action and error code; ok = success.", labels=("action", "code")
+    "cqs_requests_total",
+    Kind.COUNTER,
+    "API calls by action (none: no known action was named) and error code; ok = success.",
+    labels=("action", "code"),
 )
 REQUEST_SECONDS = _seconds(
     "request_duration", "From reading a request to having its response; includes long polls.", "action",

@@ -72,17 +72,6 @@ async def test_web_pages_may_not_read_them(path: bytes) -> None:
     assert (rebound.status, foreign.status, scraper.status) == (403, 403, 200)
 
 
-async def test_failures_are_counted_by_code() -> None:
-    async with measured() as node:
-        await node.world.json("SendMessage", QueueUrl="http://a/000000000000/none", MessageBody="x")
-        await node.world.json("NoSuchAction")
-
-        told = await node.scrape()
-
-    assert told['cqs_requests_total{action="SendMessage",code="AWS.SimpleQueueService.NonExistentQueue"}'] == 1
-    assert told['cqs_requests_total{action="none",code="UnknownOperationException"}'] == 1
-
-
 async def test_only_fifo_queues_have_fifo_series_and_only_standard_ones_noisy_groups() -> None:
     async with measured() as node:
         await node.bench.send(node.world.fifo, "one", group="g")

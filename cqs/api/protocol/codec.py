@@ -20,6 +20,9 @@ class Codec(Protocol):
     async def read(self, request: Request, head: Head) -> tuple[Operation, Shape]:
         """The action and its input. Raises SqsError."""
 
+    def action_of(self, request: Request, head: Head) -> str:
+        """The action that it names, told without reading it; "" = none, or none that exists."""
+
     def answer(self, operation: Operation, output: Shape | None, request_id: str, undelivered: Undelivered) -> Reply:
         """A success; `output` None = the action answers nothing."""
 

@@ -48,6 +48,10 @@ class JsonCodec:
             raise UnknownOperation
         return operation, _read_input(operation, request)
 
+    def action_of(self, request: Request, head: Head) -> str:
+        operation = self._by_target.get(head.get(b"x-amz-target", b""))
+        return "" if operation is None else operation.name
+
     def answer(self, operation: Operation, output: Shape | None, request_id: str, undelivered: Undelivered) -> Reply:
         body = b"" if output is None else _encoder.encode(output)
         return Reply(200, [(REQUEST_ID, request_id.encode()), (b"Content-Type", CONTENT_TYPE)], body, undelivered)

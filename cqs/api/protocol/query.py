@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 from cqs.api import urls
 from cqs.api.error_table import TABLE, WireError
@@ -15,6 +16,9 @@ from cqs.api.wire_errors import InvalidAction, NoSuchVersion, UnknownOperation
 from cqs.errors import QueueDoesNotExist
 
 _FORM = b"application/x-www-form-urlencoded"
+_ACTION = re.compile(rb"(?:^|&)Action=([A-Za-z]{1,80})(?:&|$)")
+_ACTION_WITHIN = 4_096
+"""Bytes of a form in which an action is looked for that is not read."""
 LARGE_FORM = 131_072
 """Bytes from which a form is unescaped in a thread: a full message of nothing but escapes takes a second."""
 _NO_QUEUE = TABLE[QueueDoesNotExist]
@@ -45,6 +49,13 @@ class QueryCodec:
         if is_queue_path:
             parameters.setdefault("QueueUrl", path)
         return operation, form.expand(operation.input, parameters)
+
+    def action_of(self, request: Request, head: Head) -> str:
+        for part in (request.target.partition(b"?")[2], request.body):
+            named = _ACTION.search(part, 0, _ACTION_WITHIN)
+            if named is not None and (name := named[1].decode()) in BY_NAME:
+                return name
+        return ""
 
     def answer(self, operation: Operation, output: Shape | None, request_id: str, undelivered: Undelivered) -> Reply:
         body = self._encode(operation.name, output, request_id)
