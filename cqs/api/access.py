@@ -26,6 +26,9 @@ class Access(Protocol):
     def authenticate(self, request: Request, head: Head) -> Caller:
         """Who makes the request. Raises AccessDenied, or what signature checks raise."""
 
+    def renewed(self, caller: Caller) -> Caller:
+        """The caller as it is by now: for a call that has waited. Raises what `authenticate` would."""
+
     def authorize_call(self, caller: Caller, action: str) -> None:
         """Returns when the caller may do this action at all, to whatever queue. Raises AccessDenied."""
 
@@ -68,6 +71,9 @@ class OpenAccess:
             caller = _caller(key.decode())
             if len(self._callers) < CALLERS_KEPT_MAX:
                 self._callers[key] = caller
+        return caller
+
+    def renewed(self, caller: Caller) -> Caller:
         return caller
 
     def authorize_call(self, caller: Caller, action: str) -> None:

@@ -22,7 +22,7 @@ from cqs.api.request import Head, Request
 from cqs.api.rulings import Rulings
 from cqs.api.sigv4 import Credentials, Verifier
 from cqs.clock import Clock
-from cqs.errors import QueueDoesNotExist
+from cqs.errors import InvalidClientTokenId, QueueDoesNotExist
 from cqs.identity import DEFAULT_ACCOUNT, Caller, Circumstances
 from cqs.queue import Queue
 from cqs.service import access as rules
@@ -99,6 +99,12 @@ class SignedAccess:
         return self._verifier.verify(
             request.method, request.target, request.headers, request.body, host, request.head
         ).caller
+
+    def renewed(self, caller: Caller) -> Caller:
+        present = self._verifier.present(caller.key_id).caller
+        if present.user_id != caller.user_id:
+            raise InvalidClientTokenId
+        return caller if present.role is caller.role else msgspec.structs.replace(caller, role=present.role)
 
     def authorize_call(self, caller: Caller, action: str) -> None:
         rules.authorize_account(caller, action)

@@ -50,6 +50,12 @@ class Context(msgspec.Struct, gc=False):
         self.access.authorize(self.caller, self.action, queue)
         return queue
 
+    def confirm(self, queue: Queue) -> None:
+        """Returns when a call that has waited may go on. Raises what a new one of the same caller would by now."""
+        caller = self.access.renewed(self.caller)
+        self.access.authorize_call(caller, self.action)
+        self.access.authorize(caller, self.action, self.engine.registry.get(queue.key) or queue)
+
     def url_of(self, queue: Queue) -> str:
         """The queue's URL for this client."""
         return urls.url_of(self.base_urls.of(self.head), queue)

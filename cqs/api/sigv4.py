@@ -117,6 +117,13 @@ class Verifier:
             self._repeats.keep(head, said, credential, key)
         return credential
 
+    def present(self, key_id: str) -> Credential:
+        """The key as it is by now. Raises InvalidClientTokenId when it is unknown or disabled, ServiceUnavailable."""
+        credential = self._credentials.find(key_id)
+        if credential is None:
+            raise InvalidClientTokenId
+        return credential
+
     def _is_repeat(self, known: Accepted, method: bytes, head: Head, body: bytes) -> bool:
         """Whether a request like an accepted one is good as well; else it goes the whole way."""
         return (

@@ -67,18 +67,19 @@ class _Look(msgspec.Struct, frozen=True):
 
 
 async def receive(
-    engine: Engine, queue: Queue, request: ReceiveRequest, is_client_there: Callable[[], bool]
+    engine: Engine, queue: Queue, request: ReceiveRequest, is_still_wanted: Callable[[], bool]
 ) -> list[Delivery]:
-    """Up to `count_max` messages, now hidden; [] when none came in time or the client went away. Raises OverLimit
-    (short poll, standard queue), QueueDoesNotExist when the queue is deleted meanwhile, RequestThrottled when too many
-    receives of the account wait, StoreUnavailable."""
+    """Up to `count_max` messages, now hidden; [] when none came in time, or they are not wanted any more, as is asked
+    after each wait. Raises OverLimit (short poll, standard queue), QueueDoesNotExist when the queue is deleted
+    meanwhile, RequestThrottled when too many receives of the account wait, StoreUnavailable, and what `is_still_wanted`
+    raises."""
     _check_attempt(queue, request.attempt_id)
     wait_ms = queue.settings.receive_wait_ms if request.wait_ms is None else request.wait_ms
     look = await _look(engine, queue, request)
     deliveries = look.deliveries
     if not deliveries and wait_ms:
         wait_ms = engine.waiters.wait_ms_of(wait_ms)
-        deliveries = await _wait(engine, queue, request, wait_ms, is_client_there)
+        deliveries = await _wait(engine, queue, request, wait_ms, is_still_wanted)
     elif look.is_over_limit and not queue.settings.is_fifo:
         raise OverLimit(f"Too many messages in flight; the limit is {engine.tuning.in_flight_max} a queue.")
     if not deliveries:
@@ -103,7 +104,7 @@ async def give_back(engine: Engine, queue: Queue, deliveries: Sequence[Delivery]
 
 
 async def _wait(
-    engine: Engine, queue: Queue, request: ReceiveRequest, wait_ms: int, is_client_there: Callable[[], bool]
+    engine: Engine, queue: Queue, request: ReceiveRequest, wait_ms: int, is_still_wanted: Callable[[], bool]
 ) -> list[Delivery]:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + wait_ms / 1000
@@ -112,7 +113,7 @@ async def _wait(
     is_counted_on = False
     try:
         while True:
-            if is_counted_on and not is_client_there():
+            if is_counted_on and not is_still_wanted():
                 return []
             present = engine.registry.get(queue.key)
             if present is None or present.uid != queue.uid:

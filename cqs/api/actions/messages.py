@@ -57,8 +57,14 @@ async def send_message(context: Context, request: SendMessageRequest) -> SendMes
 
 
 async def receive_message(context: Context, request: ReceiveMessageRequest) -> ReceiveMessageResult:
-    """Raises as `cqs.service.receive.receive`. The messages go back when the answer reaches nobody."""
+    """Raises as `cqs.service.receive.receive`. The messages go back when the answer reaches nobody. One that waited is
+    given nothing that its caller might not receive by then."""
     queue = await context.queue(request.queue_url)
+
+    def is_still_wanted() -> bool:
+        context.confirm(queue)
+        return context.is_client_there()
+
     wanted_system = _wanted_system(request)
     wanted = Wanted(request.message_attribute_names) if request.message_attribute_names else None
     wish = ReceiveRequest(
@@ -69,7 +75,7 @@ async def receive_message(context: Context, request: ReceiveMessageRequest) -> R
         receiver_id=context.caller.sender_id,
         account=context.caller.account,
     )
-    deliveries = await receive.receive(context.engine, queue, wish, context.is_client_there)
+    deliveries = await receive.receive(context.engine, queue, wish, is_still_wanted)
     if deliveries:
         context.undelivered = partial(receive.give_back, context.engine, queue, deliveries, wish.attempt_id)
     return ReceiveMessageResult(messages=[_message(delivery, wanted_system, wanted) for delivery in deliveries])
