@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from admin.forms import BadInput, Form
+from admin.line_ends import restored
 from admin.message_form import read_draft
 from admin.visit import Done, Visit
 from cqs import limits
 from cqs.queue import QueueName
+from cqs.service.peek import find
 from cqs.service.resend import Edits, resend
 
 
@@ -20,7 +22,9 @@ async def act(visit: Visit, form: Form) -> Done:
     is_original_deleted = form.is_on("is_original_deleted")
     if is_original_deleted:
         visit.queue("DeleteMessage")
-    draft = read_draft(form, target.settings)
+    message_id = visit.parts["message"]
+    original = (await find(visit.console.engine, source, message_id)).message
+    draft = restored(read_draft(form, target.settings), original)
     edits = Edits(
         body=draft.body,
         attributes=draft.attributes,
@@ -28,7 +32,6 @@ async def act(visit: Visit, form: Form) -> Done:
         group=draft.group,
         dedup_id=draft.dedup_id,
     )
-    message_id = visit.parts["message"]
     sender_id = visit.viewer.caller(source.account).sender_id
     resent = await resend(
         visit.console.engine, source, target, message_id, edits, sender_id, is_original_deleted=is_original_deleted

@@ -9,6 +9,7 @@ from aiohttp import web
 
 from admin.cqs_words import Params
 from admin.forms import Form
+from admin.line_ends import is_mixed
 from admin.message_form import KINDS, LINES_MAX, PartlySent, typed_attributes, write_attributes
 from admin.snippets import ELLIPSIS, Snippets, named, snippets, url_of
 from admin.views.new_queue import NAMES_MAX
@@ -91,6 +92,7 @@ def _page(
         original=original,
         kinds=KINDS,
         names=names,
+        is_mixed=is_mixed(fields.body),
         error=error,
         size_max=queue.settings.message_size_max,
         delay_max=limits.DELAY_S_MAX,
