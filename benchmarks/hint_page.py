@@ -20,16 +20,16 @@ _PLOT = ROOT / "docs" / "images" / "hint.svg"
 _BEGIN, _END = "<!-- Made by benchmarks/hint.py -->\n", "<!-- end -->\n"
 _HEAD = ("receivers", "K", "duplicates", "takes that collided", "displacement", "messages/s")
 _WORDS = """\
-{nodes} nodes on one store without a cache, {messages:,} messages that wait, one a receive; seeds {first} to {last} in
-each row. `auto` was tuned on seeds 1 and 2; those shown are fresh ones, which validate it. The store is in memory,
-and each call takes 0.4 to 3 ms of simulated time, so the figures are those of a seed and of no machine. The received
-place is that of the answer.
+{nodes} nodes on one store without a cache, {messages:,} waiting messages, one per receive; each row uses seeds
+{first} to {last}. `auto` was tuned on seeds 1 and 2; the seeds shown are different ones, which validate it. The store
+is in memory, and each call takes 0.4 to 3 ms of simulated time, so the figures depend on the seed and not on the
+machine. The received place is that of the response.
 """
 
 _UNBEATEN = """\
-No fixed K of these has both fewer duplicates and less displacement than `auto`, at any number of receivers. That is as
-much as is claimed: a K in between, chosen for a number of receivers that is known and stays, may do as well. With one
-receiver `auto` is K = 1.
+At no number of receivers does any of these fixed K have both fewer duplicates and less displacement than `auto`. No
+more is claimed: a value of K in between, chosen for a known and constant number of receivers, may do as well. With
+one receiver `auto` is K = 1.
 """
 
 

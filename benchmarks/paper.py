@@ -19,16 +19,16 @@ _HEAD = (
     "duplicates", "lost",
 )  # fmt: skip
 PAPER_WORDS = """\
-Ours: two API processes, a Redis and a Cassandra node on two cores, clients included; medians of the rounds. The
-paper's: two API servers and eight Cassandra nodes, on virtual machines of their own. A receiver that got nothing asks
-again after 7 ms, as often as the paper's did. A send's time begins when it was due: where the goal is more than the
-machine can do, it is that of the queue in front of the server. "others" are Cassandra and whatever else ran, without
-the load generator. Goals of 90 and 125 are not in the paper. A receiver takes up to ten messages a call, and deletes
-what it got in one: three at a goal of 100.
+Ours: two API processes, a Redis and a Cassandra node on two cores, including the clients; medians of the rounds. The
+paper's: two API servers and eight Cassandra nodes, each on its own virtual machine. A receiver that got nothing asks
+again after 7 ms, as often as the paper's did. The time of a send counts from when it was due, so where the goal is
+more than the machine can do, it includes the queueing in front of the server. "others" are Cassandra and whatever
+else ran, without the load generator. Goals of 90 and 125 are not in the paper. A receiver takes up to ten messages
+per call, and deletes what it got in one call: three at a goal of 100.
 """
 PAPER_SYNCS = {
-    "batch": "Cassandra answers a write when it is on the disk (`commitlog_sync: batch`):",
-    "periodic": "Cassandra answers before (`periodic`, its default; of the paper's it is not said):",
+    "batch": "With writes acknowledged by Cassandra once they are on disk (`commitlog_sync: batch`):",
+    "periodic": "With writes acknowledged before (`periodic`, the default; the paper does not say which it used):",
 }
 
 

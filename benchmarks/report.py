@@ -46,12 +46,13 @@ _HEAD = (
     "others",
 )
 _WORDS = """\
-A figure is the median over the rounds of one run in which the servers took turns on one machine; the range is the
-lowest and highest round. A ratio is to {against}, the median of those within each round: for throughput more is
-better, for times and CPU less. Latencies are those of the send (of the receive where nothing is sent). CPU and
-resident memory are those of the server's whole process tree; the load generator's are not in them. "others" are the
-cores that neither kept busy: how quiet the machine was (below 0 where the two clocks, of processes and of the machine,
-differ). Every answer was checked, and every round with an error would say so here.
+Each figure is the median over the rounds of one run, in which the servers took turns on one machine; the range gives
+the lowest and the highest round. Ratios are relative to {against}, and are the median of the ratios within each
+round: higher is better for throughput, lower for times and CPU. Latencies are those of the send (of the receive if
+nothing is sent). CPU and resident memory cover the server's whole process tree, without the load generator. "others"
+are the cores used by neither server nor load generator, and show how quiet the machine was (below 0 where the clocks
+of the processes and of the machine differ). Every response was checked, and every round with an error would be marked
+here.
 """
 
 
@@ -140,23 +141,24 @@ def markdown(runs: Sequence[Run], plots: Sequence[tuple[str, str]], against: str
 
 
 _RESULTS_WORDS = """\
-A table is one run. Runs are minutes or hours apart on a virtual machine that is not always equally fast, so that
-figures are compared within a table. A server lives as long as its run: what it once needed, for 100,000 or 1,000,000
-waiting messages, is in its MB afterwards.
+Each table is one run. Runs are minutes or hours apart on a virtual machine whose speed varies, so compare figures
+only within a table. A server process lives as long as its run: memory that it once needed, for 100,000 or 1,000,000
+waiting messages, is included in its later MB.
 
-The run of 16 clients with one message and with ten has every server in it. Elsewhere those are left out that would say
-nothing new for their hours: moto makes one call where the others make thirty and more, goaws slows down with what waits
-in it, and two cores do not carry a Cassandra, two JVMs and a Redis at once without telling on each other. 100,000
-queues are made and dropped anew in each round, and are compared with 10 of our own.
+The run of 16 clients with one message and with ten per call includes every server. The other runs leave out servers
+that would add hours but no information: moto makes one call while the others make thirty or more, goaws slows down
+with the number of waiting messages, and two cores can't run a Cassandra, two JVMs and a Redis at once without
+interference. The 100,000 queues are created and deleted again in each round, and are compared with CQS's own figures
+for 10 queues.
 """
 _LOSSES_WORDS = """\
-By the medians of what a scenario is about, of `cqs` alone: latencies, CPU, and the signed, Redis and Cassandra servers
-are in the table only.
+By the median of each scenario's main figure, for `cqs` only: latencies, CPU, and the signed, Redis and Cassandra
+servers are in the tables only.
 """
 _BARS_HEAD = ("bar", "must", "aim", "measured", "", "rounds")
 _BARS_WORDS = """\
-What we set out to reach, ours durable (an fsync before each answer) and the others in memory unless the bar says
-otherwise. `docs/speed.md` says what stands between us and those that are missed.
+These are the targets that we set. CQS is durable (an fsync before each response) and the other servers are in memory,
+unless the row says otherwise. `docs/speed.md` explains why some are missed.
 """
 _MEMORY_HEAD = (
     "server",

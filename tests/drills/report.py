@@ -19,37 +19,39 @@ _HEADINGS = (
 _INTRODUCTION = """\
 # Drills
 
-Real processes, a load of numbered, checksummed messages, something broken on purpose, and every message accounted for.
-Written by `make drills`, which performs long versions, and `python -m tests.drills`, short ones. `make test` performs
-all short versions beside its other tests, but for six drills that others contain (`is_apart` in
-`tests/drills/drills.py`).
+Fault-injection tests: real processes, a load of numbered messages with checksums, a deliberate fault, and a check of
+what became of every message. `make drills` runs the long versions and writes this page; `python -m tests.drills` runs
+the short ones. `make test` runs all short versions next to its other tests, except for six drills that others include
+(`is_apart` in `tests/drills/drills.py`).
 
-What the words mean: `tests/drills/verdict.py`. Lost, resurrected, stuck and out of order must be 0 everywhere, and no
-duplicate may be unexplained. Only where a data centre dies with deletes that it alone had, these messages come again:
-they are counted, and bounded as duplicates are.
-A row's command repeats it, with the same choices, though not with the same timing.
+The terms are defined in `tests/drills/verdict.py`. Lost, resurrected, stuck and out of order must be 0 everywhere,
+and no duplicate may be unexplained. The only exception: if a data centre dies with deletes that no other has, these
+messages are delivered again; they are counted, and limited like duplicates. The command of a row repeats it with the
+same random choices, though not with the same timing.
 
-All long versions take about six hours on two cores: each is bounded by its load's rate and by ten minutes of drain. The
-three of 1,000,000 messages are by themselves about a quarter of an hour each:
+All long versions together take about six hours on two cores: each is limited by the rate of its load and by ten
+minutes of drain. The three with 1,000,000 messages alone take about a quarter of an hour each:
 
     make drills DRILLS="'no fault, embedded' 'no fault, 2 nodes' 'rolling restart, 2 nodes'"
 
-`--messages N` makes them shorter. Allowed duplicates are a share of the messages where leases may be lost (0.1 %; 1 %
-with a data centre), but below 10,000 messages one answer a fault (10) at least; a killed API node may cost what its
-clients held (80). Where writes time out for seconds, only each message is bounded: by the tries that nobody answered;
-and so it is in all short versions, whose calls time out also because other tests run beside them. Older rows show the
-bound they were held to.
+`--messages N` makes them shorter. Where leases may be lost, duplicates are allowed for a share of the messages (0.1
+%; 1 % with a data centre), but below 10,000 messages for at least one response per fault (10); a killed API node may
+cost what its clients held (80). Where writes time out for seconds, and in all short versions, whose calls also time
+out because other tests run next to them, the limit is per message: the number of its unanswered attempts. Older rows
+show the limit that applied to them.
 
-The last run of each drill that came to its end, passed or not. A drill without a row never did on this machine.
+The tables show the last completed run of each drill, passed or not. A drill without a row was never completed on this
+machine.
 
-- **verdict**: passed, or which promises were broken, and how often.
-- **of these**: why a message came twice. copy: its send was tried again, since nobody knew what became of it; delete:
-  nobody knew what became of its delete; late: its lease had run out; fault: the fault cost it its lease.
-- **recovered**: never acknowledged, and received. **recovery**: for how long after the fault calls still failed.
-- **s more until the sweep had found the rest**: sends that nobody was answered, and that only the store had. Waited for
-  after all acknowledged ones were seen off, up to 150 s, the sweep's bound ([operations](operations.md#kill-a-node)).
-- **p50 / p99** are of sends and deletes that were answered, during the fault too, on a machine of two cores that also
-  runs the clients, Redis and Cassandra.
+- **verdict**: passed, or which guarantees were broken, and how often.
+- **of these**: why a message was duplicated. copy: its send was retried because its outcome was unknown; delete: the
+  outcome of its delete was unknown; late: its lease had expired; fault: the fault destroyed its lease.
+- **recovered**: never acknowledged, but received. **recovery**: for how long after the fault calls still failed.
+- **s more until the sweep had found the rest**: for sends that got no response and that only the store had. They are
+  waited for after all acknowledged messages were received, up to 150 s, the limit of the sweep
+  ([operations](operations.md#kill-a-node)).
+- **p50 / p99** cover sends and deletes that got a response, including during the fault, on a machine of two cores
+  that also runs the clients, Redis and Cassandra.
 """
 
 
