@@ -1,14 +1,16 @@
-"""Each beat, where several data centres share the store: hear of homes that moved, and of messages sent elsewhere.
+"""The work of each beat where several data centres share the store: learn which homes moved, and pass on messages sent
+here to the data centre that is home to their queue.
 
     dc2, not home                        store, replicated                   dc1, home
     ─────────────                        ─────────────────                   ─────────
-    append m, answered ════════════════► m
-    next beat: "sent: m …" ────────────► news ─────────────────────────────► m is there: put
-                                                                             not yet replicated: looked for at each
-                                                                             beat for LATE_MS, then left to the sweep
+    append m, acknowledge it ══════════► m
+    next beat: "sent: m …" ────────────► news ─────────────────────────────► m has arrived: put it in the cache
+                                                                             not replicated yet: look for m at each
+                                                                             beat for LATE_MS, then leave it to the sweep
 
-What dc1 acknowledged and had not replicated when it died comes back with it: a fill in dc2 has missed it, and when it
-appears the sweep finds it (`cqs.service.sweep`). The same goes for news that a node did not live to tell.
+If dc1 dies before a message that it acknowledged has replicated, the message reappears when dc1 returns. A fill in dc2
+has missed it by then; the sweep finds it (`cqs.service.sweep`). The sweep also covers news that a node died before
+sending.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ LATE_MS = 60_000
 
 
 async def step(engine: Engine, news: Iterable[News]) -> None:
-    """Idempotent. Raises StoreUnavailable, OutcomeUnknown; what was not done is done at the next beat."""
+    """One beat. Idempotent. Raises StoreUnavailable, OutcomeUnknown; unfinished work is done at the next beat."""
     homes = engine.cluster.homes
     if homes is None:
         return
@@ -44,8 +46,8 @@ async def step(engine: Engine, news: Iterable[News]) -> None:
 
 
 async def check_sender(engine: Engine, queue: Queue) -> None:
-    """A FIFO queue's order and duplicates are decided within one data centre, its home. Raises ServiceUnavailable
-    elsewhere; a client that goes on asking draws the home here."""
+    """The home data centre alone decides a FIFO queue's order and duplicates. Raises ServiceUnavailable in any other;
+    if clients keep sending there, the home moves to it."""
     homes = engine.cluster.homes
     if homes is None or await homes.is_here(shard_of(queue)):
         return
@@ -70,7 +72,7 @@ def _hear(engine: Engine, homes: Homes, news: Iterable[News]) -> None:
 
 
 async def _drop_lost(engine: Engine, homes: Homes) -> None:
-    """One that can't be dropped now is dropped before its home is taken back."""
+    """A shard that can't be dropped now is dropped before this data centre becomes its home again."""
     for shard in homes.still_lost():
         with contextlib.suppress(CacheUnavailable):
             await engine.cache.drop(shard)

@@ -1,12 +1,12 @@
-"""Whether a caller may do an action to a queue: role and policy together.
+"""Whether a caller may perform an action on a queue: role and policy together.
 
-    whose queue       may, if
-    own account       the role has the action, and no statement denies it
-    another account   the role has it, the action can be given away at all, and the policy allows it
-                      (else the queue does not exist, unless the policy gives the caller something)
+    queue belongs to  allowed if
+    own account       the role includes the action, and no statement denies it
+    another account   the role includes it, the action can be granted to other accounts, and the policy allows it
+                      (otherwise QueueDoesNotExist, unless the policy allows the caller something)
 
-A role is a ceiling: no policy lets a read-only user change anything. A stored policy that can't be read gives nothing
-to other accounts, and denies nothing to the owner, who must be able to mend it.
+A role is a ceiling: no policy lets a read-only user change anything. A stored policy that can't be parsed grants
+nothing to other accounts and denies nothing to the owner, who must be able to repair it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cqs.service.policy_reader import read_stored
 
 
 def authorize_queue(caller: Caller, action: str, queue: Queue) -> None:
-    """Returns when the caller may. Raises AccessDenied, or QueueDoesNotExist."""
+    """Returns if the caller is allowed. Raises AccessDenied or QueueDoesNotExist."""
     permission = permission_of(action)
     text = queue.settings.policy
     policy = read_stored(text) if text else None
@@ -52,7 +52,7 @@ def authorize_server(caller: Caller, action: str, home: str) -> None:
 
 
 def authorize_account(caller: Caller, action: str) -> None:
-    """For actions on no queue that exists: CreateQueue, ListQueues. Raises AccessDenied."""
+    """For actions that need no existing queue: CreateQueue, ListQueues. Raises AccessDenied."""
     if not is_in_role(caller.role, action):
         permission, resource = permission_of(action), f"arn:aws:sqs:*:{caller.account}:*"
         raise _denied(caller, permission, resource, f"because the role {caller.role.value} does not allow it")

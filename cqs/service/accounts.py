@@ -1,8 +1,8 @@
-"""Changes of accounts, users and access keys: what `cqs user`, the console and the boot file do.
+"""Changes to accounts, users and access keys, for `cqs user`, the console and the users file.
 
-Every change reads the record, changes it, and writes it on condition that nobody else did meanwhile; a lost race is
-tried again from the start. Each is in force on this node when the call returns (`Credentials` are told), on the others
-within seconds.
+Every change is a compare-and-set: it reads the record, modifies it and writes it only if nobody else has changed it
+since; after a lost race it starts over. When the call returns, the change is in force on this node (`Credentials` are
+refreshed), and within seconds on the others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TRIES_MAX = 10
 
 
 class NewKey(msgspec.Struct, frozen=True):
-    """An access key as it is shown, once."""
+    """An access key with its secret in plain text, which is shown once."""
 
     key_id: str
     secret: str
@@ -40,7 +40,7 @@ class NewKey(msgspec.Struct, frozen=True):
 
 
 class Accounts:
-    """All changes raise IdentityError (the text says why), StoreUnavailable or OutcomeUnknown."""
+    """All changes raise IdentityError (its text says why), StoreUnavailable or OutcomeUnknown."""
 
     def __init__(
         self,
@@ -60,11 +60,11 @@ class Accounts:
         self._credentials = credentials
 
     async def identities(self) -> Identities:
-        """Everybody, as the store has it now."""
+        """All accounts, users and keys, read from the store now."""
         return await self._store.identities()
 
     async def add_account(self, account_id: str, name: str = "") -> Account:
-        """The account, which is made when there is none; an existing one is left alone."""
+        """Returns the account. Creates it if it does not exist; an existing one is not changed."""
         if not ACCOUNT_ID.fullmatch(account_id):
             raise IdentityError(f"{account_id!r} is no account id: it must be twelve digits.")
         account = Account(account_id=account_id, name=name, created_ms=self._clock.now_ms())
@@ -76,7 +76,7 @@ class Accounts:
     async def add_user(
         self, name: str, account_id: str, role: Role, password: str = "", password_hash: str = ""
     ) -> User:
-        """A new user, in an account that is made when there is none; without a password it can't log in."""
+        """Creates a user, and its account if that does not exist. A user without a password can't log in."""
         if not USER_NAME.fullmatch(name):
             raise IdentityError(f"{name!r} is no user name: 1 to 64 letters, digits and + = , . @ _ - are allowed.")
         kept = check_hash(password_hash) if password_hash else ""
@@ -95,7 +95,7 @@ class Accounts:
         return user
 
     async def set_password(self, name: str, password: str) -> None:
-        """`password` "" takes it away: the user can't log in."""
+        """An empty `password` removes it: the user can't log in any more."""
         kept = await self._passwords.hash(password) if password else ""
         await self._change_user(name, lambda user: without_sessions(user, password_hash=kept))
 
@@ -103,16 +103,16 @@ class Accounts:
         await self._change_user(name, lambda user: without_sessions(user, role=role))
 
     async def set_user_enabled(self, name: str, is_enabled: bool) -> None:
-        """A disabled user can't log in, and none of its keys works."""
+        """A disabled user can't log in, and none of its keys is accepted."""
         await self._change_user(name, lambda user: without_sessions(user, is_enabled=is_enabled))
 
     async def end_session(self, name: str, sid: str, until_ms: int) -> None:
-        """The console session is over for good, on every node and after every restart. Idempotent."""
+        """Ends the console session permanently, on every node and across restarts. Idempotent."""
         now_ms = self._clock.now_ms()
         await self._change_user(name, lambda user: without_session(user, sid, until_ms, now_ms))
 
     async def end_sessions(self, name: str) -> None:
-        """All console sessions of the user are over."""
+        """Ends all console sessions of the user."""
         await self._change_user(name, without_sessions)
 
     async def drop_user(self, name: str) -> None:
@@ -124,7 +124,8 @@ class Accounts:
         await self._credentials.refresh()
 
     async def user_with_password(self, name: str, password: str) -> User | None:
-        """The user, if enabled and this is the password; a wrong name takes as long as a wrong password."""
+        """The user, if it is enabled and the password is right, else None. An unknown name takes as long as a wrong
+        password."""
         known = [user for user in (await self._store.identities()).users if user.name == name and user.is_enabled]
         user = known[0] if known else None
         if not await self._passwords.is_right(user.password_hash if user else "", password) or user is None:
@@ -135,7 +136,8 @@ class Accounts:
         return user
 
     async def _renew_hash(self, user: User, password: str) -> None:
-        """The same password at present costs; nothing, if the user has another one by now."""
+        """Hashes the same password with today's cost parameters. Does nothing if the password has been changed
+        meanwhile."""
         kept = await self._passwords.hash(password)
 
         def change(present: User) -> User:
@@ -149,7 +151,7 @@ class Accounts:
         return any(user.password_hash and user.is_enabled for user in (await self._store.identities()).users)
 
     async def add_key(self, name: str, key_id: str = "", secret: str = "") -> NewKey:
-        """A new access key; what is left out is drawn at random. The answer is the only time the secret is shown."""
+        """Creates an access key; an omitted id or secret is generated. The secret is never shown again."""
         everybody = await self._store.identities()
         _user_of(everybody, name)
         if sum(key.user == name for key in everybody.keys) >= KEYS_PER_USER_MAX:
@@ -170,13 +172,14 @@ class Accounts:
         await self._change_key(key_id, lambda key: msgspec.structs.replace(key, is_enabled=is_enabled))
 
     async def drop_key(self, key_id: str) -> None:
-        """Removes the key for good."""
+        """Removes the key permanently."""
         if not await self._store.drop_key(key_id):
             raise NoSuchIdentity(f"There is no access key {key_id!r}.")
         await self._credentials.refresh()
 
     async def reseal(self) -> int:
-        """Seals what an older master key sealed with the first one, so that the older can go; returns how many."""
+        """Re-encrypts under the first master key every secret that an older one sealed, so that the older ones can be
+        removed. Returns how many."""
         outdated = [key for key in (await self._store.identities()).keys if not self._sealer.is_current(key.sealed)]
         for key in outdated:
             await self._change_key(key.key_id, self._resealed)

@@ -1,4 +1,4 @@
-"""Who manages the users: there is always somebody left who can."""
+"""Who manages the users. Somebody must always be left who can."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def is_administrating(user: User) -> bool:
 
 
 def check_not_last(everybody: Identities, user: User, home: str) -> None:
-    """For a user who is to manage nobody any more. Raises IdentityError when nobody could let anybody in again without
-    the files of the server, or nobody could manage its own account, `home`."""
+    """Call before a user loses its administrator rights. Raises IdentityError if then nobody could log in to manage
+    users without access to the server's files, or nobody could manage the server's own account, `home`."""
     if not is_administrating(user):
         return
     others = [one for one in everybody.users if is_administrating(one) and one.name != user.name]

@@ -1,5 +1,5 @@
-"""Work that nobody waits for: fills, and deleting expired rows. Kept until done, so that a stopping server can
-finish it; a failure is logged and not repeated, since everything put here is found again by a later fill or sweep."""
+"""Work that no request waits for: fills, and deleting expired rows. Tasks are kept until done, so that a stopping
+server can finish them. A failure is logged and not retried, since a later fill or sweep finds the same work again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DRAIN_S_MAX = 5.0
 
 
 class Background:
-    """A bounded set of running tasks of the event loop it is used from."""
+    """A bounded set of tasks that run on the event loop it is used from."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
@@ -30,16 +30,16 @@ class Background:
         return bool(self._tasks)
 
     def start_in_turn(self, name: str, make: Callable[[], Coroutine[object, object, None]]) -> None:
-        """Heavy work that is wished for again and again: once at a time by this name, and TURNS_AT_ONCE in all, first
-        come, first served. Nothing happens when more than TURNS_WAITING_MAX wait."""
+        """Queues heavy work that is requested again and again. One task per name runs at a time, and TURNS_AT_ONCE in
+        all, in FIFO order. Ignored if the name is already queued or running, or TURNS_WAITING_MAX are queued."""
         if name in self._turns or name in self._waiting or len(self._waiting) >= TURNS_WAITING_MAX:
             return
         self._waiting[name] = make
         self._next_turns()
 
     async def wait_for(self, name: str, work: Coroutine[object, object, None], wait_s: float) -> bool:
-        """Whether the work is done, or has failed, before `wait_s` is over; else it goes on without the caller. While
-        TASKS_MAX go on it is not begun. Raises what is no CqsError."""
+        """Whether the work finished, or failed, within `wait_s`; otherwise it continues without the caller. With
+        TASKS_MAX running it is not started. Raises any error that is not a CqsError."""
         if len(self._tasks) >= TASKS_MAX:
             work.close()
             _log.warning("background_work_dropped", work=name)
@@ -70,8 +70,8 @@ class Background:
             self._next_turns()
 
     async def drain(self) -> None:
-        """Waits until everything started so far is done, or DRAIN_S_MAX is over: a store that hangs must not keep a
-        server from ending. What waits for its turn is forgotten."""
+        """Waits for everything started so far, for DRAIN_S_MAX at most, so that a hanging store can't keep a server
+        from stopping. Queued work that has not started is dropped."""
         self._waiting.clear()
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.gather(*self._tasks), DRAIN_S_MAX)

@@ -1,4 +1,4 @@
-"""Users and keys that a file declares, made before the server accepts a call.
+"""Users and keys that a file declares, created before the server accepts requests.
 
     [[user]]
     name = "alice"
@@ -7,9 +7,9 @@
     password_hash = "$argon2id$v=19$m=65536…"   # or password = "…"; neither: no console
     keys = [{ id = "AKIA…", secret = "…" }]
 
-What is missing is made. What exists is left alone, whatever the file says: a key that somebody disabled must not come
-back to life by a restart. Nodes that start with the same file at the same time all want to make the same: one does, and
-the others find it there.
+Missing users and keys are created. Existing ones are left unchanged, whatever the file says: a key that somebody
+disabled must not be re-enabled by a restart. When several nodes start with the same file at the same time, one of them
+creates each entry and the others find it there.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from cqs.service.private_file import is_private
 
 
 class DeclaredKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An access key that is known beforehand."""
+    """An access key whose id and secret are given."""
 
     id: str
     secret: str
 
 
 class DeclaredUser(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A user, and its keys."""
+    """A user and its keys."""
 
     name: str
     account: str = ""
-    """"" = the server's own, for one that is made."""
+    """For a new user, "" = the server's own account."""
     role: Role = Role.OPERATOR
     password: str = ""
     password_hash: str = ""
@@ -52,7 +52,7 @@ class Declared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_file(path: Path) -> Declared:
-    """Raises ConfigError: the file can't be read, others may read it, or something in it is wrong."""
+    """Raises ConfigError if the file can't be read, others may read it, or its content is wrong."""
     try:
         if not is_private(path.stat()):
             raise ConfigError(
@@ -65,7 +65,7 @@ def read_file(path: Path) -> Declared:
 
 
 def read(text: bytes, origin: str) -> Declared:
-    """What the text of such a file says. Raises ConfigError."""
+    """Parses the text of such a file. Raises ConfigError."""
     try:
         return msgspec.toml.decode(text, type=Declared)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -73,7 +73,7 @@ def read(text: bytes, origin: str) -> Declared:
 
 
 async def declare(accounts: Accounts, declared: Declared, origin: str) -> None:
-    """Makes what is missing. Raises ConfigError, and what the store raises."""
+    """Creates what is missing. Raises ConfigError, and what the store raises."""
     everybody = await accounts.identities()
     for place, one in enumerate(declared.user):
         try:
@@ -106,7 +106,7 @@ async def _whose(
     of: Callable[[Identities], str | None],
     make: Callable[[], Awaitable[object]],
 ) -> str | None:
-    """To whom it belongs that is there already, be it for a moment; None: it was made now. Raises IdentityError."""
+    """The owner of an existing entry, even one created a moment ago; None: it was created now. Raises IdentityError."""
     holder = of(everybody)
     if holder is None:
         try:

@@ -1,20 +1,20 @@
-"""Messages on their way from one queue to another, by redrive or by a move task.
+"""Moves messages from one queue to another, for a redrive or a move task.
 
     (FIFO target: sequences) ──► store.move ══► witness ──► cache: remove here, put there ──► wake
                                  decides
 
-`store.move` is the deciding step: there first, then gone here, and a message that is gone already (deleted, or moved
-before a crash) is not moved. When its outcome is unknown, the same move with the same new addresses is made again until
-it is known; after it, what the cache does not confirm is repaired.
+`store.move` is the deciding step. It writes to the target first and then deletes from the source; a message that is
+already gone (deleted, or moved before a crash) is not moved. When its outcome is unknown, the same move with the same
+new addresses is retried until the outcome is known. What the cache does not confirm after that is repaired.
 
-The target is looked up in the store first, since what lands in an old generation is gone here and nowhere found:
+The target is looked up in the store first. A message moved to an old generation of the target would be lost:
 
     this node                        another node
     ─────────                        ────────────
     knows the target, generation 3
                                      purges or deletes it … acknowledged
-    (hears of it at its next beat)
-    moves to generation 3            without the look: gone from the source, and garbage in the target
+    (learns of it at its next beat)
+    moves to generation 3            without the lookup: gone from the source, garbage in the target
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ from cqs.store.interface import Move, Wanted
 
 
 async def carry(engine: Engine, source: Queue, target: Queue, moves: Sequence[Move], pause: Pause) -> list[Message]:
-    """Moves the messages in store and cache, wakes the target's pollers, and returns those that arrived. A FIFO
-    target's messages get their sequence here. Raises StoreUnavailable, QueueDoesNotExist when none was moved."""
+    """Moves the messages in store and cache, wakes the target's long polls, and returns the messages that arrived. A
+    FIFO target's messages get their sequence numbers here. Raises StoreUnavailable; QueueDoesNotExist if none was
+    moved."""
     target = await lookup.renewed(engine, target)
     if target.settings.is_fifo and moves:
         moves = await _in_order(engine, target, moves)
@@ -74,7 +75,7 @@ async def _move_surely(
 
 
 async def contents(engine: Engine, source: Queue, received: Sequence[Received]) -> list[Message]:
-    """The messages of a take in its order. Those that the store does not have any more leave the cache."""
+    """The messages of a take, in its order. Those that are no longer in the store are removed from the cache."""
     known = {one.address: one.message for one in received if one.message is not None}
     wanted = [one.address for one in received if one.message is None]
     if wanted:

@@ -1,12 +1,13 @@
-"""Looking at the store before a message from the cache is handed out, while the cache may not know all.
+"""Checks messages taken from the cache against the store before they are handed out, while the cache may be out of
+date.
 
     node A, cut off from the cache                    node B, or A itself when the cache is back
     ──────────────────────────────                    ─────────────────────────────────────────
     deletes m: the cache still has it ready           takes m ── the store has no m ──► removed, not handed out
     hands n out from the store, for 30 s              takes n ── n is leased ──► hidden until that lease ends
 
-Outages mark the shard (`cqs.service.marking`). Where no mark is, and this node has looked for one a moment ago, this
-costs a look at what this node has handed out.
+Outages mark the shard (`cqs.service.marking`). If there is no mark and this node has checked the marks a moment ago,
+the only cost is a lookup among the messages that this node itself has handed out.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from cqs.store.interface import Lease
 
 
 async def checked(engine: Engine, queue: Queue, received: list[Received], attempt_id: str) -> list[Received]:
-    """Those of the messages just taken that exist and that nobody else holds. Raises StoreUnavailable, OutcomeUnknown;
-    then, and when the cache does not answer, all are given back."""
+    """Those of the messages just taken that exist and that nobody else holds. Raises StoreUnavailable, OutcomeUnknown.
+    On these errors, and if the cache does not answer, all are given back."""
     shard, now_ms = shard_of(queue), engine.clock.now_ms()
     held = engine.fallback.living(shard, now_ms)
     is_marked = marking.is_doubted(engine, shard)
@@ -49,7 +50,7 @@ async def checked(engine: Engine, queue: Queue, received: list[Received], attemp
 async def _told(
     engine: Engine, queue: Queue, received: Sequence[Received], now_ms: int
 ) -> tuple[set[int], dict[int, Lease]]:
-    """Which messages the store does not have, and the leases that live there."""
+    """The addresses that the store does not have, and the unexpired leases that it has."""
     addresses = [one.address for one in received]
     present = {message.address for message in await engine.store.read(queue, addresses)}
     leases = await engine.store.leases(queue, addresses)

@@ -1,7 +1,7 @@
-"""What is done to messages that somebody chose by their ids, without receiving them: repairs by hand, from the console
-and by the action ChangeMessages.
+"""Manual repairs: changes to messages chosen by id, without receiving them, from the console and the action
+ChangeMessages.
 
-Each message is a step of its own; one that is gone meanwhile, or in another state, is left out and told.
+Each message is changed separately. One that is gone by then, or in another state, is skipped and reported.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ CHOSEN_MAX = 1_000
 
 
 class Change(StrEnum):
-    """What is done to each."""
+    """What to do to each message."""
 
     DELETE = "delete"
     REVEAL = "reveal"
-    """One in flight becomes visible now."""
+    """A message in flight becomes visible now."""
     HIDE = "hide"
-    """One in flight stays hidden, from now for as long as is said."""
+    """A message in flight stays hidden for the given time, counted from now."""
     HASTEN = "hasten"
-    """A delayed one becomes visible now, under a new id. Not of a FIFO queue: what is sent anew is delayed anew."""
+    """A delayed message becomes visible now, under a new id. Not on a FIFO queue, where a resent message is delayed
+    again."""
 
 
 PERMISSION_OF = {
@@ -40,16 +41,16 @@ PERMISSION_OF = {
     Change.HIDE: "ChangeMessageVisibility",
     Change.HASTEN: "ResendMessage",
 }
-"""What whoever asks for it must be allowed to do to the queue."""
+"""The permission on the queue that each change needs."""
 
 
 async def change(
     engine: Engine, queue: Queue, message_ids: Sequence[str], what: Change, sender_id: str, hide_ms: int = 0
 ) -> list[str]:
-    """The ids that it could not be done to: gone, or in another state. `sender_id` is told as the sender of what is
-    sent anew, `hide_ms` counts for HIDE. Deleting and hiding may be repeated; a hastened message is gone under its old
-    id. Raises UnsupportedOperation, and what failed when nothing was changed before, else OutcomeUnknown, which says
-    how many were."""
+    """Returns the ids that were not changed: gone, or in another state. `sender_id` becomes the sender of messages that
+    are sent again; `hide_ms` applies to HIDE. DELETE and HIDE are idempotent; a hastened message no longer exists under
+    its old id. Raises UnsupportedOperation; a failure before the first change as it is, and a later one as
+    OutcomeUnknown, which says how many had been changed."""
     if what is Change.HASTEN and queue.settings.is_fifo:
         raise UnsupportedOperation(f"{queue.name} delays all of its messages alike. Shorten its DelaySeconds instead.")
     missed: list[str] = []
@@ -77,7 +78,7 @@ async def _change_one(engine: Engine, queue: Queue, found: Peeked, what: Change,
 
 
 async def _hasten(engine: Engine, queue: Queue, found: Peeked, sender_id: str) -> None:
-    """A delay can't be taken back, so the message is sent anew without one and the delayed one goes."""
+    """A message's delay can't be shortened, so a copy is sent without one and the delayed message is deleted."""
     if found.state is not State.DELAYED:
         raise InvalidParameterValue("It is not delayed.")
     message_id = found.message.message_id
@@ -85,7 +86,7 @@ async def _hasten(engine: Engine, queue: Queue, found: Peeked, sender_id: str) -
 
 
 async def _hide(engine: Engine, queue: Queue, found: Peeked, hide_ms: int) -> None:
-    """With the lease that is alive: whoever holds it, loses or keeps it as if it had been changed by the receiver."""
+    """Uses the current lease: its holder loses or keeps the message as if it had changed the visibility itself."""
     address = found.message.address
     entry = (await engine.cache.lookup(shard_of(queue), [address]))[0]
     if entry is None or entry.state is not State.IN_FLIGHT:

@@ -1,7 +1,7 @@
-"""This node among the others, in one value: what it agrees with them on, and what it knows of them.
+"""This node's view of its cluster in one value: its leases and the other members.
 
-A server that keeps its messages in a file of its own is alone: it leads for ever, nobody else changes a queue, and none
-of the work between nodes is ever done.
+A server that keeps its messages in a file of its own is alone: it is always the leader, no other node changes a queue,
+and no work between nodes is done.
 """
 
 from __future__ import annotations
@@ -45,27 +45,27 @@ class Cluster:
     membership: Membership
     leadership: Leadership
     opening: Leadership
-    """The lease of the node that starts when no other one serves."""
+    """The lease of the node that opens when no other node is serving."""
     tending: Leadership
-    """The lease of the node that looks after the caches of its data centre."""
+    """The lease of the node that maintains the caches of its data centre."""
     is_alone: bool = False
     is_cache_shared: bool = True
-    """All nodes have one cache, as they must."""
+    """All nodes use one cache, as they must."""
     homes: Homes | None = None
     """None = the store has one data centre."""
     far: Sequence[str] = ()
     """The other data centres that the store is in."""
     place: Callable[[Shard], str] = _one_place
-    """The cache server that a shard lives on."""
+    """The cache server that holds a shard."""
     short: Callable[[], Sequence[str]] = tuple
-    """The cache servers that have no room, or hardly any."""
+    """The cache servers that have little or no memory left."""
     deep_scan: Scan = _nothing
-    """All messages of a queue in the store, also those that its marks hide."""
+    """All messages of a queue in the store, including those that its read markers skip."""
     lookups: TokenBuckets = field(default_factory=lambda: TokenBuckets(LOOKUPS_A_SECOND, LOOKUPS_BURST))
     unsaid: list[News] = field(default_factory=list)
-    """What the others have yet to be told."""
+    """News that the other nodes have yet to be sent."""
     unheard: list[News | None] = field(default_factory=list)
-    """What was heard and is not applied yet; None = more than is known."""
+    """News that was received but not applied yet; None = some were missed."""
 
     @property
     def name(self) -> str:
@@ -73,19 +73,19 @@ class Cluster:
 
     @property
     def datacenter(self) -> str:
-        """This node's; "" = the store has one."""
+        """This node's data centre; "" = the store has only one."""
         return self.homes.datacenter if self.homes is not None else ""
 
     async def nodes(self) -> Sequence[Node]:
-        """Those that live, as of the last beat."""
+        """The live nodes, as of the last beat."""
         return self.membership.nodes
 
     async def far_nodes(self) -> dict[str, Sequence[Node]]:
-        """Those that live in each other data centre, as the store has heard here by now. Raises StoreUnavailable."""
+        """The live nodes of each other data centre, as far as replicated to here. Raises StoreUnavailable."""
         return {datacenter: await self.coordination.nodes(datacenter) for datacenter in self.far}
 
     async def leave(self) -> None:
-        """This node ends. Raises StoreUnavailable, OutcomeUnknown."""
+        """This node stops: it gives up its leases and its membership. Raises StoreUnavailable, OutcomeUnknown."""
         if not self.is_alone:
             await self.leadership.resign()
             await self.tending.resign()
@@ -98,7 +98,7 @@ def alone(
     place: Callable[[Shard], str] = _one_place,
     short: Callable[[], Sequence[str]] = tuple,
 ) -> Cluster:
-    """The cluster of a node that has no others."""
+    """The cluster of a node that has no peers."""
     clock = clock or SystemClock()
     coordination = MemoryCoordination(MemoryCluster(clock))
     me = Node(name="alone", started_ms=clock.now_ms(), beat_ms=clock.now_ms(), is_open=True)
@@ -131,8 +131,8 @@ def joined(
     deep_scan: Scan = _nothing,
     now_s: Callable[[], float] = loop_s,
 ) -> Cluster:
-    """A node among others; `life` tells it from its former self. `datacenter`: this node's, "" = there is one;
-    `far`: the others."""
+    """A node with peers. `life` distinguishes it from its earlier runs. `datacenter`: this node's, "" = there is only
+    one; `far`: the others."""
     holder = f"{datacenter} {me.name} {life}".strip()
     leadership = Leadership(coordination, LEADER, holder, now_s)
     return Cluster(

@@ -1,7 +1,7 @@
-"""Telling the cache what the store has already decided. It never fails: the client's success stands, and what the cache
-did not confirm becomes dirt, to be repaired. Receives of this node that wait are woken here, since the cache tells only
-the other nodes' (`cqs.cache.bells`). (The first CQS reported an error here, after the store had the message;
-its clients sent again, and every message existed four times.)"""
+"""Updates the cache after the store has decided. Never fails: the client's success stands, and what the cache did not
+confirm becomes dirt, to be repaired. Receives waiting on this node are woken here, since the cache notifies only the
+other nodes (`cqs.cache.bells`). (The first CQS returned an error here although the store had the message; its clients
+retried, and every message existed four times.)"""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from cqs.service.epochs import Known
 
 
 async def put(engine: Engine, queue: Queue, entries: Sequence[Entry], known: Known) -> bool:
-    """Messages that are in the store join their shard; an absent one starts to be filled. False: it was absent, or did
-    not confirm them; so it may be that of a queue which another node has purged or deleted. `known`: the epoch as far
-    as this node knew before it wrote or read them (`cqs.service.fenced`)."""
+    """Adds stored messages to their shard; if the shard is absent, its fill is started. False: it was absent, or did
+    not confirm them, so the queue may have been purged or deleted through another node. `known`: the shard's epoch as
+    this node knew it before it wrote or read them (`cqs.service.fenced`)."""
     if not entries:
         return True
     shard = shard_of(queue)
@@ -36,7 +36,7 @@ async def put(engine: Engine, queue: Queue, entries: Sequence[Entry], known: Kno
 
 
 async def remove(engine: Engine, queue: Queue, addresses: Sequence[int]) -> bool:
-    """Messages that are not in the store any more leave their shard. False: the cache did not confirm it."""
+    """Removes messages that are no longer in the store from their shard. False: the cache did not confirm it."""
     if not addresses:
         return True
     shard = shard_of(queue)

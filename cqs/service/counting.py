@@ -1,11 +1,11 @@
-"""How many messages a queue holds, and filling what is found lost by it.
+"""How many messages a queue holds, and refilling shards that a count finds lost.
 
-    Redis restarts, or is flushed ──► every shard absent ──► whoever sends or receives has its queue filled
-                                                        └──► nobody does: seen absent when it is counted, and filled
+    Redis restarts, or is flushed ──► every shard absent ──► queue in use: the next send or receive fills it
+                                                        └──► idle queue: the next count finds it absent and fills it
 
-Without it the counts of such a queue would be 0 for as long as nobody uses it, and who starts consumers by its counts
-would start none: what is in the store would wait for ever. One after another, for a few seconds, and again at the next
-count; where several data centres share the store only what is known to be at home here, since a fill draws a home.
+Without this, the counts of an idle queue would stay 0, and an autoscaler that starts consumers by those counts would
+start none: its messages would wait for ever. Shards are filled one after another, for a few seconds per count. Where
+several data centres share the store, only shards known to be at home here are filled, since a fill moves a home.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from cqs.service import residency
 from cqs.service.engine import Engine, shard_of
 
 SPELL_S = 4.0
-"""How long fills begin in a row: a server that ends waits for it."""
+"""How long one run keeps starting fills. A stopping server waits for it."""
 FAILURES_MAX = 3
 
 
 async def counts(engine: Engine, queue: Queue) -> Counts:
-    """How many messages are ready, in flight and delayed, as the cache knows. When it has lost the queue, it knows of
-    none until it is filled, which begins. Raises CacheUnavailable."""
+    """How many messages are ready, in flight and delayed, according to the cache. If the cache has lost the queue, the
+    counts are 0 until it is filled; the fill is started. Raises CacheUnavailable."""
     shard = shard_of(queue)
     (sight,) = await _sights(engine, [queue])
     if is_lost(engine, shard, sight.state.residency):
@@ -37,8 +37,8 @@ async def counts(engine: Engine, queue: Queue) -> Counts:
 
 
 async def holding(engine: Engine, queues: Sequence[Queue]) -> list[Queue]:
-    """Those that hold messages in whatever state. What the cache has lost is filled before it is counted, or, when that
-    takes too long, may hold some. Raises CacheUnavailable."""
+    """The queues that hold messages in any state. Shards that the cache has lost are filled before they are counted; if
+    that takes too long, the queue is assumed to hold some. Raises CacheUnavailable."""
     sights = await _sights(engine, queues)
     lost = [
         queue
@@ -67,14 +67,14 @@ async def _sights(engine: Engine, queues: Sequence[Queue]) -> list[Sight]:
 
 
 def is_lost(engine: Engine, shard: Shard, state: Residency) -> bool:
-    """Whether a shard in this state should be in the cache: its counts are no counts then."""
+    """Whether a shard in this state should be in the cache; if so, its counts are meaningless."""
     homes = engine.cluster.homes
     return state is Residency.ABSENT and (homes is None or homes.is_known_here(shard))
 
 
 def refill(engine: Engine, lost: Sequence[Queue]) -> None:
-    """Fills them in the background, unless some are being filled so. A cache server that has hardly any room is left to
-    the queues that are used."""
+    """Fills them in the background, unless such a fill is under way already. A cache server with hardly any memory left
+    is reserved for queues in use."""
     short = engine.cluster.short()
     wanted = [queue for queue in lost if engine.cluster.place(shard_of(queue)) not in short]
     if wanted:
@@ -82,8 +82,8 @@ def refill(engine: Engine, lost: Sequence[Queue]) -> None:
 
 
 async def _fill(engine: Engine, lost: Sequence[Queue]) -> None:
-    """One that fails does not hold up the others; after FAILURES_MAX it is left to the next count. Raises what the last
-    one raised."""
+    """A failed fill does not stop the others; after FAILURES_MAX failures the rest is left to the next count. Raises
+    the last error then."""
     now_s = asyncio.get_running_loop().time
     begun_s, failures = now_s(), 0
     for queue in lost:

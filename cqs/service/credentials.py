@@ -1,11 +1,11 @@
-"""Access keys ready for use, in memory: found without waiting, and never trusted for longer than they are known.
+"""Access keys in memory: lookups never block, and no key is trusted on knowledge older than the limit.
 
     store     version 7 ──────── key disabled: version 8
-    node A    looks each second ──────┴─► reads all again: the key is dead here
+    node A    checks each second ─────┴─► reads all again: the key stops working here
     node B    can't reach the store ──────────── STALE_MS_MAX ──► refuses everybody (503) until it can
 
-So a disabled key is dead on every node within STALE_MS_MAX, also on one that is cut off. A node that changes something
-itself looks at once.
+So a disabled key stops working on every node within STALE_MS_MAX, even on one that is cut off. A node that makes a
+change itself refreshes at once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _log = structlog.get_logger("cqs.credentials")
 
 
 class Credentials:
-    """All access keys, as the store had them at the last look. Belongs to one event loop."""
+    """All access keys, as of the last refresh. Belongs to one event loop."""
 
     def __init__(self, store: IdentityStore, sealer: Sealer, clock: Clock, *, stale_ms_max: int = STALE_MS_MAX) -> None:
         self._store = store
@@ -41,8 +41,8 @@ class Credentials:
         self._opened: dict[str, Credential] = {}
 
     def find(self, key_id: str) -> Credential | None:
-        """The key, or None when it is unknown, disabled or of a disabled user. Raises ServiceUnavailable when the last
-        look is too long ago, or the key's secret can't be opened."""
+        """The key, or None if it is unknown, disabled or belongs to a disabled user. Raises ServiceUnavailable if the
+        last refresh is too old or the key's secret can't be decrypted."""
         if self._known_ms is None or self._clock.now_ms() - self._known_ms > self._stale_ms_max:
             raise ServiceUnavailable("Access keys can't be checked now: the store does not answer. Try again.")
         found = self._opened.get(key_id)
@@ -55,7 +55,7 @@ class Credentials:
         return found
 
     async def refresh(self) -> None:
-        """Looks whether anything changed, and if so reads it. Raises what the store raises."""
+        """Checks for changes, and reads everything again if there are any. Raises what the store raises."""
         async with self._looking:
             asked_ms = self._clock.now_ms()
             if await self._store.identities_version() != self._version:
@@ -64,7 +64,7 @@ class Credentials:
             self._known_ms = asked_ms
 
     async def run(self) -> None:
-        """Looks each LOOK_MS, for ever. What the store raises is logged, once for each outage."""
+        """Refreshes every LOOK_MS, for ever. Store errors are logged once per outage."""
         is_away = False
         while True:
             await asyncio.sleep(LOOK_MS / 1_000)
@@ -77,7 +77,8 @@ class Credentials:
                 is_away = True
 
     def unopened(self) -> list[str]:
-        """Key ids whose secret no configured master key opens: told at start rather than at the first call."""
+        """Ids of keys whose secret no configured master key decrypts. Reported at startup rather than at the first
+        call."""
         wrong = []
         for key_id, (key, _) in self._keys.items():
             try:

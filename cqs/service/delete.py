@@ -1,20 +1,20 @@
-"""DeleteMessage: the store first, then the cache; acknowledged when nobody is given the message any more.
+"""DeleteMessage: the store first, then the cache. Acknowledged when no node can hand out the message any more.
 
-A crash between the two repeats the message at most once. On a standard queue any handle of the message deletes it, also
-an old one (SQS). On a FIFO queue only the living lease may: it is fenced first, so that it can't run out and be handed
-to another consumer while the delete is on its way to the store.
+A crash between the two causes at most one redelivery. On a standard queue any receipt handle of the message deletes it,
+even an old one (as on SQS). On a FIFO queue only the current lease may. The lease is fenced first, so that it can't
+expire and the message go to another consumer while the delete is on its way to the store.
 
     consumer A                     clock                     consumer B            without the fence
     ──────────                     ─────                     ──────────
-    delete: lease is alive
+    delete: lease is valid
                                    A's timeout
                                                              receives the message
     store.delete … acknowledged                              … still works on it
 
-Of what the cache does not know, which may have lost it together with who holds it now, the store's leases tell.
+If the cache does not know the message (it may have lost it, and who holds it), the store's leases decide.
 
-Where the cache did not confirm that the message is gone, the other nodes learn it before the client does, since it may
-lie there ready for them (`cqs.service.marking`).
+If the cache does not confirm the removal, the message may still be ready there for other nodes. They are told before
+the client is answered (`cqs.service.marking`).
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from cqs.service import confirm, erasing, fallback, marking
 from cqs.service.engine import Engine, shard_of
 
 FENCE_MS = 10_000
-"""How long a FIFO lease lasts at least once its delete has begun."""
+"""The least time that a FIFO lease still lasts once its delete has begun."""
 
 
 async def delete(engine: Engine, queue: Queue, handle: str) -> None:
-    """Idempotent: a message that is gone already is fine. Raises ReceiptHandleIsInvalid for a handle this cluster did
-    not write for this queue, ReceiptHandleExpired (FIFO), StoreUnavailable, OutcomeUnknown."""
+    """Idempotent: deleting a message that is already gone succeeds. Raises ReceiptHandleIsInvalid for a handle that
+    this cluster did not issue for this queue, ReceiptHandleExpired (FIFO), StoreUnavailable, OutcomeUnknown."""
     error = (await delete_batch(engine, queue, [handle]))[0]
     if error is not None:
         raise error
 
 
 async def delete_batch(engine: Engine, queue: Queue, handles: Sequence[str]) -> list[SqsError | None]:
-    """As `delete`, in one commit; for each handle its error, or None when it was deleted."""
+    """As `delete`, in one commit. Returns the error for each handle, or None if it was deleted."""
     started_ns = perf_counter_ns()
     receipts = [engine.receipts.read(handle, queue.uid) for handle in handles]
     errors: list[SqsError | None] = [
@@ -66,7 +66,7 @@ async def delete_batch(engine: Engine, queue: Queue, handles: Sequence[str]) -> 
 
 
 async def erase(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
-    """The messages are gone, and no node hands them out any more, when it returns. Raises StoreUnavailable,
+    """When it returns, the messages are deleted and no node hands them out any more. Raises StoreUnavailable,
     OutcomeUnknown; idempotent."""
     begun_ms = engine.clock.now_ms() if queue.settings.is_fifo else 0
     await erasing.erase(engine, queue, addresses)

@@ -1,17 +1,18 @@
-"""From messages taken to messages delivered: contents, leases, handles; and back again when the answer reached nobody.
+"""Turns taken messages into deliveries with contents, leases and receipt handles, and takes them back if the response
+does not reach the client.
 
-A lease goes to the store so that hiding and receive counts survive the loss of the cache. A standard receive does not
-wait for it (what was received in the last 20 ms before a crash may repeat); a FIFO receive does, since order within a
-group depends on it.
+Leases are written to the store so that visibility timeouts and receive counts survive the loss of the cache. A standard
+receive does not wait for the write, so messages received in the last 20 ms before a crash may be redelivered. A FIFO
+receive waits, since order within a group depends on it.
 
-What has an attempt id is not given back, since its repetition may have it by then:
+A receive with an attempt id is never given back, since its retry may hold the messages by then:
 
-    receive, attempt x                     the same, repeated when the connection broke
-    ──────────────────                     ────────────────────────────────────────────
+    receive, attempt x                     the same, retried when the connection broke
+    ──────────────────                     ───────────────────────────────────────────
     takes m: lease 5
-                                           takes m: lease 5 again ──► answered, and worked on
+                                           takes m: lease 5 again ──► answered, and being processed
     the lease can't be written, or the
-    client is gone: m is given back        … and m goes to another consumer, too
+    client is gone: m is given back        … and m goes to another consumer as well
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
 async def deliver(
     engine: Engine, queue: Queue, received: list[Received], receiver_id: str, attempt_id: str
 ) -> list[Delivery]:
-    """Those of the messages just taken that exist, with their handles. Raises StoreUnavailable, OutcomeUnknown; then
-    all are given back."""
+    """Those of the messages just taken that still exist, with their handles. Raises StoreUnavailable, OutcomeUnknown;
+    all are given back then."""
     try:
         messages = await _messages(engine, queue, received)
         written = [leases.of_received(one) for one in received]
@@ -66,7 +67,7 @@ def _with_content(received: Received, message: Message) -> Received:
 
 
 async def _messages(engine: Engine, queue: Queue, received: list[Received]) -> dict[int, Message]:
-    """The contents by address. One that is neither in the cache nor in the store was deleted or damaged meanwhile."""
+    """The contents by address. An address that is neither in the cache nor in the store was deleted or corrupted."""
     messages = {one.address: one.message for one in received if one.message is not None}
     if len(messages) < len(received):
         wanted = [one.address for one in received if one.message is None]
@@ -81,8 +82,8 @@ def handle_of(engine: Engine, queue: Queue, received: Received) -> str:
 
 
 async def give_back(engine: Engine, queue: Queue, received: Sequence[Received], attempt_id: str) -> None:
-    """The messages are ready again in their old place, the receives not counted. With an attempt id they stay hidden,
-    for its repetition."""
+    """Makes the messages ready again in their old position, and does not count the receives. With an attempt id they
+    stay hidden for the retry."""
     if attempt_id:
         return
     count = 0

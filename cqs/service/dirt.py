@@ -1,14 +1,14 @@
-"""What the cache did not confirm: addresses whose fate there is unknown, by storage id.
+"""Addresses that the cache did not confirm, by shard: their state in the cache is unknown.
 
     store: appended ══ the client has its success ══► cache.put …  no answer   ┐
     store: deleted  ══ the client has its success ══► cache.remove … no answer ┴─► dirt ──► `cqs.service.repair`
 
-While a shard has dirt, this node serves the queue from the store: the cache may still hold what was deleted, or miss
-what was sent (Redis cut off but not restarted says "ready" all the while; the first CQS lost messages that way). Repair
-reads exactly these addresses from the store and tells the cache what is true. Beyond ADDRESSES_MAX the whole shard
-counts as dirty and is filled anew.
+While a shard is dirty, this node serves the queue from the store: the cache may still hold deleted messages or lack
+sent ones. (A Redis that was cut off but not restarted reports "ready" all the while; the first CQS lost messages that
+way.) Repair reads exactly these addresses from the store and corrects the cache. Beyond ADDRESSES_MAX the whole shard
+counts as dirty and is refilled.
 
-Notes are numbered, since an address may become dirty again while it is made true:
+Notes are numbered, since an address may become dirty again while it is being repaired:
 
     repair                              a consumer
     ──────                              ──────────
@@ -30,13 +30,13 @@ ADDRESSES_MAX = 100_000
 
 class _Note(NamedTuple):
     number: int
-    """Of the last note of the address: what was learnt before it says nothing of it."""
+    """The number of the address's last note. Anything read before that note does not clean it."""
     telling: int
-    """Of the telling that named it to other nodes; 0 = none."""
+    """The number of the announcement that named it to other nodes; 0 = none."""
 
 
 class Dirt:
-    """Belongs to one event loop. Kept in memory: a node that starts finds its shards by filling them."""
+    """Belongs to one event loop. Kept in memory only: a restarted node fills its shards from the store."""
 
     def __init__(self) -> None:
         self._by_shard: dict[Shard, dict[int, _Note]] = {}
@@ -45,21 +45,21 @@ class Dirt:
         self._whole: set[Shard] = set()
         self._tellings = 0
         self.stand = 0
-        """How many notes there were so far. Who makes addresses true keeps it first: what is noted later is not."""
+        """How many notes have been made. A repair reads this before it starts; later notes stay dirty."""
 
     def __len__(self) -> int:
-        """Dirty shards."""
+        """How many shards are dirty."""
         return len(self._by_shard)
 
     def is_on(self, shard: Shard) -> bool:
         return shard in self._by_shard
 
     def is_whole(self, shard: Shard) -> bool:
-        """Too much to repair address by address."""
+        """Whether it has too many dirty addresses to be repaired one by one."""
         return shard in self._whole
 
     def note(self, shard: Shard, addresses: Iterable[int]) -> None:
-        """The cache's answer about these is missing."""
+        """The cache did not confirm these addresses."""
         self.stand = self._last[shard] = self.stand + 1
         held = self._by_shard.setdefault(shard, {})
         if shard not in self._whole:
@@ -76,7 +76,8 @@ class Dirt:
         return [address for address, _ in zip(self._by_shard.get(shard, ()), range(limit), strict=False)]
 
     def tell(self, shard: Shard, limit: int) -> tuple[int, list[int]]:
-        """Up to `limit` of the shard's dirty addresses that nobody was told of, and the number of this telling."""
+        """Up to `limit` of the shard's dirty addresses that have not been announced, and the number of this
+        announcement."""
         held = self._by_shard.get(shard, {})
         untold = [address for address, note in held.items() if not note.telling][:limit]
         self._tellings += 1
@@ -84,13 +85,13 @@ class Dirt:
         return self._tellings, untold
 
     def confirm(self, shard: Shard, number: int) -> None:
-        """What this telling named is true in the cache, but for what became dirty again since."""
+        """The addresses of this announcement are correct in the cache, except those that became dirty again since."""
         held = self._by_shard.get(shard, {})
         self.clean(shard, [address for address, note in held.items() if note.telling == number], self.stand)
 
     def clean(self, shard: Shard, addresses: Sequence[int], stand: int) -> None:
-        """These are true in the cache as of this `stand`; one that became dirty again since stays so. The shard's last
-        ones make it clean."""
+        """These addresses are correct in the cache as of this `stand`; those noted later stay dirty. The shard is clean
+        when its last address is."""
         held = self._by_shard.get(shard)
         if held is None:
             return
@@ -101,8 +102,8 @@ class Dirt:
             self._forget(shard)
 
     def forget(self, shard: Shard, stand: int) -> None:
-        """As of this `stand` the shard was gone from the cache: whatever fills it next reads the truth. It stays dirty
-        when anything was noted since."""
+        """The shard was absent from the cache as of this `stand`, so its next fill reads the store. It stays dirty if
+        anything was noted since."""
         if self._last.get(shard, 0) <= stand:
             self._forget(shard)
 

@@ -1,6 +1,6 @@
-"""What a message must be to be sent (sqs.md A3, A4, A5): pure checks over a draft and its queue, with SQS's words.
+"""Rules for a message to be sent (sqs.md A3, A4, A5): pure checks of a draft against its queue, with SQS's error texts.
 
-The common body, ASCII text, is accepted without a search: `isascii` and `translate` run at memory speed.
+The common case, an ASCII body, is accepted without a regex search: `isascii` and `translate` run at memory speed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cqs.message import Attribute
 from cqs.queue import Settings
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
-"""One way to read any text: a value has up to a million digits."""
+"""Unambiguous, so that matching takes linear time: a value has up to a million digits."""
 _PLAIN = b"\t\n\r" + bytes(range(0x20, 0x7F))
 _ID_RULE = "can only include alphanumeric and punctuation characters. 1 to 128 in length."
 NO_DEDUP_ID = (
@@ -26,7 +26,7 @@ NO_DEDUP_ID = (
 
 
 class Draft(msgspec.Struct, frozen=True, gc=False):
-    """A message that somebody wants to send. `delay_ms` None = the queue's delay."""
+    """A message to be sent. `delay_ms` None = the queue's delay."""
 
     body: str
     attributes: tuple[Attribute, ...] = ()
@@ -37,14 +37,14 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
 
 
 def size_of(draft: Draft) -> int:
-    """Bytes that count towards SQS's limits: body, and names, types and values of attributes."""
+    """Bytes that count towards SQS's limits: the body, and the names, types and values of attributes."""
     body = draft.body
     size = len(body) if body.isascii() else len(body.encode(errors="surrogatepass"))
     return size + sum(attribute.size for attribute in draft.attributes) if draft.attributes else size
 
 
 def check(draft: Draft, settings: Settings) -> None:
-    """Raises the error SQS gives for this draft on a queue with these settings; returns when it can be sent."""
+    """Raises the error that SQS gives for this draft on a queue with these settings; returns if it can be sent."""
     body = draft.body
     if not body:
         raise MissingParameter.named("MessageBody")
@@ -76,13 +76,14 @@ def check(draft: Draft, settings: Settings) -> None:
 
 
 def check_id(parameter: str, value: str) -> None:
-    """A group, deduplication or attempt id: 1 to 128 printable ASCII characters, no space."""
+    """Checks a group, deduplication or attempt id: 1 to 128 printable ASCII characters, no space."""
     if not limits.GROUP_OR_DEDUP_ID.fullmatch(value):
         raise InvalidParameterValue.of(value, parameter, f"{parameter} {_ID_RULE}")
 
 
 def dedup_id_of(draft: Draft, settings: Settings) -> str:
-    """The explicit deduplication id, else the body's SHA-256 where the queue is set so (FIFO; call after check)."""
+    """The explicit deduplication id, else the body's SHA-256 if the queue has content-based deduplication, else "".
+    FIFO; call after `check`."""
     if draft.dedup_id is not None or not settings.is_content_dedup:
         return draft.dedup_id or ""
     return sha256(draft.body.encode()).hexdigest()

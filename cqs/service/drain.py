@@ -1,9 +1,9 @@
-"""Taking a node out, and in again: a load balancer sees it by /ready, the other nodes hear of it with the next beat,
-and receives that wait are answered.
+"""Takes a node out of service and puts it back. A load balancer sees it in /ready, the other nodes learn of it with the
+next beat, and waiting receives are answered.
 
-Nothing that was accepted is broken off, and what still comes is served; the node only asks for no more. So it may be
-drained before it is stopped, with nobody noticing. A node of several workers is drained with all of them, whichever is
-asked; one that is replaced meanwhile does as its fellows do. Forgotten when the node ends.
+Requests in progress finish, and new ones are still served; the node only stops attracting traffic. So a node can be
+drained before it is stopped without anybody noticing. Draining any worker of a node drains all of them, and a worker
+that is replaced meanwhile starts drained like its peers. The state is lost when the node stops.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ _ON, _OFF = "on", "off"
 
 
 class Drained(msgspec.Struct, frozen=True):
-    """What a change did: receives that waited and were answered, and how many workers heard of it."""
+    """The result of a change: how many waiting receives were answered, and how many workers applied it."""
 
     answered: int
     workers: int
 
 
 async def drain(engine: Engine) -> Drained:
-    """Takes the node out. Idempotent."""
+    """Takes the node out of service. Idempotent."""
     answers = await engine.fellows.ask(_DRAIN, _ON)
     here = _apply(engine, _ON)
     return Drained(here + sum(map(int, answers.values())), 1 + len(answers))
 
 
 async def resume(engine: Engine) -> Drained:
-    """Takes the node in again. Idempotent."""
+    """Puts the node back into service. Idempotent."""
     answers = await engine.fellows.ask(_DRAIN, _OFF)
     _apply(engine, _OFF)
     return Drained(0, 1 + len(answers))
 
 
 async def join(engine: Engine) -> None:
-    """A worker that starts: hears its fellows from now on, and is drained if they are."""
+    """Call when a worker starts: it takes part in drains from now on, and is drained if its peers are."""
 
     async def hear(wish: str) -> bytes:
         return b"%d" % _apply(engine, wish)
@@ -53,7 +53,7 @@ async def join(engine: Engine) -> None:
 
 
 def _apply(engine: Engine, wish: str) -> int:
-    """On this worker; how many receives waited here."""
+    """Applies it to this worker; returns how many receives were waiting here."""
     waiting = len(engine.waiters)
     if wish == _ON:
         engine.waiters.drain()

@@ -1,9 +1,10 @@
-"""What every verb of the service works with, in one value. The verbs are functions over it, one a file:
+"""Everything that the operations of the service work with, in one value. The operations are functions of it, one per
+file:
 
     send · receive · delete · visibility      the life of a message
     queues · tags · permissions               the life of a queue
-    move_tasks · redrive                      dead letters, there and back
-    residency · long_poll · revisibility      what keeps the cache filled, the pollers awake and the due messages moving
+    move_tasks · redrive                      into the dead-letter queue and back
+    residency · long_poll · revisibility      fill the cache, wake the long polls, make due messages visible
 
 The engine is built by `cqs.server`, the only place that knows which backends were chosen.
 """
@@ -38,23 +39,24 @@ from cqs.store.interface import Store
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """Settings of the service that are no queue's own."""
+    """Service settings that do not belong to a queue."""
 
     region: str = "us-east-1"
     is_purge_wait_on: bool = True
     """A second PurgeQueue within 60 s is refused, as on AWS."""
     is_recreate_wait_on: bool = False
-    """Creating a queue within 60 s of deleting its namesake is refused, as on AWS; off, because tests do that."""
+    """Creating a queue within 60 s of deleting one of the same name is refused, as on AWS. Off, because tests do
+    that."""
     in_flight_max: int = 120_000
     is_leases_on: bool = True
-    """Standard receives are written down in the store, without waiting. FIFO ones always are, and waited for."""
+    """Standard receives write leases to the store, without waiting. FIFO receives always do, and wait."""
     is_hint_on: bool = True
-    """The tag `cqs:consistency-hint` means something; off in strict mode."""
+    """The tag `cqs:consistency-hint` is honoured; off in strict mode."""
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """The parts. All belong to one event loop."""
+    """The components. All belong to one event loop."""
 
     clock: Clock
     rng: random.Random
@@ -79,9 +81,9 @@ class Engine:
     hints: Hints = field(default_factory=Hints)
     moves: MoveBoard = field(default_factory=MoveBoard)
     metrics: NodeMetrics = field(default_factory=NodeMetrics)
-    """Its witness hears nothing unless it is, or is part of, `witness`."""
+    """Its witness receives events only if it is, or is part of, `witness`."""
 
 
 def shard_of(queue: Queue) -> Shard:
-    """The shard of the cache that holds the queue."""
+    """The cache shard that holds the queue."""
     return Shard(queue.storage_id, queue.settings.is_fifo)

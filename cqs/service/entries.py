@@ -1,10 +1,10 @@
-"""Messages as the cache takes them: new ones as they are, and those that the store has had for a while with their last
-leases, whoever brings them. One that comes without its lease is ready, though somebody holds it:
+"""Cache entries of messages. New messages have no lease; messages that have been in the store for a while are put with
+their last lease, whoever puts them. Without it, a message that somebody holds would become ready:
 
     consumer                       this node                              cache
     ────────                       ─────────                              ─────
     receives m, works on it                                               lost; being filled, m not read yet
-                                   m is sent once more: a repeat, so
+                                   m is sent again: a duplicate, so
                                    m is put again ──────────────────────► m is ready, and handed out
                                                                           page of the fill: m, leased … known already
 """
@@ -21,7 +21,7 @@ from cqs.store.interface import Stored
 
 
 def entry_of(engine: Engine, queue: Queue, message: Message) -> Entry:
-    """An entry of a message that was stored a moment ago and was not received yet."""
+    """The entry of a message that was stored a moment ago and has not been received yet."""
     present = _present(engine, queue) if queue.settings.is_fifo else queue
     visible_ms = _delayed_until_ms(present, message.sent_ms, message.visible_ms)
     return Entry(
@@ -36,7 +36,7 @@ def entry_of(engine: Engine, queue: Queue, message: Message) -> Entry:
 
 
 async def entries_of(engine: Engine, queue: Queue, messages: Sequence[Message]) -> list[Entry]:
-    """Entries of messages that were just read from the store, with their leases and contents. Raises
+    """The entries of messages that were just read from the store, with their leases and contents. Raises
     StoreUnavailable."""
     if not messages:
         return []
@@ -52,7 +52,7 @@ async def entries_of(engine: Engine, queue: Queue, messages: Sequence[Message]) 
 
 
 def entry_of_stored(queue: Queue, stored: Stored, now_ms: int) -> Entry:
-    """In flight as long as its lease lasts; a lease that is over counts. Without content."""
+    """In flight until its lease expires; an expired lease still counts as a receive. Without content."""
     entry = Entry(address=stored.address, sent_ms=stored.sent_ms, group=stored.group, sequence=stored.sequence)
     lease = stored.lease
     if lease is not None:
@@ -69,14 +69,14 @@ def entry_of_stored(queue: Queue, stored: Stored, now_ms: int) -> Entry:
 
 
 def _present(engine: Engine, queue: Queue) -> Queue:
-    """The queue as this node knows it now: it may have been changed while a message was stored."""
+    """The queue as this node knows it now: it may have been changed while a message was being stored."""
     known = engine.registry.get(queue.key)
     return known if known is not None and known.uid == queue.uid else queue
 
 
 def _delayed_until_ms(queue: Queue, sent_ms: int, visible_ms: int) -> int:
-    """0 = not delayed, though it was sent by a clock that has been set back since. A FIFO queue's present delay rules
-    also what was sent before it was set (SQS); a standard queue's does not."""
+    """0 = not delayed, even if it was sent by a clock that has been set back since. On a FIFO queue the current delay
+    also applies to messages sent before it was set (SQS); on a standard queue it does not."""
     if not queue.settings.is_fifo:
         return visible_ms
     delay_ms = queue.settings.delay_ms

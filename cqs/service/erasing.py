@@ -1,4 +1,4 @@
-"""Messages leave the store, for good."""
+"""Permanent deletion of messages from the store."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from cqs.service.engine import Engine
 
 
 async def erase(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
-    """As the store's `delete`; an unknown outcome is told to the witness, as of one that a stopping server breaks off.
-    Idempotent. Raises StoreUnavailable, OutcomeUnknown."""
+    """As the store's `delete`. If the outcome is unknown, also because a stopping server cancelled it, the witness is
+    told. Idempotent. Raises StoreUnavailable, OutcomeUnknown."""
     try:
         await engine.store.delete(queue, addresses)
     except (OutcomeUnknown, asyncio.CancelledError):

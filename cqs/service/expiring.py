@@ -1,4 +1,4 @@
-"""What is past its retention and not deleted from the store yet."""
+"""Messages past their retention that are still to be deleted from the store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cqs.queue import Queue
 
 
 class Expiring:
-    """By queue, first come, first served. Kept in memory: the next fill finds what is forgotten here."""
+    """By queue, in FIFO order. Kept in memory only: the next fill finds what is lost here."""
 
     def __init__(self) -> None:
         self._by_storage: dict[int, tuple[Queue, list[int]]] = {}
@@ -17,7 +17,7 @@ class Expiring:
         self._by_storage.setdefault(queue.storage_id, (queue, []))[1].extend(addresses)
 
     def take(self, limit: int) -> tuple[Queue, list[int]] | None:
-        """Up to `limit` addresses of one queue, which are forgotten here; None when there are none."""
+        """Removes and returns up to `limit` addresses of one queue; None if there are none."""
         for queue, addresses in self._by_storage.values():
             taken = addresses[-limit:]
             del addresses[-limit:]

@@ -1,11 +1,11 @@
-"""Deleting what is past its retention. What is deleted is gone for good, so no clock decides that alone:
+"""Deletes messages past their retention. Deletion is permanent, so no single clock decides it:
 
     a node whose clock jumped ahead       fills a shard: every message looks too old ┐
-    a Redis whose clock jumped ahead      drops every message that it is asked for   ┴─► and the store still has them
+    a Redis whose clock jumped ahead      drops every message that is requested      ┴─► and the store still has them
 
-The earlier of this node's clock and the store's tells what is over, give or take SKEW_MS_MAX of what a cache dropped.
-What is over by neither is dirt there, to be made true again (`cqs.service.dirt`); what is over by one of them alone is
-left to the next fill or sweep.
+The earlier of this node's clock and the store's decides, with a tolerance of SKEW_MS_MAX for messages dropped by a
+cache. A message expired by neither clock is treated as dirt and put back (`cqs.service.dirt`); one expired by only one
+of them is left to the next fill or sweep.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from cqs.service.membership import AHEAD_MS_MAX
 
 DELETED_AT_ONCE = 500
 READ_AT_ONCE = 20
-"""Messages looked at in one step: they are read with their bodies."""
+"""Messages read per step; they come with their bodies."""
 SKEW_MS_MAX = 2 * AHEAD_MS_MAX
-"""What clocks that are right may differ by."""
+"""The most that two acceptable clocks may differ by."""
 _log = structlog.get_logger("cqs.expiry")
 
 
 async def earlier_ms(engine: Engine) -> int:
-    """The time, by the earlier of this node's clock and the store's. Raises StoreUnavailable."""
+    """The earlier of this node's clock and the store's. Raises StoreUnavailable."""
     return min(await _times_ms(engine))
 
 
@@ -39,8 +39,8 @@ async def _times_ms(engine: Engine) -> tuple[int, int]:
 
 
 def start(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
-    """Deletes in the background what the cache dropped as expired, or a fill found so. One step at a time: a million
-    that expire at once keep nobody's sends waiting behind them."""
+    """Deletes, in the background, messages that the cache dropped or a fill found expired. Batches run one at a time,
+    so that a million messages expiring at once do not delay sends."""
     if addresses:
         engine.expiring.add(queue, addresses)
         engine.background.start_in_turn("delete_expired", lambda: _delete_all(engine))
@@ -52,8 +52,9 @@ async def _delete_all(engine: Engine) -> None:
 
 
 async def delete(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
-    """What the cache dropped as expired leaves the store, too, if it is. A message is at most as old as its address
-    says, unless it was moved: then it is read. Idempotent. Raises StoreUnavailable, OutcomeUnknown."""
+    """Deletes from the store those of the messages dropped by the cache that have really expired. A message is at most
+    as old as its address says, unless it was moved: then it is read. Idempotent. Raises StoreUnavailable,
+    OutcomeUnknown."""
     queue = engine.registry.of_storage(queue.storage_id) or queue
     times_ms, kept_ms = await _times_ms(engine), queue.settings.retention_ms - SKEW_MS_MAX
     oldest_ms, young_ms = min(times_ms) - kept_ms, max(times_ms) - kept_ms
@@ -71,6 +72,6 @@ async def delete(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None
 
 
 async def erase(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
-    """Deletes them, and tells it when it is done. Idempotent. Raises StoreUnavailable, OutcomeUnknown."""
+    """Deletes them, and reports them expired when done. Idempotent. Raises StoreUnavailable, OutcomeUnknown."""
     await erasing.erase(engine, queue, addresses)
     engine.witness.expired(queue, addresses)

@@ -1,14 +1,14 @@
-"""Return-From-Cassandra: receives while the cache is absent, being filled, dirty, or out of reach.
+"""Return-From-Cassandra: receives while the cache is absent, being filled, dirty or unreachable.
 
     heads of rows ──► not leased, not hidden by this node, not delayed, not expired ──► noted as hidden by this node
                                                                                                   │
     answer ◄── entered into the cache ◄── lease written and waited for ◄── read once more: not deleted ◄┘
 
-The paper hides nothing in this mode and accepts many duplicates. Here the node keeps its own list of what it has handed
-out, and leases are read from the store before a message is handed out and written before it is answered; so a
-duplicate needs two nodes at the same row in the same moment, and a cache that is absent or out of reach. On a queue
-with a consistency hint the lease is even then read again once it is written: the store keeps the highest number, and
-a node that finds another's lets go.
+The paper hides nothing in this mode and accepts many duplicates. Here each node keeps a list of what it has handed out,
+reads leases from the store before it hands out a message, and writes one before it answers. So a duplicate needs two
+nodes at the same row at the same moment while the cache is absent or unreachable. On a queue with a consistency hint
+even that is detected: the lease is read again after it is written. The store keeps the highest number, and a node that
+finds another node's number releases the message.
 
     this node                      another node
     ─────────                      ────────────
@@ -17,29 +17,28 @@ a node that finds another's lets go.
                                    lease of m written, number 3: the store keeps 5
     leases: m is mine              leases: m is another's, a collision
 
-(Written after the other has looked again, a higher number still makes a duplicate.) A queue's consistency hint spreads
-the nodes over its K oldest messages; without one, they begin with different rows.
+(A higher number written after the other node's second read still makes a duplicate.) A queue's consistency hint spreads
+the nodes over its K oldest messages; without one, they start with different rows.
 
-A FIFO queue gives nothing in this mode, since its order can't be kept without the cache; SQS allows an empty answer.
-
-The second read is there because a delete takes the lease away with the message:
+A FIFO queue returns nothing in this mode, since its order can't be kept without the cache; SQS allows an empty answer.
+The second read is needed because a delete removes the lease along with the message:
 
     this node                      consumer of m
     ─────────                      ─────────────
     head: m, n
-                                   deletes m, and its lease goes with it … acknowledged
+                                   deletes m, and its lease with it … acknowledged
     leases: none of m              without the second read, m would be handed out now
 
-A shard that is being filled decides between its filler and everybody who serves from the store: the first to enter a
-message has it. Each node then asks whose lease is there, and lets go of what is another's, or ready for takers; its
-lease in the store is undone then, or the message would be hidden with nobody to have it:
+While a shard is being filled, it arbitrates between the filler and the nodes that serve from the store: the first to
+enter a message owns it. Each node then reads whose lease is there. It releases messages that belong to another or are
+ready for takers, and undoes its lease in the store, which would otherwise hide a message that nobody holds:
 
     this node                      filler                       a taker
     ─────────                      ──────                       ───────
                                    page: m, no lease
     leases: none of m
                                    fill m … last page: ready
-    lease of m written                                          takes m: without entering it, both would have it
+    lease of m written                                          takes m: without the entry, both would have it
 """
 
 from __future__ import annotations
@@ -64,8 +63,8 @@ Taken = list[tuple[Message, Received]]
 
 
 async def take(engine: Engine, queue: Queue, count_max: int, visibility_ms: int) -> Taken:
-    """Up to `count_max` messages straight from the store, hidden for everybody who asks the store. Raises
-    StoreUnavailable, OutcomeUnknown; then this node has handed nothing out."""
+    """Up to `count_max` messages read from the store, and hidden from everybody who reads leases there. Raises
+    StoreUnavailable, OutcomeUnknown; this node has handed nothing out then."""
     if queue.settings.is_fifo:
         return []
     shard = shard_of(queue)
@@ -96,8 +95,8 @@ async def take(engine: Engine, queue: Queue, count_max: int, visibility_ms: int)
 async def _choose(
     engine: Engine, queue: Queue, k: int | None, count_max: int, visibility_ms: int, taken: Taken
 ) -> None:
-    """Adds up to `count_max` messages: random ones of the queue's K oldest; without K the oldest of a row, one of this
-    node's first."""
+    """Adds up to `count_max` messages: random ones of the queue's K oldest; without K the oldest of each row, this
+    node's rows first."""
     rows = await engine.store.occupied(queue, range(engine.store.rows))
     if k is not None:
         ahead = max(READ_AHEAD * count_max, engine.hints.wanted(shard_of(queue)) + count_max)
@@ -115,13 +114,14 @@ async def _choose(
 
 
 def _still_free(engine: Engine, queue: Queue, free: list[Free]) -> list[Free]:
-    """Rows were read one after the other: what this node holds now may be more."""
+    """Rows were read one after another, so this node may hold more by now."""
     handed = engine.fallback.living(shard_of(queue), engine.clock.now_ms())
     return [one for one in free if one[0].address not in handed]
 
 
 def _own_first(engine: Engine, queue: Queue, rows: list[int]) -> list[int]:
-    """Nodes that serve from the store at one time begin with different rows, and meet only where theirs are empty."""
+    """Nodes that serve from the store at the same time start with different rows, and meet only where theirs are
+    empty."""
     nodes = [node.name for node in engine.cluster.membership.nodes if node.is_open]
     if len(nodes) < 2:
         return rows
@@ -130,7 +130,7 @@ def _own_first(engine: Engine, queue: Queue, rows: list[int]) -> list[int]:
 
 
 async def hide(engine: Engine, queue: Queue, ticket: Ticket, until_ms: int) -> Outcome:
-    """Changes a lease while the cache can't: the store's leases decide. The caller writes the new end down."""
+    """Changes a lease while the cache can't: the store's leases decide. Writes the new end to the store."""
     known = (await engine.store.leases(queue, [ticket.address]))[0]
     if known is None:
         return Outcome.GONE if not await engine.store.read(queue, [ticket.address]) else Outcome.STALE
@@ -146,7 +146,8 @@ async def hide(engine: Engine, queue: Queue, ticket: Ticket, until_ms: int) -> O
 
 
 async def fence(engine: Engine, queue: Queue, tickets: Sequence[Ticket]) -> list[Outcome]:
-    """Which of these leases are alive, by the store's word, which a FIFO receive waits for."""
+    """Which of these leases are valid, according to the store. FIFO receives wait for their lease to be written
+    there."""
     now_ms = engine.clock.now_ms()
     known = await engine.store.leases(queue, [ticket.address for ticket in tickets])
     return [_outcome(ticket, lease, now_ms) for ticket, lease in zip(tickets, known, strict=True)]
@@ -160,8 +161,8 @@ def _outcome(ticket: Ticket, lease: Lease | None, now_ms: int) -> Outcome:
 
 
 async def _hold(engine: Engine, queue: Queue, free: list[Free], visibility_ms: int, taken: Taken) -> None:
-    """Adds these, noted as held, unless they were deleted meanwhile. Nothing may be awaited between the look at what
-    this node holds and this call."""
+    """Adds these, noted as held, unless they were deleted meanwhile. Nothing may be awaited between checking what this
+    node holds and this call."""
     if not free:
         return
     shard, now_ms = shard_of(queue), engine.clock.now_ms()
@@ -177,7 +178,7 @@ async def _hold(engine: Engine, queue: Queue, free: list[Free], visibility_ms: i
 
 
 async def _unbeaten(engine: Engine, queue: Queue, taken: Taken) -> Taken:
-    """The messages whose lease in the store is ours. One that has none was received by another node and deleted."""
+    """The messages whose lease in the store is ours. One without a lease was received by another node and deleted."""
     if not engine.cluster.membership.others:
         return taken
     known = await engine.store.leases(queue, [message.address for message, _ in taken])
@@ -186,7 +187,7 @@ async def _unbeaten(engine: Engine, queue: Queue, taken: Taken) -> Taken:
 
 
 def _ours(engine: Engine, queue: Queue, taken: Taken, numbers: Sequence[int | None]) -> Taken:
-    """Those with our receive number there; the others are let go of."""
+    """Those with our receive number; the others are released."""
     pairs = list(zip(taken, numbers, strict=True))
     lost = [one[0].address for one, number in pairs if number != one[1].receive_number]
     engine.fallback.forget(shard_of(queue), lost)
@@ -194,8 +195,9 @@ def _ours(engine: Engine, queue: Queue, taken: Taken, numbers: Sequence[int | No
 
 
 async def _entered(engine: Engine, queue: Queue, taken: Taken, seen: Known) -> Taken:
-    """Enters the leases into the shard, unless it is absent or out of reach. The messages whose lease is ours there.
-    What the shard does not know was deleted, or the shard was dropped meanwhile, and then the store's lease is ours."""
+    """Enters the leases into the shard, unless it is absent or unreachable. Returns the messages whose lease is ours
+    there. A message unknown to the shard was deleted, or the shard was dropped; in the latter case the store's lease is
+    ours."""
     shard = shard_of(queue)
     if not taken:
         return taken

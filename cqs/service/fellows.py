@@ -1,8 +1,8 @@
-"""The other worker processes of this server (`cqs serve --workers N`), as the service knows them: somebody to ask.
+"""The other worker processes of this server (`cqs serve --workers N`), which the service can query.
 
-    this worker ── ask("drain", "on") ──► each fellow's handler of "drain" ──► its answer
+    this worker ── ask("drain", "on") ──► each peer's handler of "drain" ──► its answer
 
-What a worker is told it does for itself alone; whoever asked adds up the answers. A server of one process has none.
+Each worker acts for itself alone; the one that asked adds up the answers. A single-process server has no peers.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ class Fellows(Protocol):
     """Belongs to one event loop."""
 
     name: str
-    """What this worker is called; "" = it has no fellows."""
+    """This worker's name; "" = it has no peers."""
 
     def answer(self, question: str, handler: Handler) -> None:
-        """From now on this worker answers the question so. `question` is one word."""
+        """Registers this worker's handler for the question, which is one word."""
 
     async def ask(self, question: str, about: str = "") -> Mapping[str, bytes]:
-        """The answers by the fellows' names. Who does not answer in time is left out; never raises."""
+        """The answers by worker name. A worker that does not answer in time is left out; never raises."""
 
 
 class NoFellows:
-    """Of a server that is one process."""
+    """For a server with a single process."""
 
     name = ""
 

@@ -1,5 +1,5 @@
-"""Putting messages into a shard, fenced by its epoch: what somebody learnt from the store before the shard was filled
-anew is no longer believed there.
+"""Puts messages into a shard, fenced by its epoch: what was read from the store before the shard was refilled is
+rejected.
 
     node A                        cache                    node B                       without the fence
     ──────                        ─────                    ──────
@@ -12,11 +12,11 @@ anew is no longer believed there.
        with epoch 1: refused
     reads the store: m is gone
 
-A shard remembers what was removed from it, and nothing else does. So a put is right when the shard was there, in the
-same epoch, before the store was asked about the message or given it. A node that knows no epoch, or an old one, is
-refused, learns it, and asks the store once more: that is one put a fill, node and shard. So is a node that was stopped
-between the two for so long that the shard may have forgotten what was removed. A page of a fill needs no
-fence: it brings no content, and a receive reads that from the store.
+Only the shard itself remembers what was removed from it. So a put is safe only if the shard was present, in the same
+epoch, before the message was read from or written to the store. A node that knows no epoch or an old one is refused,
+learns the current one, and reads the store again: one extra put per fill, node and shard. The same happens to a node
+that was suspended in between for so long that the shard may have dropped its tombstones. A page of a fill needs no
+fence: it carries no content, and a receive reads that from the store.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ _TRIES = 10
 
 
 async def put(engine: Engine, queue: Queue, entries: Sequence[Entry], known: Known) -> Residency:
-    """Puts what the store had, or was given, after the shard had this epoch; if it has another, what the store has of
-    them then, with the leases that were given meanwhile. Raises CacheUnavailable, StoreUnavailable; idempotent."""
+    """Puts messages that were read from or written to the store while the shard had this epoch. If its epoch differs,
+    puts what the store has of them now, with their current leases. Raises CacheUnavailable, StoreUnavailable;
+    idempotent."""
     shard = shard_of(queue)
     for _ in range(_TRIES):
         found = await engine.cache.put(shard, entries, engine.epochs.in_time(known))

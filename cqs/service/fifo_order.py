@@ -1,21 +1,21 @@
-"""Order within a FIFO group over several nodes: what was acknowledged is never overtaken by what was sent after it.
+"""Order within a FIFO group across nodes: a message sent after an acknowledged one never overtakes it.
 
     node A                                     store           node B
     ──────                                     ─────           ──────
     append 7, put 7 … no answer
-    mark ════════════════════════════════════► marked          looked at the marks at r
-    waits FRESH_S: by then B has looked again,                  hands out until r + FRESH_S, and no longer;
+    mark ════════════════════════════════════► marked          read the marks at r
+    waits FRESH_S: by then B has read them again,              hands out until r + FRESH_S, and no longer;
     or hands nothing out                                        sees the mark: hands nothing out
     answers: 7 is sent
                                     the client sends 8 ───────► append 8, put 8 … not handed out before 7 is there
 
-The wait is for the first sends of an outage only. A node that alone has lost the cache refuses (503), so that the mark
-ends at the next beats, when another node has put 7; where all have lost it, nobody hands anything out.
+Only the first sends of an outage wait. If one node alone has lost the cache, it refuses sends (503), so that the mark
+ends within the next beats, once another node has put 7. If all nodes have lost it, nobody hands anything out.
 
-A send that is repeated through another node may be one that the first node stored and never put, having died between:
-so the message is put again before the repetition is answered. Where sends have to reach every data centre it may be in
-one of them alone, and would be missing in the other while what was sent after it is received there: so it is stored
-again, too. What two senders send at one time has no order.
+A send retried through another node may be one that the first node stored but never put, having died in between. So the
+message is put again before the retry is answered. Where sends must reach every data centre, the message may also be in
+only one of them; the other would then hand out later messages without it, so it is stored again, too. Messages that two
+senders send concurrently have no order.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from cqs.service.entries import entries_of
 
 
 def check_sender(engine: Engine, queue: Queue) -> None:
-    """Raises ServiceUnavailable on a node that alone can't reach the queue's cache, and while that has no room: what is
-    missing there keeps all of the queue from being handed out."""
+    """Raises ServiceUnavailable if this node alone can't reach the queue's cache, or the cache is full: a message
+    missing there stops the whole queue from being handed out."""
     cluster, place = engine.cluster, engine.cluster.place(shard_of(queue))
     if place in cluster.short():
         raise ServiceUnavailable(f"The Redis server of {queue.name} is full. Send again when messages were deleted.")
@@ -42,13 +42,13 @@ def check_sender(engine: Engine, queue: Queue) -> None:
 
 
 def may_hand_out(engine: Engine, shard: Shard) -> bool:
-    """Whether nothing acknowledged can be missing from the cache."""
+    """Whether the cache is sure to hold every acknowledged message."""
     return not marking.is_doubted(engine, shard)
 
 
 async def make_sure(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
-    """Messages that another node may have stored in part, or not put, are stored and put. Idempotent; a delete wins.
-    Raises StoreUnavailable, OutcomeUnknown."""
+    """Stores and puts messages that another node may have stored in part, or not put. Idempotent; a concurrent delete
+    wins. Raises StoreUnavailable, OutcomeUnknown."""
     if not engine.cluster.is_alone:
         known = engine.epochs.of(shard_of(queue))
         stored = await engine.store.read(queue, addresses)
@@ -60,7 +60,7 @@ async def make_sure(engine: Engine, queue: Queue, addresses: Sequence[int]) -> N
 
 
 async def _unknown(engine: Engine, queue: Queue, messages: Sequence[Message]) -> list[Message]:
-    """Those that the cache does not have, as far as it tells."""
+    """Those that the cache does not have, as far as it answers."""
     try:
         known = await engine.cache.lookup(shard_of(queue), [message.address for message in messages])
     except CacheUnavailable:

@@ -1,8 +1,8 @@
-"""Patterns of policies: `*` stands for any text, `?` for one character.
+"""Patterns in policies: `*` matches any text, `?` one character.
 
-Cut at the stars, a pattern is a row of pieces of fixed length: the first must stand at the start, the last at the end,
-each of the others as early as possible after the one before it. Nothing is ever tried twice, so that a hostile pattern
-on a hostile text costs at most the product of their lengths, where a regular expression could take for ever.
+Split at the stars, a pattern is a list of pieces of fixed length. The first must match at the start and the last at the
+end, each of the others at the earliest position after the one before it. There is no backtracking, so a hostile pattern
+on a hostile text costs at most the product of their lengths, where a regular expression could take exponential time.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 
 
 class Glob:
-    """One pattern. Equal texts make equal patterns."""
+    """One pattern. Patterns with equal text are equal."""
 
     __slots__ = ("_first", "_last", "_last_length", "_middle", "text")
 
