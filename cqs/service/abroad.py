@@ -6,7 +6,7 @@ here to the data centre that is home to their queue.
     append m, acknowledge it ══════════► m
     next beat: "sent: m …" ────────────► news ─────────────────────────────► m has arrived: put it in the cache
                                                                              not replicated yet: look for m at each
-                                                                             beat for LATE_MS, then leave it to the sweep
+                                                                             beat for LATE_MS, then leave to the sweep
 
 If dc1 dies before a message that it acknowledged has replicated, the message reappears when dc1 returns. A fill in dc2
 has missed it by then; the sweep finds it (`cqs.service.sweep`). The sweep also covers news that a node died before
