@@ -71,10 +71,15 @@ async def redis_added(place: Place, run: Run, scale: Scale, rng: random.Random) 
 
 
 async def redis_replaced(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """Another Redis server in the place of the only one, told to the nodes by a rolling restart; both run on."""
+    """Another Redis server in the place of the only one, told to the nodes one by one; both servers run on, and for a
+    while nodes of both lists."""
     await run.reached(0.3)
     await place.add_redis(is_instead=True)
-    await rolling_restart(place, run, scale, rng)
+    for node in place.nodes:
+        async with fault(run, "API node restarted"):
+            await asyncio.to_thread(node.stop)
+            await asyncio.to_thread(node.start)
+        await asyncio.sleep(scale.pause_s)
 
 
 async def redis_full(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
