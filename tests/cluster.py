@@ -18,7 +18,8 @@ from cqs.queue import Queue
 from cqs.service import heartbeat, marking
 from cqs.service.cluster import joined
 from cqs.service.engine import shard_of
-from cqs.service.membership import LIFE_MS, Listed
+from cqs.service.lists import Listed
+from cqs.service.membership import LIFE_MS
 from cqs.store.coordination import MemoryCluster, MemoryCoordination, Node
 from cqs.testing.clock import ManualClock
 from cqs.testing.witness import RecordingWitness

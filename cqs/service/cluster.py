@@ -15,7 +15,8 @@ from cqs.cluster.token_buckets import TokenBuckets
 from cqs.queue import Queue
 from cqs.service.homes import Homes
 from cqs.service.leadership import Leadership, loop_s
-from cqs.service.membership import Listed, Membership
+from cqs.service.lists import Listed
+from cqs.service.membership import Membership
 from cqs.store.coordination import Coordination, MemoryCluster, MemoryCoordination, News, Node
 from cqs.store.interface import Stored
 

@@ -9,27 +9,18 @@ from its own former life by its start (`Node.life`).
 Names are the operators' business, and machines that were copied have one. A node does not see its namesake among the
 others, so it would open as if nobody served, and what the other one knows would be taken for left by the dead. The
 elder of the two sees a younger life of its name that beats, and takes no messages then.
-
-Nodes with different lists of cache servers would serve a queue from two of them. They tell each other by these beats,
-since the lists may have no server in common, and the newer one's node serves when nobody goes by an older one:
-
-    node A, list 1: x                 store                    node C, list 2: z, starts
-    beats "list 1" ─────────────────► A: list 1
-    serves from x                     C: list 2 ◄───────────── beats "list 2", sees list 1: waits
-    hears list 2: gives x up
-    beats "" ───────────────────────► A: none ───────────────► serves from z
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import msgspec
 
 from cqs.clock import Clock
 from cqs.cluster.sightings import Sightings
 from cqs.errors import CqsError, ServiceUnavailable
+from cqs.service.lists import Listed, Lists, Unlisted
 from cqs.store.coordination import Coordination, Node
 
 BEAT_MS = 1_000
@@ -41,29 +32,6 @@ MISSED_MAX = 3
 
 def _nothing() -> Sequence[str]:
     return ()
-
-
-class Listed(Protocol):
-    """The list of cache servers that this node goes by."""
-
-    text: str
-    """What tells it from others, "version digest"; "" = there is none."""
-
-    @property
-    def in_use(self) -> str:
-        """`text`, or "" while none of the servers is used."""
-
-    def give_way(self, other: str) -> None:
-        """None of them may be used while nodes go by that other list; "" = none does any more."""
-
-
-class Unlisted:
-    """Of a node that has no cache servers."""
-
-    text = in_use = ""
-
-    def give_way(self, other: str) -> None:
-        """Nothing to give up."""
 
 
 class Membership:
@@ -80,7 +48,7 @@ class Membership:
         self._coordination = coordination
         self._clock = clock
         self._lost = lost
-        self._listed = listed or Unlisted()
+        self.lists = Lists(listed or Unlisted())
         self._has_left = False
         self._missed = 0
         self.me = me
@@ -118,7 +86,11 @@ class Membership:
     async def _beat(self) -> None:
         await self._look_at_clock()
         self.me = msgspec.structs.replace(
-            self.me, beat_ms=self._clock.now_ms(), lost=tuple(self._lost()), servers=self._listed.in_use
+            self.me,
+            beat_ms=self._clock.now_ms(),
+            lost=tuple(self._lost()),
+            servers=self.lists.listed.in_use,
+            run_ids=dict(self.lists.listed.run_ids),
         )
         await self._coordination.beat(self.me, LIFE_MS)
         begin_ms = self._clock.now_ms()
@@ -127,16 +99,7 @@ class Membership:
         nodes = [node for node in living if node.name != self.me.name]
         self.clocks.look([(node.name, node.beat_ms) for node in nodes], begin_ms, self._clock.now_ms())
         self.nodes = sorted([*nodes, self.me], key=lambda node: node.name)
-        self._listed.give_way(next((node.servers for node in nodes if self._is_before(node)), ""))
-
-    def _is_before(self, node: Node) -> bool:
-        """Whether its list of cache servers goes before this node's: a newer one, or of two under one version the
-        elder node's."""
-        mine, other = self._listed.text, node.servers
-        if not mine or not other or mine == other:
-            return False
-        me, version, its = self.me, _version_of(mine), _version_of(other)
-        return its > version or (its == version and (node.started_ms, node.name) < (me.started_ms, me.name))
+        self.lists.look(self.me, nodes)
 
     def _look_for_namesake(self, living: Sequence[Node]) -> None:
         """A younger one: the clock may have been set back since this node's former life, but that beats no more."""
@@ -193,10 +156,6 @@ class Membership:
         """Whether another node serves, and so what lies in the caches is looked after."""
         return any(node.is_open for node in self.others)
 
-    def is_list_settled(self) -> bool:
-        """Whether this node may go by its list of cache servers: no other one goes by another."""
-        return not self._listed.in_use or all(node.servers in ("", self._listed.text) for node in self.others)
-
     def is_of_the_dead(self, life: str) -> bool:
         """Whether this life of a node is over."""
         return all(node.life != life for node in self.nodes)
@@ -207,14 +166,10 @@ class Membership:
 
     def tends(self, place: str) -> bool:
         """Whether this is the node, of those that reach the cache server, that does there what others can't."""
-        mine = self._listed.text
+        mine = self.lists.listed.text
         able = [node.name for node in self.nodes if node.is_open and node.servers == mine and place not in node.lost]
         return able[:1] == [self.me.name]
 
     def is_reached_by_others(self, place: str) -> bool:
         """Whether some other node reaches this cache server."""
         return any(node.is_open and place not in node.lost for node in self.others)
-
-
-def _version_of(text: str) -> int:
-    return int(text.split()[0])

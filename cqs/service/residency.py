@@ -67,7 +67,7 @@ async def _open_among_others(engine: Engine, pause: Pause) -> None:
         await membership.beat()
         if not membership.is_served():
             await opening.renew()
-        elif membership.is_list_settled():
+        elif membership.lists.is_settled:
             break
         elif not is_told:
             is_told = True

@@ -36,6 +36,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     """Redis servers that this node can't reach."""
     servers: str = ""
     """The list of Redis servers that it goes by, "version digest"; "" = it uses none, or does not tell."""
+    run_ids: dict[str, str] = {}
+    """Which server it reached last by each name of that list."""
 
     @property
     def life(self) -> str:

@@ -11,6 +11,8 @@ import redis
 
 from cqs.cache.interface import Residency, Shard
 from cqs.cache.redis.cache import RedisCache
+from cqs.cache.redis.fitness import fields_of, run_id_of
+from cqs.cache.redis.server import RedisServer
 from cqs.cache.redis.server_list import ServerList
 from cqs.cluster.ring import Ring
 from cqs.errors import CacheUnavailable
@@ -57,7 +59,11 @@ async def fill(cache: RedisCache) -> None:
 async def look(cache: RedisCache) -> None:
     """What each node does beside, every LOOK_S."""
     for server in {id(cache.server_of(shard)): cache.server_of(shard) for shard in SHARDS}.values():
-        await server._keep_list()  # type: ignore[attr-defined]
+        await server._keep_list(await run_id_at(server))  # type: ignore[arg-type,attr-defined]
+
+
+async def run_id_at(server: RedisServer) -> str:
+    return run_id_of(fields_of(await server.link.call(b"INFO")))
 
 
 async def problems(cache: RedisCache) -> dict[str, tuple[str, ...]]:
@@ -131,7 +137,7 @@ async def test_what_moved_away_and_back_is_filled_anew(stack: AsyncExitStack, pr
 async def note_and_die(cache: RedisCache, process: RedisProcess, listed: ServerList) -> None:
     """A node of that list notes it in the server, and no more."""
     server = next(one for one in map(cache.server_of, SHARDS) if one.name == process.path)  # type: ignore[attr-defined]
-    await listed.note(server.link.call, process.path, "0")  # type: ignore[attr-defined]
+    await listed.note(server.link.call, process.path, "1", "0")  # type: ignore[attr-defined]
 
 
 async def test_what_moved_away_is_given_up_by_the_next_node_when_the_first_one_died(

@@ -109,10 +109,10 @@ class _Overtaken(ServerList):
         super().__init__(version, [NAME], lambda _: NAME, let_go_ms=1)
         self._of_others = version, address
 
-    async def note(self, send: Send, name: str, new_mark: str) -> Noted:
+    async def note(self, send: Send, name: str, run_id: str, new_mark: str) -> Noted:
         version, address = self._of_others
         async with node(address, 2, version):
-            return await super().note(send, name, new_mark)
+            return await super().note(send, name, run_id, new_mark)
 
 
 async def test_a_server_that_a_list_passed_over_is_of_before_for_each_of_its_nodes(address: Path) -> None:
@@ -127,8 +127,8 @@ class _Unanswered(ServerList):
 
     is_lost = False
 
-    async def note(self, send: Send, name: str, new_mark: str) -> Noted:
-        noted = await super().note(send, name, new_mark)
+    async def note(self, send: Send, name: str, run_id: str, new_mark: str) -> Noted:
+        noted = await super().note(send, name, run_id, new_mark)
         if not self.is_lost:
             self.is_lost = True
             raise ConnectionLost("by the test")
@@ -150,7 +150,9 @@ async def test_all_nodes_of_a_new_list_wait_until_those_of_the_former_one_have_l
 ) -> None:
     async with node(address) as old:
         send = server_of(old).link.call
-        first, second = [await ServerList(2, [NAME], lambda _: NAME, 60_000).note(send, NAME, "0") for _ in range(2)]
+        first, second = [
+            await ServerList(2, [NAME], lambda _: NAME, 60_000).note(send, NAME, "1", "0") for _ in range(2)
+        ]
         assert 0 < second.wait_ms <= first.wait_ms <= 60_000
 
     with redis.Redis(unix_socket_path=processes[0].path) as admin:
@@ -161,7 +163,7 @@ async def test_all_nodes_of_a_new_list_wait_until_those_of_the_former_one_have_l
 
 async def test_nodes_of_the_first_list_wait_for_nobody(address: Path) -> None:
     async with node(address) as first:
-        noted = await ServerList(1, [NAME], lambda _: NAME).note(server_of(first).link.call, NAME, "0")
+        noted = await ServerList(1, [NAME], lambda _: NAME).note(server_of(first).link.call, NAME, "1", "0")
         assert noted.wait_ms == 0
 
 
@@ -175,7 +177,7 @@ async def test_a_full_server_is_looked_after_and_serves(
         admin.config_set("maxmemory", 1)
 
     async with node(address, 1, version) as cache:
-        await server_of(cache)._keep_list()
+        await server_of(cache)._keep_list("1")
         await reconnect(cache)
 
         assert await residency(cache) is Residency.READY

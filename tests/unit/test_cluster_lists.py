@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from cqs.service import residency
-from cqs.service.membership import Listed
+from cqs.service.lists import SPLIT_LOOKS, Listed
 from tests.cluster import PLACE, Town
 from tests.engine import Bench
 
@@ -15,9 +17,22 @@ OLD, OTHER, NEW = "1 aa", "1 bb", "2 cc"
 class Servers(Listed):
     """A list, and the one that it gave way to."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, run_id: str = "r1") -> None:
         self.text = text
         self.other = ""
+        self.ids = {PLACE: run_id}
+        self.elders: Mapping[str, str] = {}
+        self.doubts: list[Mapping[str, str]] = []
+
+    @property
+    def run_ids(self) -> Mapping[str, str]:
+        return self.ids
+
+    def keep_from(self, others: Mapping[str, str]) -> None:
+        self.elders = others
+
+    def doubt(self, others: Mapping[str, str]) -> None:
+        self.doubts += [others] if others else []
 
     @property
     def in_use(self) -> str:
@@ -45,7 +60,7 @@ async def test_a_node_of_a_newer_list_serves_when_those_of_the_older_one_have_gi
     old, new = Servers(OLD), Servers(NEW)
     a, b = await town.node("a", listed=old), await town.node("b", listed=old)
     c = await town.node("c")
-    c.engine.cluster.membership._listed = new
+    c.engine.cluster.membership.lists.listed = new
 
     assert await open_again(town, c, "a", "b") == 2
 
@@ -64,7 +79,7 @@ async def test_a_node_that_starts_with_an_older_list_or_another_of_the_version_g
     await town.node("b", listed=first)
     town.clock.advance_ms(1)
     a = await town.node("a")
-    a.engine.cluster.membership._listed = late
+    a.engine.cluster.membership.lists.listed = late
 
     assert await open_again(town, a, "b") == 0
     await town.beat()
@@ -77,7 +92,7 @@ async def test_a_list_is_used_again_when_no_node_goes_by_the_newer_one_any_more(
     old = Servers(OLD)
     await town.node("a", listed=old)
     b = await town.node("b")
-    b.engine.cluster.membership._listed = Servers(NEW)
+    b.engine.cluster.membership.lists.listed = Servers(NEW)
     await town.beat("b", "a")
     assert old.in_use == ""
 
@@ -93,3 +108,41 @@ async def test_nodes_that_do_not_tell_their_lists_are_waited_for_by_nobody() -> 
 
     assert await open_again(town, b, "a") == 0
     assert b.engine.cluster.membership.tends(PLACE)
+
+
+async def test_of_two_nodes_that_reach_two_servers_by_one_name_the_younger_keeps_from_its_own() -> None:
+    town = Town()
+    first, late = Servers(OLD), Servers(OLD, "r2")
+    await town.node("b", listed=first)
+    town.clock.advance_ms(1)
+    a = await town.node("a")
+    a.engine.cluster.membership.lists.listed = late
+
+    assert await open_again(town, a, "b") == 1
+    await town.beat()
+    await town.beat()
+
+    assert (first.elders, late.elders) == ({}, {PLACE: "r1"})
+    assert (first.doubts, late.doubts) == ([{PLACE: "r2"}], [])
+
+    first.ids = {PLACE: "r2"}
+    await town.beat("b", "a")
+    assert late.elders == {}
+
+
+async def test_nodes_that_see_a_server_restart_one_after_the_other_reach_one_server() -> None:
+    town = Town()
+    first, late = Servers(OLD), Servers(OLD)
+    await town.node("a", listed=first)
+    town.clock.advance_ms(1)
+    await town.node("b", listed=late)
+    await town.beat()
+    town.lost["a"].append(PLACE)
+    late.ids = {PLACE: "r2"}
+    for _ in range(SPLIT_LOOKS + 1):
+        await town.beat()
+    town.lost["a"].clear()
+    first.ids = {PLACE: "r2"}
+    await town.beat("a", "b")
+
+    assert (late.elders, first.doubts) == ({}, [{PLACE: "r2"}])

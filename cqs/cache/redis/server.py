@@ -181,7 +181,7 @@ class RedisServer:
                     fields = fields_of(await self.link.call(b"INFO"))
                     self._note(fields)
                     self._run_id = await self._life.look(self.link.call, run_id_of(fields))
-                    await self._keep_list()
+                    await self._keep_list(run_id_of(fields))
             if trouble != self.trouble:
                 trouble = self.trouble
                 _log.warning("redis_in_trouble" if trouble else "redis_in_order", server=str(self.address), why=trouble)
@@ -200,12 +200,13 @@ class RedisServer:
         self._used_bytes = int(told(fields, "used_memory"))
         self._full, self._is_short = why_full(fields), is_short(fields)
 
-    async def _keep_list(self) -> None:
+    async def _keep_list(self, run_id: str) -> None:
         """The link is given up when nodes of a newer list have come. Raises CacheUnavailable."""
         if self.list is None:
             return
         try:
-            self._is_unleft |= (await self.list.note(self.link.call, self.name, self._life.new_mark())).is_unleft
+            noted = await self.list.note(self.link.call, self.name, run_id, self._life.new_mark())
+            self._is_unleft |= noted.is_unleft
         except ConnectionLost:
             raise
         except CacheUnavailable as error:
@@ -225,7 +226,7 @@ class RedisServer:
         self._note_memory(fields)
         run_id = await self._life.look(send, run_id_of(fields))
         if self.list is not None:
-            noted = await self.list.note(send, self.name, self._life.new_mark())
+            noted = await self.list.note(send, self.name, run_id_of(fields), self._life.new_mark())
             self._is_unleft |= noted.is_unleft
             await asyncio.sleep(noted.wait_ms / 1_000)
             run_id = await self._life.look(send, run_id_of(fields))

@@ -25,7 +25,7 @@ lives as long as some node looks after it, so a cluster that starts anew may hav
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from typing import NamedTuple, cast
 
@@ -41,6 +41,7 @@ LET_GO_MS = 1_500
 UNLEFT_MS = 7_200_000
 """Longer than any shard stays that nobody uses."""
 SCAN_COUNT = 1_000
+_ELSEWHERE = "other nodes reach another server by this address: give all nodes addresses that lead to the same servers"
 _NOTE = Script(
     """
 local known, version, digest = redis.call('GET', KEYS[1]) or '', tonumber(ARGV[1]), ARGV[2]
@@ -105,6 +106,10 @@ class ServerList:
         self._preferred = ""
         self._is_giving_way = False
         self._untold: set[str] = set()
+        self._elders: Mapping[str, str] = {}
+        self._younger: dict[str, str] = {}
+        self.run_ids: dict[str, str] = {}
+        """The server reached last by each name."""
         digest = blake2b("\n".join(self._names).encode(), digest_size=8).hexdigest()
         self.text = f"{version} {digest}"
         """What tells it from all others."""
@@ -119,6 +124,8 @@ class ServerList:
         where one is shared with nodes of another list, a queue on any other may be theirs, too."""
         if self._is_giving_way or name in self._untold:
             return f"Redis {name}: {self._why_refused(self._preferred)}"
+        if self._elders and self._elders.get(name, "") not in ("", self.run_ids.get(name)):
+            return f"Redis {name}: {_ELSEWHERE}"
         return next(iter(self._refusals.values()), "")
 
     def give_way(self, other: str) -> None:
@@ -129,9 +136,23 @@ class ServerList:
         self._is_giving_way = bool(other)
         self._preferred = other or self._preferred
 
-    async def note(self, send: Send, name: str, new_mark: str) -> Noted:
+    def keep_from(self, others: Mapping[str, str]) -> None:
+        """By these names elder nodes reach the servers of these run ids: no other one may be used."""
+        self._elders = others
+
+    def doubt(self, others: Mapping[str, str]) -> None:
+        """The same of younger nodes: any other one is to be connected to anew, once."""
+        self._younger.update(others)
+
+    async def note(self, send: Send, name: str, run_id: str, new_mark: str) -> Noted:
         """Notes the list in the server of this name; `new_mark` is that of another life of it. Raises CacheUnavailable
-        when nodes with another list use it."""
+        when nodes with another list use it, or when other nodes reach another server by its name."""
+        self.run_ids[name] = run_id
+        if self._younger.pop(name, run_id) != run_id:
+            raise CacheUnavailable(_ELSEWHERE)
+        if self._elders.get(name, run_id) != run_id:
+            await send(b"SET", keys.LIFE, new_mark, b"PX", KEPT_MS)
+            raise CacheUnavailable(_ELSEWHERE)
         if self._is_giving_way or name in self._untold:
             await self._note(send, self._preferred, new_mark, is_for_others=True)
             self._untold.discard(name)
