@@ -16,6 +16,7 @@ from cqs.errors import AccessDenied, CqsError
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _YEAR = "public, max-age=31536000, immutable"
+EXPIRED = "This page was out of date, so nothing was done. It is fresh now: please do it again."
 _WORDS = {404: "There is no such page.", 405: "Nothing is done this way."}
 
 
@@ -55,8 +56,7 @@ def expired(visit: Visit) -> web.StreamResponse:
     """The form's token is not this session's: nothing was done."""
     if not visit.is_logged_in:
         return to_login(visit)
-    text = "This page was out of date, so nothing was done. It is fresh now: please do it again."
-    return visit.page("error.html", status=403, title="Out of date", text=text)
+    return visit.page("error.html", status=403, title="Out of date", text=EXPIRED)
 
 
 def go_on(visit: Visit, done: Done) -> web.Response:

@@ -139,8 +139,9 @@ def _action_handler(route: Action) -> answers.Handler:
 async def _asked(visit: Visit, route: Action, form: Form) -> web.StreamResponse:
     """What the form asks for, if it is one of this session's pages."""
     token = form.text(FIELD) or visit.request.headers.get(HEADER, "")
-    is_ours = visit.console.sessions.is_token_of(visit.session, token)
-    return await _do(visit, route, form) if is_ours else answers.expired(visit)
+    if visit.console.sessions.is_token_of(visit.session, token):
+        return await _do(visit, route, form)
+    return await route.retry(visit, form, BadInput(answers.EXPIRED)) if route.retry else answers.expired(visit)
 
 
 def _refused(visit: Visit, permission: str | None) -> web.StreamResponse | None:

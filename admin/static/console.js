@@ -118,12 +118,37 @@
     all("details.who[open]").forEach(node => { if (!node.contains(event.target)) node.open = false; });
   });
 
-  // Sending a form: once. A typed name opens the way to what can't be undone.
+  // Sending a form: once; one with a text not before it is known that somebody is logged in, or the login page would take
+  // the place of the text. Who types is not idle. A typed name opens the way to what can't be undone.
+  const wait = new WeakSet();
+  const isLoggedOut = async () => (await fetch(`${base}/login`, { method: "HEAD", redirect: "manual" }).catch(() => null))?.ok;
+  const ask = async (form, button) => {
+    const isOver = await isLoggedOut();
+    one("#ended")?.remove();
+    if (isOver) {
+      wait.delete(form);
+      form.before(Object.assign(document.createElement("div"), { id: "ended", className: "note danger", role: "alert", textContent: "Your session has ended. " }));
+      one("#ended").append(Object.assign(document.createElement("a"), { href: `${base}/login`, target: "_blank", textContent: "Log in in another tab" }), ", then send this again: what you typed stays here.");
+      one("#ended").scrollIntoView({ block: "nearest" });
+      return;
+    }
+    form.dataset.asked = "";
+    form.requestSubmit(button);
+  };
   document.addEventListener("submit", event => {
-    if (event.target.matches("[hx-get], [hx-post]")) return;
-    setTimeout(() => all("button:not([type=button])", event.target).forEach(button => { button.disabled = true; }));
+    const form = event.target;
+    if (form.matches("[hx-get], [hx-post]")) return;
+    if (form.method === "post" && one("textarea", form) && form.dataset.asked === undefined) {
+      event.preventDefault();
+      if (!wait.has(form)) { wait.add(form); ask(form, event.submitter); }
+      return;
+    }
+    delete form.dataset.asked;
+    setTimeout(() => all("button:not([type=button])", form).forEach(button => { button.disabled = true; }));
   });
-  addEventListener("pageshow", event => { if (event.persisted) all("button:disabled:not([data-needs-choice])").forEach(button => { button.disabled = false; }); });
+  let seen = Date.now();
+  document.addEventListener("input", () => { if (Date.now() - seen > 300_000) { seen = Date.now(); isLoggedOut(); } });
+  addEventListener("pageshow", event => { if (event.persisted) all("form").forEach(form => wait.delete(form)); if (event.persisted) all("button:disabled:not([data-needs-choice])").forEach(button => { button.disabled = false; }); });
   document.addEventListener("input", event => {
     const wanted = event.target.dataset.typed;
     if (wanted !== undefined) all("[data-needs-typed]", event.target.form).forEach(button => { button.disabled = event.target.value !== wanted; });

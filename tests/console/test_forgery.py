@@ -11,6 +11,7 @@ from admin import forms
 from cqs.api.http.bounds import Bounds
 from cqs.identity import Role
 from tests.console.desk import PASSWORD, Desk
+from tests.console.talk import ORDERS, there
 
 
 async def log_out(desk: Desk, token: str, **headers: str) -> int:
@@ -114,6 +115,23 @@ async def test_a_login_can_not_be_forged(desk: Desk) -> None:
     assert refused.status == 303
     assert refused.headers["Location"].startswith("/ADMIN/login")
     assert not await desk.is_in()
+
+
+async def test_what_was_typed_on_a_page_of_an_ended_session_can_be_sent_after_a_new_login(alice: Desk) -> None:
+    orders = await alice.bench.create("orders")
+    await alice.get(f"{ORDERS}/send")
+    of_before = alice.token
+    await alice.log_in("alice")
+    pairs = [("csrf", of_before), ("body", "written with care")]
+
+    page = await alice.post_raw(f"{ORDERS}/send", pairs, follow=False, Origin=alice.origin)
+    nothing = await there(alice, orders)
+    await alice.post(f"{ORDERS}/send", {"body": "written with care"})
+
+    assert (page.status, nothing) == (422, [])
+    assert "This page was out of date, so nothing was done." in page.words
+    assert "written with care</textarea>" in page.text
+    assert len(await there(alice, orders)) == 1
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.console.browser.eye import Eye
+from tests.console.browser.world import ACCOUNT, client
 from tests.needs import needs
 from tests.sdk.server_process import ServerProcess
 
@@ -73,6 +74,33 @@ def test_from_the_first_password_to_the_last_key(fresh: ServerProcess, look: Cal
     expect(page.get_by_role("link", name="Users and keys")).to_have_count(0)
     page.goto(f"{eye.base}/ADMIN/users")
     expect(page.locator("main")).to_contain_text("Your role (read only) does not allow ManageUsers.")
+
+
+def test_what_is_typed_outlives_the_session(fresh: ServerProcess, look: Callable[..., Eye]) -> None:
+    eye = look(base=fresh.url)
+    eye.expect("422")
+    client(fresh.url).create_queue(QueueName="orders")
+    page = eye.open("/users")
+    page.get_by_label("Name").fill("root")
+    page.get_by_label("Console password").fill(PASSWORD)
+    page.get_by_role("button", name="Add user").click()
+    log_in(page, "root", PASSWORD)
+    eye.open(f"/q/{ACCOUNT}/orders/send")
+    page.get_by_label("Body").fill("written with care")
+    page.context.clear_cookies(name="cqs_console")
+
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("Your session has ended.")
+    with page.context.expect_page() as opened:
+        page.get_by_role("link", name="Log in in another tab").click()
+    log_in(opened.value, "root", PASSWORD)
+    expect(opened.value.locator("h1")).to_have_text("Overview")
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("This page was out of date")
+    expect(page.get_by_label("Body")).to_have_value("written with care")
+    page.get_by_role("button", name="Send", exact=True).click()
+
+    expect(page.get_by_role("status").first).to_contain_text("Sent as")
 
 
 def test_a_page_left_open_goes_to_the_login_when_its_session_ends(
