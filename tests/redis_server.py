@@ -1,16 +1,39 @@
-"""A real Redis of the test session, on a private unix socket; the launcher itself is `deploy.cluster.redis_process`."""
+"""A real Redis of a test or of the session, on a private unix socket; the launcher itself is
+`deploy.cluster.redis_process`. When it is stopped, no key of ours may be without an expiry."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
 
+import redis
+
 from cqs.cache.redis.connection import Address
 from cqs.cache.redis.server import LOOK_S, RedisServer
 from cqs.cluster.breaker import Breaker
-from deploy.cluster.redis_process import RedisProcess
+from deploy.cluster import redis_process
 
-__all__ = ["RedisProcess", "server_at", "session"]
+_ANSWER_S_MAX = 2.0
+_NO_EXPIRY = -1
+
+
+class RedisProcess(redis_process.RedisProcess):
+    """Of tests."""
+
+    def stop(self) -> None:
+        """At once; idempotent. Raises AssertionError when a key of ours would live for ever."""
+        leaked = self.leaked() if self._process is not None else []
+        super().stop()
+        assert not leaked, f"keys without an expiry: {leaked}"
+
+    def leaked(self) -> list[bytes]:
+        """Keys of ours without an expiry; none when it does not answer, or wants a password."""
+        options = {"unix_socket_path": self.path} if self.path else {"host": "127.0.0.1", "port": self.port}
+        with redis.Redis(socket_timeout=_ANSWER_S_MAX, **options) as admin:
+            try:
+                return [key for key in admin.scan_iter("cqs:*", 1_000) if admin.pttl(key) == _NO_EXPIRY]
+            except redis.RedisError:
+                return []
 
 
 def session() -> Iterator[RedisProcess]:

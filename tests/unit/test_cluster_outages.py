@@ -10,6 +10,7 @@ from cqs.service import heartbeat, repair
 from cqs.service.delete import delete
 from cqs.service.engine import shard_of
 from cqs.service.fallback import _own_first
+from cqs.service.marking import FRESH_S
 from cqs.service.membership import LIFE_MS
 from cqs.service.visibility import change
 from tests.cluster import PLACE, Cut, two_nodes, waits_for_marks
@@ -52,8 +53,11 @@ async def test_a_node_that_alone_has_lost_the_cache_hands_nothing_out() -> None:
     await b.send(queue, "two")
     Cut(town, "a").cut()
     await town.beat()
-
     assert await a.bodies(queue) == []
+    town.clock.advance_ms(round(FRESH_S * 1_000))
+    await town.beat()
+
+    assert await a.bodies(queue) == [], "also when its mark is known"
     assert await b.bodies(queue) == ["two"]
 
 

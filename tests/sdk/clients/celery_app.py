@@ -44,6 +44,7 @@ def note(line: str) -> None:
 @app.task(name="celery_app.count")
 def count(number: int) -> None:
     note(f"count {number}")
+    note(f"worker {os.getpid()}")
 
 
 @app.task(name="celery_app.late")

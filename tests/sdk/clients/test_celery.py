@@ -56,7 +56,7 @@ def in_queues(sqs: Any) -> int:
     return total
 
 
-def test_two_workers_run_every_task_once_and_the_late_one_not_too_early(
+def test_two_workers_share_the_tasks_run_each_once_and_the_late_one_not_too_early(
     server: ServerProcess, json_client: Callable[..., Any], tmp_path: Path
 ) -> None:
     python, runs, sqs = celery_python(), tmp_path / "runs", json_client()
@@ -64,19 +64,26 @@ def test_two_workers_run_every_task_once_and_the_late_one_not_too_early(
     sqs.create_queue(QueueName=LATE, Attributes={"VisibilityTimeout": str(LATE_VISIBILITY_S)})
     environment = os.environ | {"CQS_TEST_BROKER": f"127.0.0.1:{server.port}", "CQS_TEST_RUNS": str(runs)}
     with workers(python, environment, tmp_path):
+        until(lambda: all("ready." in path.read_text() for path in tmp_path.glob("*.log")))
         command = [str(python), "celery_app.py", str(COUNT), str(ETA_S)]
         produced = subprocess.run(command, cwd=_HERE, env=environment, capture_output=True, text=True, timeout=60)
         assert produced.returncode == 0, produced.stderr
-        give_up = time.monotonic() + DONE_S_MAX
-        while time.monotonic() < give_up and (not is_done(runs) or in_queues(sqs)):
-            time.sleep(0.2)
+        until(lambda: is_done(runs) and not in_queues(sqs))
         left = in_queues(sqs)
     logs = "\n".join(path.read_text()[-2_000:] for path in tmp_path.glob("*.log"))
     counted = Counter(line for line in lines(runs) if line.startswith("count"))
     assert counted == Counter(f"count {number}" for number in range(COUNT)), logs
+    assert len({line for line in lines(runs) if line.startswith("worker")}) == 2, logs
     late_s = [float(line.split()[1]) for line in lines(runs) if line.startswith("late")]
     assert late_s and min(late_s) >= -0.05, logs
     assert left == 0, logs
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Waits for it, DONE_S_MAX at most."""
+    give_up_s = time.monotonic() + DONE_S_MAX
+    while time.monotonic() < give_up_s and not is_so():
+        time.sleep(0.2)
 
 
 def lines(runs: Path) -> list[str]:
@@ -85,4 +92,4 @@ def lines(runs: Path) -> list[str]:
 
 def is_done(runs: Path) -> bool:
     ran = lines(runs)
-    return len(ran) > COUNT and any(line.startswith("late") for line in ran)
+    return len(ran) > 2 * COUNT and any(line.startswith("late") for line in ran)
