@@ -7,6 +7,7 @@ import random
 
 from tests.drills import node_faults, redis_faults, store_faults
 from tests.drills.faulting import Nemesis, Scale, fault
+from tests.drills.link import End
 from tests.drills.load import Run
 from tests.drills.place import Place
 
@@ -33,6 +34,23 @@ def drops(share: float) -> Nemesis:
     async def nemesis(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
         links = [*place.redis_links, *place.cassandra_links]
         async with fault(run, f"drops {share:g}"):
+            for link in links:
+                link.drop_share = share
+            await run.reached(1.0)
+            for link in links:
+                link.drop_share = 0.0
+
+    return nemesis
+
+
+def clients_cut(share: float) -> Nemesis:
+    """The same between the clients and the nodes: a request that was never heard, an answer that was lost."""
+
+    async def nemesis(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
+        ends = [End(host="127.0.0.1", port=node.port) for node in place.nodes]
+        links = [await place.linked(End(host="127.0.0.1"), end) for end in ends]
+        place.client_links = links
+        async with fault(run, f"clients cut off {share:g}"):
             for link in links:
                 link.drop_share = share
             await run.reached(1.0)

@@ -53,6 +53,15 @@ class Receive:
 
 
 @dataclass(frozen=True, slots=True)
+class Empty:
+    """An answer without a message, to a receive that waited for one."""
+
+    queue: str
+    started_s: float
+    ended_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Delete:
     queue: str
     message_id: str
@@ -97,6 +106,7 @@ class History:
 
     sends: list[Send] = field(default_factory=list)
     receives: list[Receive] = field(default_factory=list)
+    empties: list[Empty] = field(default_factory=list)
     deletes: list[Delete] = field(default_factory=list)
     let_go: list[LetGo] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
@@ -112,7 +122,8 @@ class History:
 
     def write(self, path: Path) -> None:
         """One JSON object a line, in order of their ends."""
-        records: list[Any] = [*self.sends, *self.receives, *self.deletes, *self.let_go, *self.calls, *self.faults]
+        records: list[Any] = [*self.sends, *self.receives, *self.empties, *self.deletes, *self.let_go, *self.calls]
+        records += self.faults
         rows = [{"kind": type(record).__name__, **asdict(record)} for record in records]
         rows.sort(key=lambda row: float(row.get("ended_s") or row.get("at_s") or 0))
         rows.append({"kind": "left", "rows": self.left})

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.drills.client import Answer, Client
-from tests.drills.history import Delete, History, LetGo, Outcome, Receive, Send, body_of, number_of
+from tests.drills.history import Delete, Empty, History, LetGo, Outcome, Receive, Send, body_of, number_of
 
 IDLE_S, BATCH = 0.02, 10
 
@@ -188,8 +188,7 @@ class Run:
                 continue
             await asyncio.sleep(self.load.processing_s)
             if rng.random() < self.load.quit_share:
-                now_s = time.monotonic()
-                self.history.let_go += [LetGo(name, one["MessageId"], now_s, False) for one in messages]
+                self.history.let_go += [LetGo(name, one["MessageId"], time.monotonic(), False) for one in messages]
             else:
                 await self._delete(client, name, messages)
         client.close()
@@ -206,6 +205,8 @@ class Run:
         )
         messages: list[dict[str, Any]] = answer.content.get("Messages", [])
         self._answers += 1
+        if not messages and answer.outcome is Outcome.DONE:
+            self.history.empties.append(Empty(name, answer.started_s, answer.ended_s))
         for place, message in enumerate(messages):
             self.history.receives.append(self._received(name, message, answer, place))
         return messages

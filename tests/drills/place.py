@@ -76,6 +76,7 @@ class Place:
         self.redis = None if kind is Kind.EMBEDDED else RedisProcess()
         self.redis_links: list[Link] = []
         self.cassandra_links: list[Link] = []
+        self.client_links: list[Link] = []
         self.nodes: list[ApiNode] = []
         self.more_redis: list[RedisProcess] = []
         self.data_dir = self.folder / "node0"
@@ -88,7 +89,7 @@ class Place:
 
     def ports(self) -> list[int]:
         """Of the API nodes."""
-        return [node.port for node in self.nodes]
+        return [link.near.port for link in self.client_links] or [node.port for node in self.nodes]
 
     async def __aenter__(self) -> Place:
         try:
@@ -196,7 +197,7 @@ class Place:
         if self.redis is not None and not self.is_linked:
             flags += ["--redis", self.redis.url]
         elif self.redis is not None:
-            link = await self._linked(End(path=str(folder / "redis.sock")), End(path=self.redis.path))
+            link = await self.linked(End(path=str(folder / "redis.sock")), End(path=self.redis.path))
             self.redis_links.append(link)
             flags += ["--redis", f"unix://{link.near.path}#redis"]
         if self.ring is not None:
@@ -210,11 +211,12 @@ class Place:
             hosts = [word for host in self.ring.contact_points for word in ("--cassandra", host)]
             return [*hosts, "--cassandra-port", str(self.ring.port)]
         far = End(host=self.ring.nodes[0].address, port=self.ring.port)
-        link = await self._linked(End(host="127.0.0.1"), far)
+        link = await self.linked(End(host="127.0.0.1"), far)
         self.cassandra_links.append(link)
         return ["--cassandra", link.near.host, "--cassandra-port", str(link.near.port)]
 
-    async def _linked(self, near: End, far: End) -> Link:
+    async def linked(self, near: End, far: End) -> Link:
+        """Begun, and stopped with the place."""
         link = Link(near, far, self._rng)
         await link.start()
         self._stack.push_async_callback(link.stop)

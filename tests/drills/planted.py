@@ -3,6 +3,7 @@
 drop one in N          the cache never hears of a message; the store has it
 acknowledge early      the answer goes out before the commit; a crash takes what was not written
 delete in memory       a delete is answered that the store has not heard of
+wake up late           what is due again stays hidden for some seconds more
 push before hide       a message goes back into the line while it is handed out
 reuse a handle         an answer carries the handle of another message
 forget the group       messages of a FIFO group are handed out as if each were a group of its own
@@ -14,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import random
 import socket
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
@@ -27,7 +29,7 @@ from cqs.api.origins import Origins
 from cqs.api.request_ids import RequestIds
 from cqs.api.urls import BaseUrls
 from cqs.cache.entry import Entry
-from cqs.cache.interface import Residency, Shard, Taken, TakeRequest
+from cqs.cache.interface import Residency, Revealed, Shard, Taken, TakeRequest
 from cqs.cache.memory import MemoryCache
 from cqs.clock import SystemClock
 from cqs.ids import Addresses
@@ -41,7 +43,7 @@ from cqs.service.registry import Registry
 from cqs.store.memory import MemoryStore
 from cqs.testing.witness import RecordingWitness
 
-ONE_IN = 40
+ONE_IN, SLEEP_S = 40, 5.0
 _BODY_BYTES = 1 << 26
 
 
@@ -67,6 +69,18 @@ class PushingFirst(MemoryCache):
             if self.count % ONE_IN == 0:
                 await self.give_back(shard, [one.ticket for one in taken.received])
         return taken
+
+
+class Oversleeping(MemoryCache):
+    """Wake up late."""
+
+    awake_s = 0.0
+
+    async def reveal(self, shard: Shard, retention_ms: int, limit: int) -> Revealed:
+        if time.monotonic() < self.awake_s:
+            return Revealed(0, [], None)
+        self.awake_s = time.monotonic() + SLEEP_S
+        return await super().reveal(shard, retention_ms, limit)
 
 
 class Ungrouped(MemoryCache):

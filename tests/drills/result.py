@@ -59,6 +59,7 @@ class Result:
             "stuck": (verdict.stuck, 0),
             "hidden too short": (verdict.hidden_too_short, 0),
             "miscounted": (verdict.miscounted, 0),
+            "overdue": (verdict.overdue, 0),
             "out of order": (verdict.out_of_order, 0),
             "groups shared": (verdict.shared_groups, 0),
             "duplicated": (self._bounded, self.duplicates_max),

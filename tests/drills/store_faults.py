@@ -35,6 +35,15 @@ async def cassandra_paused(place: Place, run: Run, scale: Scale, rng: random.Ran
             node.resume()
 
 
+async def cassandra_cut_from_one(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
+    """No packets between one node and Cassandra, for longer than a call waits; the others reach it, and all Redis."""
+    await run.reached(0.3)
+    async with fault(run, "Cassandra cut off from one node"):
+        place.cassandra_links[0].cut()
+        await asyncio.sleep(max(scale.pause_s, PAUSE_S_MAX))
+        place.cassandra_links[0].mend()
+
+
 async def tombstones_met(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
     """A row of a queue gets more tombstones than Cassandra reads at once, and a message behind them that Redis does not
     know. Then Redis is emptied, so that all is read past the tombstones."""

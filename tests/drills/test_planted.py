@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tests.drills.planted import (
     Damaging,
     DeletingInMemory,
     Dropping,
+    Oversleeping,
     PushingFirst,
     Reusing,
     Ungrouped,
@@ -23,8 +25,8 @@ from tests.drills.planted import (
 )
 from tests.drills.verdict import Cause, Verdict, judge
 
-LOAD = Load(messages=1_500, queues=3, body_bytes=200, hidden_s=2, processing_s=0.01, drain_s_max=4.0)
-QUIET = Load(messages=600, queues=3, body_bytes=200, hidden_s=2, processing_s=0.01, drain_s_max=4.0)
+LOAD = Load(messages=1_500, queues=3, body_bytes=200, hidden_s=2, processing_s=0.01, quit_share=0.02, drain_s_max=4.0)
+QUIET = replace(LOAD, messages=600)
 
 
 async def verdict_on(
@@ -51,8 +53,8 @@ async def verdict_on(
 def found(verdict: Verdict) -> set[str]:
     """The names of the counts that accuse."""
     counts: dict[str, Any] = vars(verdict) | {"unexplained": verdict.causes[Cause.UNEXPLAINED]}
-    accusing = ("lost", "unexpected", "resurrected", "stuck", "hidden_too_short", "miscounted", "out_of_order",
-                "unexplained")  # fmt: skip
+    accusing = ("lost", "unexpected", "resurrected", "stuck", "hidden_too_short", "miscounted", "overdue",
+                "out_of_order", "unexplained")  # fmt: skip
     return {name for name in accusing if counts[name]}
 
 
@@ -73,6 +75,7 @@ async def test_server_without_bugs_is_not_accused() -> None:
         ({"cache": PushingFirst}, {"hidden_too_short", "unexplained"}),
         ({"receipts": Reusing}, {"resurrected"}),
         ({"cache": Ungrouped}, {"out_of_order"}),
+        ({"cache": Oversleeping}, {"overdue"}),
         ({"store": Damaging}, {"unexpected"}),
     ],
     ids=lambda value: "" if isinstance(value, set) else next(iter(value.values())).__name__,

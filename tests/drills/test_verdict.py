@@ -7,6 +7,7 @@ import pytest
 from tests.drills.history import (
     Call,
     Delete,
+    Empty,
     Fault,
     History,
     LetGo,
@@ -160,6 +161,46 @@ def test_duplicates_after_the_lease_are_late_or_of_an_unknown_delete() -> None:
 def test_receives_are_counted() -> None:
     assert Story().send(1).receive(1, 1).receive(12, 1, count=1).delete(13, 1).judge().miscounted == 1
     assert Story().send(1).receive(1, 1).fault(2, 3).receive(12, 1, count=1).delete(13, 1).judge().miscounted == 0
+
+
+def test_receives_are_counted_one_by_one_but_for_those_without_an_answer() -> None:
+    def story(*calls: Call) -> Verdict:
+        told = Story().send(1).receive(1, 1).receive(12, 1, count=3).delete(13, 1)
+        told.history.calls += calls
+        return told.judge()
+
+    assert story().miscounted == 1
+    assert story(Call("SendMessageBatch", 11.2, 11.3, False)).miscounted == 1
+    assert story(Call("ReceiveMessage", 11.2, 11.3, False)).miscounted == 0
+
+
+def test_message_that_is_due_and_not_given_is_overdue() -> None:
+    def story(empty_s: float, until_s: float = 1.0) -> Story:
+        told = Story().send(1).receive(1, 1).let_go(2, 1).receive(20, 1, count=2).delete(21, 1)
+        told.history.empties.append(Empty("q", empty_s, empty_s + until_s))
+        return told
+
+    assert story(12.2).judge().overdue == 1
+    assert story(11.9).judge().overdue == 0, "not due for a second"
+    assert story(12.2, until_s=8.0).judge().overdue == 0, "the other one may have been before it"
+    assert story(22).judge().overdue == 0, "it is deleted"
+    assert story(12.2).fault(5, 6).judge().overdue == 0
+
+
+def test_message_that_never_comes_is_overdue_and_one_of_a_group_may_wait() -> None:
+    def story(group: str) -> Verdict:
+        told = Story().send(1, group=group)
+        told.history.empties.append(Empty("q", 2, 3))
+        return told.judge()
+
+    assert (story("").overdue, story("g").overdue) == (1, 0)
+
+
+def test_one_of_ten_thousand_is_missed_by_name() -> None:
+    kept = [number for number in range(10_000) if number != 7_777]
+    verdict = Story().send(*range(10_000)).receive(1, *kept).delete(2, *kept).judge()
+
+    assert (verdict.lost, verdict.problems) == (1, ["q 7777 (m7777) is lost: never received"])
 
 
 def test_rows_that_stay_in_the_store_are_stuck() -> None:

@@ -8,6 +8,7 @@ Its words are those of Jepsen's total-queue, per message id where one is known:
     duplicated    received again by somebody who works on it again, by cause (below)
     resurrected   received although its delete had been acknowledged before
     stuck         in the store after the drain, and not deliverable
+    overdue       due for a second, in nobody's hands, and not given to who asked for it (`tests.drills.lateness`)
 
 Causes of duplicates. All but the last are allowed by SQS; the last is a bug whatever the drill:
 
@@ -29,6 +30,7 @@ from typing import TypeVar
 
 from tests.drills.fifo_order import disorders
 from tests.drills.history import Delete, Fault, History, LetGo, Outcome, Receive, Send
+from tests.drills.lateness import overdue
 
 CLOCK_STEP_S = 0.005
 """Servers count whole milliseconds, cut off at both ends."""
@@ -60,6 +62,7 @@ class Verdict:
     stuck: int = 0
     hidden_too_short: int = 0
     miscounted: int = 0
+    overdue: int = 0
     out_of_order: int = 0
     shared_groups: int = 0
     redelivered: int = 0
@@ -88,6 +91,7 @@ def judge(history: History, settle_s: float = 0.0, fifo_copies: int = 1) -> Verd
     for message, receives in facts.received_by_id.items():
         _judge_leases(facts, message, receives, verdict)
     _judge_fifo(history, verdict)
+    _judge_lateness(history, verdict)
     verdict.stuck = sum(history.left.values())
     for queue, rows in history.left.items():
         if rows:
@@ -102,6 +106,7 @@ class _Facts:
         self._windows = [(fault.started_s, fault.ended_s + settle_s) for fault in history.faults]
         self.sends: dict[_Number, Send] = {(send.queue, send.number): send for send in history.sends}
         self.receives = history.receives
+        self._unanswered = [one for one in history.calls if one.action == "ReceiveMessage" and not one.is_done]
         self.received: dict[_Number, list[Receive]] = defaultdict(list)
         self.received_by_id: dict[_Id, list[Receive]] = defaultdict(list)
         for receive in sorted(history.receives, key=lambda one: (one.started_s, one.ended_s)):
@@ -113,6 +118,10 @@ class _Facts:
 
     def is_across_fault(self, started_s: float, ended_s: float) -> bool:
         return any(started_s <= until_s and ended_s >= since_s for since_s, until_s in self._windows)
+
+    def is_unanswered(self, started_s: float, ended_s: float) -> bool:
+        """Whether a receive was under way then that had no answer, and may have been given anything."""
+        return any(one.started_s <= ended_s and one.ended_s >= started_s for one in self._unanswered)
 
     def is_seen_off(self, message: _Id) -> bool:
         """Somebody received it and asked for its delete, and was not refused."""
@@ -192,7 +201,10 @@ def _judge_leases(facts: _Facts, message: _Id, receives: Sequence[Receive], verd
             if receive.ended_s < hidden_until_s and not _is_given_back(facts, message, last, receive):
                 verdict.hidden_too_short += 1
                 verdict.note(f"{what} came {hidden_until_s - receive.ended_s:.3f} s before its lease was over")
-            if receive.started_s > last.ended_s and receive.count <= last.count:
+            is_counted = receive.count == last.count + 1
+            if facts.is_unanswered(last.started_s, receive.ended_s):
+                is_counted = receive.count > last.count
+            if receive.started_s > last.ended_s and not is_counted:
                 verdict.miscounted += 1
                 verdict.note(f"{what} was received {last.count}, then {receive.count} times")
         hidden_until_s, last = receive.started_s + receive.hidden_s - CLOCK_STEP_S, receive
@@ -208,6 +220,13 @@ def _judge_fifo(history: History, verdict: Verdict) -> None:
     broken, shared = disorders(history, CLOCK_STEP_S)
     verdict.out_of_order, verdict.shared_groups = len(broken), len(shared)
     for problem in broken + shared:
+        verdict.note(problem)
+
+
+def _judge_lateness(history: History, verdict: Verdict) -> None:
+    late = overdue(history)
+    verdict.overdue = len(late)
+    for problem in late:
         verdict.note(problem)
 
 

@@ -1,0 +1,64 @@
+"""Whether what is due comes: a message that is there and in nobody's hands is not withheld from who asks for it.
+
+    sent or its lease over          + OVERDUE_S
+    ────────────┬───────────────────────┬──────────────────────────────► received next, or deleted
+                due                     └─ a receive begins … answers: nothing      ──►  overdue
+
+Receives wait a second for messages, so that nothing was found in all of it. Told of standard queues, where no message
+has to wait for another, up to the first fault and the first call that was not answered: after these a message may be in
+somebody's hands whom no history knows.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator
+from math import inf
+
+from tests.drills.history import History, Outcome
+
+OVERDUE_S = 1.0
+
+
+def overdue(history: History) -> list[str]:
+    """In words, one each."""
+    starts: dict[str, list[float]] = defaultdict(list)
+    ends: dict[str, list[float]] = defaultdict(list)
+    for empty in sorted(history.empties, key=lambda one: one.started_s):
+        starts[empty.queue].append(empty.started_s)
+        ends[empty.queue].append(empty.ended_s)
+    quiet_until_s = _quiet_until_s(history)
+    problems: list[str] = []
+    for queue, message_id, due_s, gone_s in _waits(history):
+        place = bisect_left(starts[queue], due_s + OVERDUE_S)
+        if place < len(starts[queue]) and ends[queue][place] < min(gone_s, quiet_until_s):
+            late_s = starts[queue][place] - due_s
+            problems.append(f"{queue}: {message_id} did not come to who asked {late_s:.1f} s after it was due")
+    return problems
+
+
+def _quiet_until_s(history: History) -> float:
+    starts = [fault.started_s for fault in history.faults]
+    return min(starts + [call.started_s for call in history.calls if not call.is_done], default=inf)
+
+
+def _waits(history: History) -> Iterator[tuple[str, str, float, float]]:
+    """Queue, message, since when it was due at the latest, and until when at the earliest; inf = to the end."""
+    moves: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    for send in history.sends:
+        if send.message_id and not send.group:
+            moves[send.queue, send.message_id].append((send.started_s, send.ended_s))
+    for receive in history.receives:
+        if (receive.queue, receive.message_id) in moves:
+            due_s = receive.ended_s + receive.hidden_s
+            moves[receive.queue, receive.message_id].append((receive.started_s, due_s))
+    for delete in history.deletes:
+        if delete.outcome is not Outcome.REFUSED and (delete.queue, delete.message_id) in moves:
+            moves[delete.queue, delete.message_id].append((delete.started_s, inf))
+    for (queue, message_id), some in moves.items():
+        some.sort()
+        for place, (_, due_s) in enumerate(some):
+            gone_s = some[place + 1][0] if place + 1 < len(some) else inf
+            if due_s < gone_s:
+                yield queue, message_id, due_s, gone_s
