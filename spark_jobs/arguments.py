@@ -14,6 +14,7 @@ from typing import TextIO
 
 from spark_jobs.errors import JobError, NoJournal
 
+SPEED_MIN = 0.001
 _OURS: dict[Path, TextIO] = {}
 """Folders that this process writes to, and the open file by which no other does."""
 _HEAP = re.compile(r"[1-9][0-9]*[kmgt]", re.IGNORECASE)
@@ -52,12 +53,12 @@ def span_ms(text: str) -> int:
 
 
 def speed(text: str) -> float:
-    """A factor; 0 = without pauses."""
+    """A factor of SPEED_MIN or more; 0 = without pauses."""
     try:
         factor = float(text)
     except ValueError:
         factor = math.nan
-    if not (0 <= factor < math.inf):
+    if factor and not (SPEED_MIN <= factor < math.inf):
         raise argparse.ArgumentTypeError(f"{text!r} is no speed: 2 is twice as fast, 0 as fast as it goes")
     return factor
 

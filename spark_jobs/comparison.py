@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,13 +25,18 @@ def read_figures(path: str) -> dict[str, Any]:
     file = Path(path) / FIGURES if Path(path).is_dir() else Path(path)
     try:
         figures: dict[str, Any] = json.loads(file.read_text())
-        missing = [name for name in _TOTALS if name not in figures["totals"]]
-        missing += [name for name in ("lost",) if name not in figures["verdict"]]
-    except (OSError, ValueError, LookupError, TypeError) as error:
+        missing = [name for name in _TOTALS if not _is_figure(figures["totals"].get(name))]
+        lost = figures["verdict"].get("lost", "")
+        missing += ["lost"] if lost is not None and not _is_figure(lost) else []
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise NoFigures(f"There are no figures of a run in {file}: name its output folder.") from error
     if missing:
         raise NoFigures(f"{file} does not tell {', '.join(missing)}: another version wrote it; audit that run again.")
     return figures
+
+
+def _is_figure(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def compared(totals: Totals, lost: int | None, before: Mapping[str, Any]) -> str:

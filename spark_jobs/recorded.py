@@ -121,7 +121,11 @@ def replay_recorded(
             rows = (Row(**row) for batch in batches for row in batch.to_pylist())
             return reported(_sent(rows, urls, endpoints, run, start_s, speed), address)
 
-        keep(ordered.mapInArrow(send, OBSERVATION), output, "senders")
+        try:
+            keep(ordered.mapInArrow(send, OBSERVATION), output, "senders")
+        except BaseException:
+            spark.sparkContext.cancelAllJobs()
+            raise
         receiving.result()
     ordered.unpersist()
     return spark.read.parquet(literal(output)).where(f"run = '{run}'")
@@ -196,12 +200,15 @@ def _sent(
             seen.put(error)
 
     def feed() -> None:
-        for index, row in enumerate(rows):
-            due_s = start_s + (row.offset_ms / 1_000 / speed if speed else 0.0)
-            time.sleep(max(0.0, due_s - time.time()))
-            waiting.put((index, row))
-        for _ in range(LANES):
-            waiting.put(None)
+        try:
+            for index, row in enumerate(rows):
+                due_s = start_s + (row.offset_ms / 1_000 / speed if speed else 0.0)
+                time.sleep(max(0.0, due_s - time.time()))
+                waiting.put((index, row))
+            for _ in range(LANES):
+                waiting.put(None)
+        except BaseException as error:
+            seen.put(error)
 
     lanes = [threading.Thread(target=lane, args=(number,), daemon=True) for number in range(LANES)]
     for thread in (*lanes, threading.Thread(target=feed, daemon=True)):

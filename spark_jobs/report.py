@@ -83,7 +83,7 @@ def write_report(
     folder.mkdir(parents=True, exist_ok=True)
     (folder / FIGURES).write_text(json.dumps(figures, indent=1, default=str))
     page = folder / PAGE
-    page.write_text(_page(found, figures, before))
+    page.write_bytes(_page(found, figures, before).encode(errors="replace"))
     return str(page)
 
 

@@ -49,6 +49,7 @@ def told_by(main: Main, given: list[str], capsys: Told) -> str:
         (audit_command.main, ["--memory", "0g"]),
         (proof.main, ["--speed", "-1"]),
         (proof.main, ["--speed", "nan"]),
+        (proof.main, ["--speed", "1e-300"]),
         (proof.main, ["--speed", "fast"]),
         (proof.main, ["--clock-skew-ms", "1.5"]),
         (proof.main, ["--memory", "1gb"]),

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.audit import Audit
-from spark_jobs.comparison import read_figures
+from spark_jobs.comparison import NoFigures, read_figures
 from spark_jobs.gaps import Gap, GapKind
 from spark_jobs.integrity import Integrity
 from spark_jobs.report import moment_text, without_holes, write_report
@@ -103,6 +103,36 @@ def test_figures_stand_beside_the_page_and_can_be_compared_with(tmp_path: Path) 
     assert json.loads((tmp_path / "one" / "report.json").read_text())["totals"]["acknowledged"] == 1_000
     assert "Against an earlier run" in Path(path).read_text()
     assert "the first" in Path(path).read_text()
+
+
+def test_page_is_written_whatever_bytes_a_path_has(tmp_path: Path) -> None:
+    path = write_report(found(), str(tmp_path), title="caf\udce9", command="caf\udce9 λ")
+
+    assert "<title>caf?: proven</title>" in Path(path).read_text(encoding="utf-8")
+    assert "caf? λ" in Path(path).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("value", ["12", None, [], float("nan"), float("inf")])
+@pytest.mark.parametrize("name", ["displacement", "lost"])
+def test_figures_that_are_none_are_not_compared_with(tmp_path: Path, name: str, value: object) -> None:
+    write_report(found(), str(tmp_path), title="then", command="c")
+    figures = json.loads((tmp_path / "report.json").read_text())
+    figures["verdict" if name == "lost" else "totals"][name] = value
+    (tmp_path / "report.json").write_text(json.dumps(figures))
+
+    if name == "lost" and value is None:
+        assert read_figures(str(tmp_path))["verdict"]["lost"] is None
+        return
+    with pytest.raises(NoFigures, match=f"does not tell {name}: "):
+        read_figures(str(tmp_path))
+
+
+@pytest.mark.parametrize("text", ["[]", "7", '{"totals": [], "verdict": {}}', '{"totals": {}, "verdict": null}'])
+def test_another_file_has_no_figures(tmp_path: Path, text: str) -> None:
+    (tmp_path / "report.json").write_text(text)
+
+    with pytest.raises(NoFigures):
+        read_figures(str(tmp_path))
 
 
 @pytest.mark.parametrize(("has_gap", "shown"), [(False, ["lost", "0", "0", "0"]), (True, ["lost", "0", "-", "-"])])
