@@ -201,10 +201,8 @@ def _sent(
 
     def feed() -> None:
         try:
-            for index, row in enumerate(rows):
-                due_s = start_s + (row.offset_ms / 1_000 / speed if speed else 0.0)
-                time.sleep(max(0.0, due_s - time.time()))
-                waiting.put((index, row))
+            for item in _paced(rows, start_s, speed):
+                waiting.put(item)
             for _ in range(LANES):
                 waiting.put(None)
         except BaseException as error:
@@ -214,6 +212,14 @@ def _sent(
     for thread in (*lanes, threading.Thread(target=feed, daemon=True)):
         thread.start()
     yield from _until_all_ended(seen)
+
+
+def _paced(rows: Iterator[Row], start_s: float, speed: float) -> Iterator[tuple[int, Row]]:
+    """Each with its number, at its time."""
+    for index, row in enumerate(rows):
+        due_s = start_s + (row.offset_ms / 1_000 / speed if speed else 0.0)
+        time.sleep(max(0.0, due_s - time.time()))
+        yield index, row
 
 
 def _until_all_ended(seen: queue.Queue[Observation | BaseException | None]) -> Iterator[list[Observation]]:
