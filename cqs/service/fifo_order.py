@@ -4,7 +4,7 @@
     ──────                                     ─────           ──────
     append 7, put 7 … no answer
     mark ════════════════════════════════════► marked          read the marks at r
-    waits FRESH_S: by then B has read them again,              hands out until r + FRESH_S, and no longer;
+    waits FRESH_S: by then B has read them again,               hands out until r + FRESH_S, and no longer;
     or hands nothing out                                        sees the mark: hands nothing out
     answers: 7 is sent
                                     the client sends 8 ───────► append 8, put 8 … not handed out before 7 is there

@@ -1,4 +1,6 @@
-"""What this node has handed out straight from the store, while the cache could not (see `cqs.service.fallback`)."""
+"""What this node has handed out directly from the store while the cache could not serve (see
+`cqs.service.fallback`).
+"""
 
 from __future__ import annotations
 
@@ -10,23 +12,23 @@ from cqs.receipt import first_receive_number
 from cqs.store.interface import Lease
 
 _CHANCE_BITS = 20
-"""Half of the numbers of a second; see `cqs.receipt`."""
+"""Half of the receive numbers of one second; see `cqs.receipt`."""
 
 
 class Handed:
-    """By shard: address → lease. Holds no more than what is hidden at a time."""
+    """Per shard: address → lease. Holds only messages that are currently hidden."""
 
     def __init__(self) -> None:
         self._by_shard: dict[Shard, dict[int, Lease]] = {}
         self._number = 0
 
     def next_number(self, now_ms: int, rng: random.Random) -> int:
-        """A receive number above those of fills that were made before, and most likely not another node's."""
+        """A receive number above those of earlier fills, and very unlikely to equal another node's."""
         self._number = max(self._number + 1, first_receive_number(now_ms) + rng.getrandbits(_CHANCE_BITS))
         return self._number
 
     def living(self, shard: Shard, now_ms: int) -> dict[int, Lease]:
-        """Leases that have not run out; those that have are dropped."""
+        """The unexpired leases; expired ones are dropped."""
         held = self._by_shard.get(shard)
         if held is None:
             return {}

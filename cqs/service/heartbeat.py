@@ -1,8 +1,8 @@
-"""The beat of a node among others: it tells that it lives, hears what the others changed, and takes its turn to lead.
+"""The heartbeat of a node with peers: it renews membership, exchanges news, and tries to become or stay the leader.
 
-    beat ──► say what is unsaid ──► hear ──► look at the dirty marks ──► lead
+    beat ──► send pending news ──► receive news ──► read the dirty marks ──► renew leadership
 
-A store that is out of reach is told once for each outage, and the node goes on as it is: its lease runs out by itself.
+An unreachable store is logged once per outage. The node keeps its state meanwhile; its leases expire by themselves.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _log = structlog.get_logger("cqs.heartbeat")
 
 
 async def run(engine: Engine) -> None:
-    """For ever, or not at all on a node that is alone."""
+    """Beats for ever; returns at once on a node that is alone."""
     is_away = False
     while not engine.cluster.is_alone:
         try:
@@ -51,9 +51,9 @@ async def step(engine: Engine) -> None:
 
 
 async def leave(engine: Engine) -> None:
-    """This node ends, with all calls answered. What its caches did not confirm is made true, as far as they answer, so
-    that no mark of it stands for the others to drop a shard by: what is filled anew knows no lease of the last moment.
-    Raises StoreUnavailable, OutcomeUnknown."""
+    """This node stops, with all calls answered. First it repairs what its caches did not confirm, as far as they
+    answer. A mark left behind would make other nodes drop the shard, and the refill would miss the leases of the last
+    moment. Raises StoreUnavailable, OutcomeUnknown."""
     try:
         if not engine.cluster.is_alone:
             await repair.step(engine)
@@ -63,7 +63,8 @@ async def leave(engine: Engine) -> None:
 
 
 async def _hear(engine: Engine) -> None:
-    """What fails here is done again at the next beat: news come only once."""
+    """News is delivered only once, so it is kept until it has been applied; what fails here is retried at the next
+    beat."""
     heard = await engine.cluster.coordination.news()
     unheard = engine.cluster.unheard
     unheard.extend([None] if heard is None else heard)

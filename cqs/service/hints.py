@@ -1,5 +1,5 @@
-"""Consistency hints (`cqs.cluster.hint`) as this node knows them: what a queue asks for, the takes from the store that
-are under way, and what their collisions made of `auto`."""
+"""Consistency hints (`cqs.cluster.hint`) on this node: what each queue asks for, the takes from the store in progress,
+and the width that `auto` has reached through their collisions."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class _Takes:
 
 
 class Hints:
-    """By shard. Belongs to one event loop. Forgets idle shards, oldest first, beyond SHARDS_MAX."""
+    """By shard. Belongs to one event loop. Beyond SHARDS_MAX it forgets idle shards, oldest first."""
 
     def __init__(self) -> None:
         self._takes: dict[Shard, _Takes] = {}
 
     @contextmanager
     def taking(self, shard: Shard, count_max: int) -> Iterator[None]:
-        """A take of up to `count_max` messages is under way."""
+        """Registers a take of up to `count_max` messages while it is in progress."""
         takes = self._takes.setdefault(shard, _Takes())
         takes.wanted += count_max
         try:
@@ -39,20 +39,20 @@ class Hints:
                 self._forget_idle()
 
     def wanted(self, shard: Shard) -> int:
-        """Messages that the takes under way want together."""
+        """How many messages the takes in progress want together."""
         takes = self._takes.get(shard)
         return 0 if takes is None else takes.wanted
 
     def width(self, shard: Shard, wish: int, others: int, now_ms: int) -> int:
-        """The K of a take that begins now and has told so. `wish` is the tag's, `others` counts the other nodes that
-        serve; each is taken to be as busy as this one."""
+        """K for a take that has just been registered. `wish` is the tag's value, `others` the number of other serving
+        nodes; each is assumed to be as busy as this one."""
         if wish != hint.AUTO:
             return wish
         takes = self._takes.get(shard, _Takes())
         return hint.width(takes.spread, others * takes.wanted, now_ms)
 
     def collided(self, shard: Shard, others: int, now_ms: int) -> None:
-        """A take that is under way lost a message to another node."""
+        """A take in progress lost a message to another node."""
         takes = self._takes.get(shard)
         if takes is not None:
             takes.spread = hint.collided(takes.spread, others * takes.wanted, now_ms)
@@ -65,6 +65,6 @@ class Hints:
 
 
 def wish_of(tags: Mapping[str, str]) -> int | None:
-    """K, AUTO, or None: the queue asks for nothing, or for something that is no hint (tagged in strict mode)."""
+    """K, AUTO, or None if the queue has no hint or an invalid one (tagged in strict mode)."""
     value = tags.get(hint.TAG)
     return None if value is None else hint.parse(value)

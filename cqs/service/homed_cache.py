@@ -1,11 +1,11 @@
-"""The cache of one data centre of several: a shard whose home is elsewhere is absent here.
+"""The cache of one of several data centres: a shard whose home is elsewhere is absent here.
 
     home here      ──► the cache
-    being moved    ──► as if absent: filled when the former home has stopped
-    elsewhere      ──► as if absent; what the store was told goes to the home as well: sends by news at the next beat,
-                       deletes and changed leases by a mark. A FIFO queue is its home's alone: refused, with 503
+    being moved    ──► treated as absent: filled when the former home has stopped
+    elsewhere      ──► treated as absent; changes in the store are passed to the home as well: sends as news at the next
+                       beat, deletes and changed leases by a mark. A FIFO queue is served only at home: refused with 503
 
-Where the store has one data centre this file is not used: its calls go to the cache itself.
+Not used where the store has one data centre; calls go straight to the cache there.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from cqs.service.homes import Homes
 
 
 class HomedCache:
-    """A `QueueCache`. A home that can't be read raises CacheUnavailable: then nothing is known of the shard."""
+    """A `QueueCache`. Raises CacheUnavailable if the home can't be read: nothing is known of the shard then."""
 
     def __init__(self, cache: QueueCache, homes: Homes) -> None:
         self._cache = cache
@@ -44,7 +44,8 @@ class HomedCache:
         return ShardState(Residency.ABSENT, 0)
 
     async def begin_fill(self, shard: Shard, retention_ms: int) -> int | None:
-        """Takes the home, if that may be: traffic has come here. Raises StoreUnavailable, OutcomeUnknown, too."""
+        """Moves the home here if it may move, since this data centre has traffic. Also raises StoreUnavailable,
+        OutcomeUnknown."""
         homes = self._homes
         if not await homes.is_here(shard) and await homes.may_take(shard):
             await self._cache.drop(shard)
@@ -113,7 +114,7 @@ class HomedCache:
         return await self._cache.counts(shard)
 
     async def survey(self, shards: Sequence[Shard]) -> list[Sight | None]:
-        """As this data centre's cache has them, without a look at their homes."""
+        """As this data centre's cache has them; their homes are not checked."""
         return await self._cache.survey(shards)
 
     async def drop(self, shard: Shard) -> None:

@@ -2,27 +2,27 @@
 
     dc1 (home)                           store                      dc2
     ──────────                           ─────                      ───
-    serves from its cache                dc1, epoch 3               a client comes: not here
+    serves from its cache                dc1, epoch 3               a client request: not home here
                                     ◄─── mark for dc1 ───────────── answers empty for GRACE_MS
     sees the mark: checks what it                                   serves from the store, leases written and waited for
     takes with the store                                            HOLD_MS after dc1 took it: drops what its cache has,
-                                    ◄─── dc2, epoch 4 ───────────── by a conditional write
-    hears of it at the next beat,                                   answers empty for GRACE_MS
-    drops the shard, asks dc2's way                                 fills, serves from its cache
+                                    ◄─── dc2, epoch 4 ───────────── with a conditional write
+    learns of it at the next beat,                                  answers empty for GRACE_MS
+    drops the shard; acts as dc2 did                                fills, serves from its cache
 
-A home stays where it is for HOLD_MS, so that traffic in both data centres moves it twice a minute at most. A shard is
-dropped BEFORE its home is taken: while the home is elsewhere nobody fills it here, so whatever a cache kept from an
-earlier time is never served. Conditional writes are decided within a data centre; two that decide apart write the same
-epoch, the later one stays, and the other data centre sees it at the next look.
+A home does not move for HOLD_MS, so traffic in both data centres moves it twice a minute at most. A shard is dropped
+BEFORE its home is taken. While the home is elsewhere nobody fills the shard here, so leftovers in a cache are never
+served. Conditional writes are decided within one data centre. If both decide at once, they write the same epoch; the
+later write wins, and the other data centre sees it when it next reads the home.
 
-A node that has not heard for AWAY_MS (it was frozen, or its Cassandra was) may have lost homes that even its Cassandra
-does not know of yet, and what waits in its sockets is from before. It is home to no FIFO queue until it hears again and
-for RETURN_MS more, in which Cassandra's nodes tell each other what one of them missed.
+A node that has not completed a beat for AWAY_MS (it was frozen, or its Cassandra was) may have lost homes without even
+its Cassandra knowing yet, and the requests in its sockets are old. It is home to no FIFO queue until it beats again,
+plus RETURN_MS, in which Cassandra's nodes exchange what one of them missed.
 
-The moments that stay: until replication and a beat have passed (GRACE_MS), a message that dc1 just handed out may be
-handed out by dc2 as well. A data centre that is cut off from the other one serves what it is home to until it hears;
-then it marks a FIFO shard for dc2, which fills it anew: what was sent in dc1 meanwhile would come behind what was sent
-after it. (Of a standard one the sweep finds it; what was deleted is not handed out, since fills bring no contents.)
+Remaining gaps: until replication and a beat have passed (GRACE_MS), dc2 may hand out a message that dc1 just handed
+out. A data centre that is cut off keeps serving its shards until it learns of the move. Then it marks a FIFO shard for
+dc2, which refills it: messages sent in dc1 meanwhile may follow ones sent later. (For a standard shard the sweep finds
+them. Deleted messages are not handed out, since fills carry no contents.)
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from cqs.store.coordination import Coordination, DirtyMark, Home, News
 
 HOLD_MS = 30_000
 GRACE_MS = 3_000
-"""By then the nodes of the other data centre have heard, or hand out no FIFO messages."""
+"""By then the other data centre's nodes know of the change, or hand out no FIFO messages."""
 CHECK_MS, BELIEVED_MS = 10_000, 15_000
-"""Homes in use are read anew this often, and no older knowledge is used."""
+"""Homes in use are re-read every CHECK_MS; nothing older than BELIEVED_MS is used."""
 READS = 64
-"""Homes read side by side: a beat that takes long is one of a node that may be taken for dead."""
+"""Homes read concurrently: a node whose beat takes too long may be taken for dead."""
 AWAY_MS, RETURN_MS = 5_000, 20_000
 COVER_MS = 600_000
 TAKEN = "home"
@@ -60,7 +60,7 @@ class _Known:
 
 
 class Homes:
-    """Belongs to one event loop. What reads or writes raises StoreUnavailable, OutcomeUnknown."""
+    """Belongs to one event loop. Methods that read or write raise StoreUnavailable, OutcomeUnknown."""
 
     def __init__(self, coordination: Coordination, clock: Clock, datacenter: str, node: str) -> None:
         self._coordination = coordination
@@ -72,21 +72,21 @@ class Homes:
         self._returns_ms = 0
         self.datacenter = datacenter
         self.lost: list[Shard] = []
-        """Went elsewhere since the last beat."""
+        """Shards whose home moved away since the last beat."""
         self.left: set[Shard] = set()
-        """FIFO ones that went elsewhere, and may have been served here for longer than they should."""
+        """FIFO shards whose home moved away and that may have been served here for too long."""
         self.untold: dict[Shard, list[int]] = {}
         """Messages sent here that their home has yet to be told of."""
         self.late: dict[Shard, dict[int, int]] = {}
-        """Messages sent elsewhere that are not in the store here yet: until when they are waited for."""
+        """Messages sent elsewhere that have not replicated here yet, and until when to wait for them."""
 
     @property
     def count(self) -> int:
-        """Shards of which anything is remembered."""
+        """How many shards anything is known of."""
         return len(self._known.keys() | {_key_of(shard) for shard in self._marks})
 
     async def look(self, shard: Shard) -> Home | None:
-        """The home, as far as is known; read when nobody looked for BELIEVED_MS."""
+        """The home as last read; reads it again if that is BELIEVED_MS ago."""
         known = self._known.get(_key_of(shard))
         if known is None or self._clock.now_ms() - known.checked_ms >= BELIEVED_MS:
             known = await self._read(shard)
@@ -94,12 +94,12 @@ class Homes:
         return known.home
 
     async def is_here(self, shard: Shard) -> bool:
-        """Whether this data centre serves the shard, and the former home has stopped."""
+        """Whether this data centre serves the shard and the former home has stopped."""
         home = await self.look(shard)
         return home is not None and home.datacenter == self.datacenter and not self._is_doubtful(shard, home)
 
     async def take(self, shard: Shard) -> bool:
-        """Makes this data centre the home, unless the present one has to stay. False: it is elsewhere."""
+        """Makes this data centre the home, if the present one allows it. False: it is elsewhere."""
         home = await self.look(shard)
         taken = await self._coordination.take_home(*_key_of(shard), home)
         if taken is None:
@@ -111,14 +111,14 @@ class Homes:
         return True
 
     async def may_take(self, shard: Shard) -> bool:
-        """Whether nobody has the shard, or another data centre has had it for HOLD_MS."""
+        """Whether the shard has no home, or another data centre has had it for HOLD_MS."""
         home = await self.look(shard)
         if home is None:
             return True
         return home.datacenter != self.datacenter and self._clock.now_ms() - home.taken_ms >= HOLD_MS
 
     async def may_serve_from_store(self, shard: Shard) -> bool:
-        """Whether nobody hands out the shard's messages without a look at the store."""
+        """Whether nobody hands out the shard's messages without checking the store."""
         home = await self.look(shard)
         if home is None:
             return True
@@ -127,8 +127,8 @@ class Homes:
         return not shard.is_fifo and await self._mark(shard, home)
 
     async def mark(self, shard: Shard) -> None:
-        """Something of the shard changed past its home, which looks at the store from its next beat on. A FIFO shard is
-        filled anew there. Durable when it returns."""
+        """Records that the shard changed outside its home, which checks the store from its next beat on. A FIFO shard
+        is refilled there. Durable when it returns."""
         home = await self.look(shard)
         if home is None or home.datacenter == self.datacenter:
             return
@@ -138,7 +138,7 @@ class Homes:
             await self._mark(shard, home)
 
     async def _mark(self, shard: Shard, home: Home) -> bool:
-        """Whether the home's nodes know of it."""
+        """Whether the home's nodes know of it by now."""
         now_ms = self._clock.now_ms()
         mark, where = self._marks.get(shard, (None, ""))
         if mark is None or where != home.datacenter or now_ms >= ids.ms_of(mark.high_address):
@@ -151,7 +151,7 @@ class Homes:
         return now_ms - mark.since_ms >= GRACE_MS
 
     async def own_up(self, shard: Shard) -> None:
-        """Marks a shard that went elsewhere when this node heard of it later than the grace allows for."""
+        """Marks a shard that moved away if this node learned of it later than GRACE_MS."""
         home = (await self._read(shard)).home
         if home is not None and self._clock.now_ms() - home.taken_ms >= GRACE_MS:
             await self.mark(shard)
@@ -168,13 +168,13 @@ class Homes:
         )
 
     def is_over(self, mark: DirtyMark) -> bool:
-        """Whether the other data centre does no more of what it marked, so that the shard can be filled anew. Of a mark
-        of this data centre's: True."""
+        """Whether the other data centre is done with what it marked, so that the shard can be refilled. Always True for
+        this data centre's own marks."""
         return not mark.node.startswith(_ABROAD) or ids.ms_of(mark.high_address) <= self._clock.now_ms()
 
     async def check(self) -> None:
-        """At each beat that was answered. Reads the homes that are in use. Forgets those elsewhere that are not; news
-        tell of those here."""
+        """Runs at each successful beat. Re-reads the homes in use, and forgets unused ones elsewhere; changes to homes
+        here arrive as news."""
         now_ms = self._clock.now_ms()
         if now_ms - self._heard_ms >= AWAY_MS:
             self._returns_ms = now_ms + RETURN_MS
@@ -192,12 +192,12 @@ class Homes:
         (await self._read(shard)).is_used = False
 
     def forget(self, shard: Shard) -> None:
-        """The queue is gone."""
+        """The queue was deleted."""
         self._known.pop(_key_of(shard), None)
         self._marks.pop(shard, None)
 
     def hear(self, subject: str) -> None:
-        """Another data centre took a home; what is replicated later does not undo it."""
+        """Another data centre took a home; an older value that replicates later does not undo it."""
         uid, number, datacenter, epoch = subject.split("/")
         known = self._known.get((int(uid), int(number)))
         if known is None or (known.home is not None and known.home.epoch > int(epoch)):
@@ -208,7 +208,7 @@ class Homes:
             known.checked_ms = self._clock.now_ms() - BELIEVED_MS
 
     def still_lost(self) -> list[Shard]:
-        """Those that went elsewhere and have not come back; told once."""
+        """Shards that moved away and have not come back. Each is returned once."""
         lost, self.lost = self.lost, []
         return [shard for shard in lost if not self.is_known_here(shard)]
 
@@ -232,14 +232,14 @@ class Homes:
         return known
 
     def _is_doubtful(self, shard: Shard, home: Home) -> bool:
-        """Whether another data centre may serve the shard, though this one is told to be its home."""
+        """Whether another data centre may serve the shard although this one is recorded as its home."""
         now_ms = self._clock.now_ms()
         is_moving = home.epoch > 1 and now_ms - home.taken_ms < GRACE_MS
         return is_moving or (shard.is_fifo and (now_ms - self._heard_ms >= AWAY_MS or now_ms < self._returns_ms))
 
 
 def _key_of(shard: Shard) -> _Key:
-    """A queue keeps its home when it is purged."""
+    """A queue keeps its home across purges."""
     return shard.storage_id >> GENERATION_BITS, shard.number
 
 

@@ -1,12 +1,13 @@
-"""What one node at a time does for all: move tasks, sweeps, taking over from the dead, telling of what all share.
+"""Leases for work that one node at a time does for all: move tasks, sweeps, taking over from dead nodes, shared
+metrics.
 
     node A   asks ─────► has it ──────────── counts from BEFORE it asked ──► stops           paused, cut off
     store           └──► lease LEASE_MS ───────────────────────────────────────┴──► free
     node B                            asks: no … no … no                              asks: has it
 
-A counts by its monotonic clock from before the call, so it stops before the store lets B begin, whatever wall clocks
-say. A process that is stopped in the midst of a step may still end that one step late; each step is therefore safe to
-do twice.
+A measures the lease by its monotonic clock from before the call, so it stops before the store lets B begin, whatever
+the wall clocks say. A process suspended in the middle of a step may still finish that step late, so each step is safe
+to repeat.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def loop_s() -> float:
 
 
 class Leadership:
-    """One lease of this node. `holder` must be this life's alone."""
+    """One lease of this node. `holder` must be unique to this run of it."""
 
     def __init__(self, coordination: Coordination, name: str, holder: str, now_s: Callable[[], float] = loop_s) -> None:
         self._coordination = coordination
@@ -37,7 +38,7 @@ class Leadership:
 
     @property
     def now_s(self) -> float:
-        """The monotonic clock that leases are counted by."""
+        """The monotonic clock by which leases are measured."""
         return self._now_s()
 
     @property
@@ -45,13 +46,13 @@ class Leadership:
         return self._until_s == float("inf") or self._now_s() < self._until_s
 
     def hold_forever(self) -> Leadership:
-        """There are no other nodes, and never will be."""
+        """For a node without peers: the lease never expires."""
         self._until_s = float("inf")
         return self
 
     async def renew(self) -> None:
-        """Takes or renews the lease, when it is time to. Raises StoreUnavailable, OutcomeUnknown; it then runs on to
-        its end."""
+        """Takes or renews the lease when it is due. Raises StoreUnavailable, OutcomeUnknown; the current lease then
+        lasts until its end."""
         asked_s = self._now_s()
         if asked_s < self._next_s or self._until_s == float("inf"):
             return
@@ -60,7 +61,7 @@ class Leadership:
         self._until_s = asked_s + LEASE_MS / 1_000 if is_ours else float("-inf")
 
     async def resign(self) -> None:
-        """Others may have it at once, and this node never again. Raises StoreUnavailable, OutcomeUnknown."""
+        """Releases the lease for others, and never takes it again. Raises StoreUnavailable, OutcomeUnknown."""
         is_held, self._until_s, self._next_s = self.is_held, float("-inf"), float("inf")
         if is_held:
             await self._coordination.resign(self._name, self._holder)

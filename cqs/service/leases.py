@@ -1,4 +1,4 @@
-"""Leases as the store writes them down, from what the cache says of a message."""
+"""Leases as written to the store, built from cache data."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ def of_received(received: Received) -> Lease:
 
 
 def undone(received: Received) -> Lease:
-    """What the store is told of a receive that was given back, so that it neither hides nor counts after a restart."""
+    """The lease to store when a receive is given back, so that after a cache loss it neither hides the message nor
+    counts."""
     count = received.receive_count - 1
     return Lease(received.address, 0, count, received.first_receive_ms if count else 0, received.receive_number)
 
 
 def of_entry(entry: Entry, until_ms: int) -> Lease:
-    """The lease of a message in flight with another end."""
+    """The lease of a message in flight with a new end."""
     return Lease(entry.address, until_ms, entry.receive_count, entry.first_receive_ms, entry.receive_number)

@@ -1,17 +1,17 @@
-"""Which cache servers nodes go by, as their beats tell it.
+"""Which lists of cache servers the nodes use, as their beats report.
 
-Nodes with different lists of cache servers would serve a queue from two of them. They tell each other by these beats,
-since the lists may have no server in common, and the newer one's node serves when nobody goes by an older one:
+Nodes with different lists of cache servers would serve a queue from two of them. The lists may have no server in
+common, so nodes announce theirs in their beats, and a node with a newer list serves only when none uses an older one:
 
     node A, list 1: x                 store                    node C, list 2: z, starts
     beats "list 1" ─────────────────► A: list 1
     serves from x                     C: list 2 ◄───────────── beats "list 2", sees list 1: waits
-    hears list 2: gives x up
+    sees list 2: gives x up
     beats "" ───────────────────────► A: none ───────────────► serves from z
 
-The same name in a list may lead two nodes to two servers (`localhost`, an address that failed over while one of them
-kept its connection). So they also tell which server they reach by it. Where that differs for SPLIT_LOOKS, the elder
-connects anew, and the younger does not use the server while it is another one.
+The same name in a list may lead two nodes to different servers (`localhost`, or an address that failed over while one
+node kept its connection). So nodes also report which server they reach by each name. If two nodes differ for
+SPLIT_LOOKS looks, the elder one reconnects, and the younger one does not use the name until both reach the same server.
 """
 
 from __future__ import annotations
@@ -26,31 +26,32 @@ SPLIT_LOOKS = 3
 
 
 class Listed(Protocol):
-    """The list of cache servers that this node goes by."""
+    """The list of cache servers that this node uses."""
 
     text: str
-    """What tells it from others, "version digest"; "" = there is none."""
+    """Identifies the list, "version digest"; "" = there is none."""
 
     @property
     def in_use(self) -> str:
-        """`text`, or "" while none of the servers is used."""
+        """`text`, or "" while none of its servers is in use."""
 
     @property
     def run_ids(self) -> Mapping[str, str]:
-        """The server reached last by each name."""
+        """The run id of the server last reached by each name."""
 
     def give_way(self, other: str) -> None:
-        """None of them may be used while nodes go by that other list; "" = none does any more."""
+        """Stops use of its servers while other nodes use the list `other`; "" = no conflicting list is left."""
 
     def keep_from(self, others: Mapping[str, str]) -> None:
-        """By these names elder nodes reach these servers: no other one may be used. Replaces what was said before."""
+        """Elder nodes reach these servers by these names; no other server may be used under them. Replaces the previous
+        call."""
 
     def doubt(self, others: Mapping[str, str]) -> None:
-        """By these names younger nodes reach these servers: any other one is to be connected to anew, once."""
+        """Younger nodes reach these servers by these names: reconnects once to any that differs."""
 
 
 class Unlisted:
-    """Of a node that has no cache servers."""
+    """For a node without cache servers."""
 
     text = in_use = ""
     run_ids: Mapping[str, str] = MappingProxyType({})
@@ -66,18 +67,18 @@ class Unlisted:
 
 
 class Lists:
-    """What the lists of others mean for this node's."""
+    """Compares this node's list with those of the others."""
 
     def __init__(self, listed: Listed) -> None:
         self.listed = listed
         self.is_settled = True
-        """This node may go by its list: no other one goes by another, nor, as far as is clear, to other servers by
-        it."""
+        """This node may use its list: no other node uses a different list or, as far as is known, reaches different
+        servers by the same one."""
         self._splits: dict[tuple[str, str, str, str], int] = {}
-        """Looks in a row in which a node's life, by a name, reached not this one's server but that."""
+        """Looks in a row at which a node's run reached, by a name, a server other than this node's."""
 
     def look(self, me: Node, others: Sequence[Node]) -> None:
-        """`others`: as one look at the beats found them."""
+        """`others`: from one read of the beats."""
         mine = self.listed.text
         self.listed.give_way(next((node.servers for node in others if _is_before(node, me, mine)), ""))
         self._look_for_splits(me, [node for node in others if mine and node.servers == mine])
@@ -104,7 +105,8 @@ class Lists:
 
 
 def _is_before(node: Node, me: Node, mine: str) -> bool:
-    """Whether its list goes before this node's: a newer one, or of two under one version the elder node's."""
+    """Whether the other node's list takes precedence: a newer version or, of two lists with the same version, the elder
+    node's."""
     if not mine or not node.servers or mine == node.servers:
         return False
     version, its = int(mine.split()[0]), int(node.servers.split()[0])

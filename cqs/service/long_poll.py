@@ -1,19 +1,19 @@
-"""Receives that wait. The rule that closes the race: register FIRST, then look, then sleep.
+"""Long polling. The rule that prevents lost wake-ups: register FIRST, then look, then sleep.
 
     receiver                     sender                     without the rule
     ────────                     ──────                     ────────────────
     looks: empty                                            the message is put between the look and
                                  put, wake(nobody waits)    the registration, and the poller sleeps
-    registers, sleeps                                       20 s beside it
+    registers, sleeps                                       20 s while it is ready
 
-One `wake` for n messages wakes n waiters, each of which looks again and, empty-handed, sleeps on: first come, first
-served. A wake-up is for one look that begins after it:
+One `wake` for n messages wakes n waiters in FIFO order. Each looks again and, if it finds nothing, goes back to sleep.
+A wake-up covers one look that begins after it:
 
-    asleep ──wake──► woken ──look──► asleep             woken while it looks: it looks once more
-       │                 └──leaves without a look──► the wake-up goes to the next, on whichever node
-       └──its time is over──► looks a last time, and nobody counts on it any more
+    asleep ──wake──► woken ──look──► asleep             woken during a look: it looks once more
+       │                 └──leaves without a look──► the wake-up goes to another waiter, on any node
+       └──its wait ends──► looks one last time, and nobody counts on it any more
 
-A waiter belongs to one queue incarnation (uid): when the queue goes, all its waiters are told and end.
+A waiter belongs to one incarnation of a queue (uid). When the queue is deleted, all its waiters are woken and return.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DRAINING_WAIT_MS = 1_000
 
 
 class Waiter:
-    """One waiting receive: an event that can be set many times, without a task of its own."""
+    """One waiting receive: an event that can be set repeatedly, without a task of its own."""
 
     __slots__ = ("_asleep", "_future", "account", "is_over", "is_woken")
 
@@ -38,10 +38,10 @@ class Waiter:
         self.account = account
         self.is_over = False
         self.is_woken = False
-        """It has a wake-up that no look was for yet."""
+        """It has a wake-up that it has not looked for yet."""
 
     async def wait(self, timeout_s: float) -> None:
-        """Until woken or timed out. Cancelling it is safe."""
+        """Waits until woken or timed out. Safe to cancel."""
         if not self.is_woken and not self.is_over:
             loop = asyncio.get_running_loop()
             future = self._future = loop.create_future()
@@ -56,18 +56,18 @@ class Waiter:
             self._asleep[self] = None
 
     def wake(self) -> None:
-        """A wake-up, for the next look. Idempotent."""
+        """Gives it a wake-up for its next look. Idempotent."""
         self.is_woken = True
         self.rouse()
 
     def rouse(self) -> None:
-        """Ends the present wait, if there is one."""
+        """Ends its current wait, if it is waiting."""
         if self._future is not None and not self._future.done():
             self._future.set_result(None)
 
 
 class _Line:
-    """The waiters of one queue; those `asleep` have no wake-up yet, longest waiting first."""
+    """The waiters of one queue. Those `asleep` have no wake-up yet, longest waiting first."""
 
     __slots__ = ("asleep", "broken", "passed_on", "promised", "waiters")
 
@@ -78,7 +78,7 @@ class _Line:
 
     @property
     def spare(self) -> int:
-        """How many of those asleep no call counts on."""
+        """How many sleepers no call has reserved."""
         return max(0, len(self.asleep) - self.promised)
 
     def wake(self, count: int) -> int:
@@ -90,9 +90,9 @@ class _Line:
 
 
 class Promise:
-    """Waiters that a call counts on, see `cqs.cache.bells`: whoever else has a wake-up for the queue leaves as many
-    asleep until it is released, and passes it on. Of those that the call did not need, the wake-ups passed on meanwhile
-    wake some, since there may have been nobody else."""
+    """Waiters that a call has reserved, see `cqs.cache.bells`. Until it is released, other wake-ups for the queue leave
+    that many asleep and are passed on. On release, wake-ups passed on meanwhile wake waiters that the call did not
+    need, since there may have been no other waiters."""
 
     __slots__ = ("_line", "count")
 
@@ -102,7 +102,7 @@ class Promise:
         line.promised += count
 
     def release(self) -> None:
-        """Once."""
+        """Call once."""
         line = self._line
         line.promised -= self.count
         line.broken = min(line.broken, line.promised)
@@ -115,13 +115,13 @@ class Waiters:
     """All waiting receives of this node, by queue uid."""
 
     def __init__(self, account_max: int | None = None) -> None:
-        """`account_max`: how many of one account may wait at the same time."""
+        """`account_max`: how many receives of one account may wait at the same time."""
         self._lines: dict[int, _Line] = {}
         self._by_account: Counter[str] = Counter()
         self._account_max = account_max
         self._is_closed = False
         self.is_draining = False
-        """Whether this node gives its receivers up to others; see `drain`."""
+        """Whether this node hands its receivers over to others; see `drain`."""
 
     def __len__(self) -> int:
         return sum(len(line.waiters) for line in self._lines.values())
@@ -130,7 +130,7 @@ class Waiters:
         return bool(self._lines)
 
     def queues(self) -> set[int]:
-        """The uids of queues that somebody waits for."""
+        """The uids of queues with waiting receives."""
         return set(self._lines)
 
     def count(self, queue_uid: int) -> int:
@@ -138,12 +138,13 @@ class Waiters:
         return 0 if line is None else len(line.waiters)
 
     def asleep(self, queue_uid: int) -> int:
-        """How many of them have not been woken."""
+        """How many of the queue's waiters have not been woken."""
         line = self._lines.get(queue_uid)
         return 0 if line is None else len(line.asleep)
 
     def register(self, queue_uid: int, account: str = "") -> Waiter:
-        """`account`: whose receive it is. Raises RequestThrottled when too many of the account wait already."""
+        """`account`: the account of the receive. Raises RequestThrottled if too many receives of the account wait
+        already."""
         if self._account_max is not None and self._by_account[account] >= self._account_max:
             raise RequestThrottled(
                 f"Rate exceeded: {counted(self._account_max, 'receive')} of account {account} "
@@ -157,14 +158,14 @@ class Waiters:
         return waiter
 
     def retire(self, queue_uid: int, waiter: Waiter) -> None:
-        """Its time is over: it looks a last time, and what comes after that look is for others."""
+        """Its wait is over: it looks one last time, and later messages are for others."""
         line = self._lines.get(queue_uid)
         if line is not None:
             line.asleep.pop(waiter, None)
 
     def leave(self, queue_uid: int, waiter: Waiter) -> bool:
-        """Idempotent. What it leaves with, `is_woken`, is to be passed on, and so is what a call will have for it: True
-        when one counts on it, which is for others then."""
+        """Idempotent. Its unused wake-up, `is_woken`, must be passed on. So must one that a call has reserved it for:
+        returns True if a call now has too few waiters, and its wake-up is for others."""
         line = self._lines.get(queue_uid)
         if line is None or waiter not in line.waiters:
             return False
@@ -185,13 +186,13 @@ class Waiters:
         return 0 if line is None else line.wake(count)
 
     def promise(self, queue_uid: int, count_max: int) -> Promise | None:
-        """Up to `count_max` of those asleep that no other call counts on; None = there is none."""
+        """Reserves up to `count_max` sleepers that no other call has reserved; None if there are none."""
         line = self._lines.get(queue_uid)
         count = 0 if line is None else min(count_max, line.spare)
         return Promise(line, count) if line is not None and count else None
 
     def wake_spare(self, queue_uid: int, count: int) -> int:
-        """As `wake`, but for those that a call counts on."""
+        """As `wake`, but skips waiters that a call has reserved."""
         line = self._lines.get(queue_uid)
         if line is None:
             return 0
@@ -200,33 +201,34 @@ class Waiters:
         return woken
 
     def wake_all(self, queue_uid: int) -> None:
-        """What they look at is another one now: all look anew."""
+        """The queue was changed or refilled: all waiters look again."""
         self.wake(queue_uid, self.count(queue_uid))
 
     def end_queue(self, queue_uid: int) -> None:
-        """The queue is gone: its waiters look no more."""
+        """The queue is gone: its waiters stop looking."""
         line = self._lines.get(queue_uid)
         for waiter in list(line.waiters) if line is not None else ():
             waiter.is_over = True
             waiter.rouse()
 
     def drain(self) -> None:
-        """An operator takes the node out: everyone is answered now, and who comes later waits for DRAINING_WAIT_MS at
-        most. Not for no time at all, or clients that nobody led elsewhere would ask without a pause. Idempotent."""
+        """An operator takes the node out of service: all waiters are answered now, and later receives wait for
+        DRAINING_WAIT_MS at most. Not 0, or clients that no load balancer moves away would poll in a busy loop.
+        Idempotent."""
         self.is_draining = True
         for queue_uid in list(self._lines):
             self.end_queue(queue_uid)
 
     def resume(self) -> None:
-        """The node is in again. Idempotent."""
+        """The node is back in service. Idempotent."""
         self.is_draining = False
 
     def wait_ms_of(self, wanted_ms: int) -> int:
-        """How long a receive may wait now."""
+        """How long a receive that asks for `wanted_ms` may wait now."""
         return min(wanted_ms, DRAINING_WAIT_MS) if self.is_draining else wanted_ms
 
     def end_all(self) -> None:
-        """The server stops: everyone is answered now, and later ones do not wait."""
+        """The server stops: all waiters are answered now, and later receives do not wait."""
         self._is_closed = True
         for queue_uid in list(self._lines):
             self.end_queue(queue_uid)

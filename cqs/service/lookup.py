@@ -1,8 +1,8 @@
-"""The queue of a name: known here, or else, on a node among others, in the store, so that a queue which was made
+"""Finds queues by name: in this node's registry, else, on a node with peers, in the store, so that a queue created
 through one node works through all of them at once.
 
-A name that nobody knows costs a read of the store each time it is asked for; so this node looks up LOOKUPS_A_SECOND
-such names at most, and says of the others that they do not exist, which is true within a beat.
+Every lookup of an unknown name costs a read of the store. So this node looks up LOOKUPS_A_SECOND unknown names at most,
+and answers that the others do not exist, which can be wrong only until the next beat.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ async def find(engine: Engine, key: QueueName) -> Queue:
 
 
 async def present(engine: Engine, key: QueueName) -> Queue | None:
-    """The queue of that name as it is now, also when another node has changed, deleted or purged it a moment ago, which
-    this one has not heard of. Raises StoreUnavailable."""
+    """The queue of that name as it is now, even if another node changed, purged or deleted it a moment ago and this
+    node has not heard of it. Raises StoreUnavailable."""
     return engine.registry.get(key) if engine.cluster.is_alone else await news.refresh(engine, key)
 
 
 async def renewed(engine: Engine, queue: Queue) -> Queue:
-    """This queue as it is now (see `present`). Raises QueueDoesNotExist when it is gone, also if there is a new one of
-    its name; StoreUnavailable."""
+    """This queue as it is now (see `present`). Raises QueueDoesNotExist if it is gone, even if a new queue has its
+    name; StoreUnavailable."""
     found = await present(engine, queue.key)
     if found is None or found.uid != queue.uid:
         raise QueueDoesNotExist
@@ -41,7 +41,7 @@ async def renewed(engine: Engine, queue: Queue) -> Queue:
 
 
 async def meet(engine: Engine, arn: str) -> None:
-    """Lets the registry know the queue with this ARN, if there is one. Raises StoreUnavailable."""
+    """Loads the queue with this ARN into the registry, if it exists. Raises StoreUnavailable."""
     key = name_of_arn(arn)
     if key is not None and engine.registry.get(key) is None:
         await _look_up(engine, key)

@@ -1,4 +1,4 @@
-"""Dirty marks: that a cache did not confirm something to one node, told to all nodes, for as long as it matters.
+"""Dirty marks. A mark tells all nodes that a cache did not confirm something to one node, for as long as that matters.
 
     node A                                 store                         node B
     ──────                                 ─────                         ──────
@@ -8,34 +8,34 @@
     answers its client                                                   store: m is gone, so B removes it
     … m2, m3: covered, nothing written
     the cache answers: repair m, m2, m3
-    nothing of it is in its hands ───────► mark removed ───────────────► believes the cache again
-    dies before that                                                     a leader drops the shard, which is filled anew
+    holds no message of the shard ───────► mark removed ───────────────► trusts the cache again
+    dies before that                                                     a leader drops the shard, which is refilled
 
-Until B has looked, it believes the cache. So what must not come back is acknowledged only when every node knows:
+B trusts the cache until it has read the mark. So a delete is acknowledged only when every node knows:
 
     node A                                 node B
     ──────                                 ──────
-    deletes m, handed out by A             looks at the marks at r
-    mark ════════════════════════════════► takes m until r + FRESH_S as the cache has it, and no longer:
-    waits FRESH_S from here on             its looks at the marks are older then, or they saw this one,
-    answers its client                     and either way it checks m with the store: m is gone
+    deletes m, handed out by A             reads the marks at r
+    mark ════════════════════════════════► takes m from the cache unchecked until r + FRESH_S, and no longer:
+    waits FRESH_S from here on             its last read is older by then, or it has seen this mark,
+    answers its client                     and either way B checks m with the store: m is gone
 
-The wait is for the first delete of an outage only, or for none: a node that serves from the store because the cache is
-out of reach makes its mark known first (`is_known`), and answers empty until then, or B would hand out the same.
+At most the first delete of an outage waits. A node that serves from the store because the cache is unreachable makes
+its mark known first (`is_known`) and answers empty until then; otherwise B would hand out the same messages.
 
-A node that was frozen may have been taken for dead, and its mark removed. So a mark is believed to stand only by a look
-of less than LATE_S ago, which is before anybody could take its node for dead; one that is gone is made anew:
+A frozen node may have been declared dead and its mark removed. So a node relies on its mark only if it has read the
+marks within LATE_S, which is sooner than anybody can declare it dead; a mark that is gone is written again:
 
     node A                                 store                         node B
     ──────                                 ─────                         ──────
     mark ════════════════════════════════► marked
     frozen …                                                             A is dead: drops the shard, removes the mark
-    wakes, deletes m: "covered"                                          m … believes the cache: m is handed out
-                                           without the look
+    wakes, deletes m: "covered"                                          m … trusts the cache: m is handed out
+                                           without the read
 
-One mark a node, shard and outage: it covers the addresses of the next COVER_MS at once, and all old ones when an old
-one is concerned, so an outage costs a write or two and not one a message. It stands until nothing is dirty and no
-message that this node handed out from the store is hidden any more: other takers find such messages ready in the cache.
+There is one mark per node, shard and outage. It covers the addresses of the next COVER_MS, and all old ones once it is
+widened, so an outage costs a write or two instead of one per message. It stands until nothing is dirty and no message
+that this node handed out from the store is hidden any more, since other takers find such messages ready in the cache.
 """
 
 from __future__ import annotations
@@ -56,18 +56,18 @@ from cqs.store.coordination import DirtyMark
 
 COVER_MS = 600_000
 FRESH_S = 1.0
-"""What the cache says is believed by nodes that looked at the marks within this time."""
+"""A node trusts the cache only if it has read the marks within this time."""
 LATE_S = LIFE_MS / 1_000 - 1
 LOOK_S = 0.25
-"""Between two looks; or as long as the last one took, when marks are many."""
+"""Pause between two reads of the marks; longer if the last read took longer."""
 LINGER_S = 3.0
-"""A mark that is served under stays so long after the last such receive, though nothing else needs it."""
+"""How long a mark stays after the last receive served from the store under it, even if nothing else needs it."""
 _log = structlog.get_logger("cqs.marks")
 
 
 async def unconfirmed(engine: Engine, shard: Shard, addresses: Sequence[int]) -> None:
-    """The cache's answer about these is missing. Never raises: the client's success stands, and a mark that could not
-    be written is written later."""
+    """The cache did not confirm these addresses. Never raises: the client's success stands, and a mark that can't be
+    written now is written later."""
     engine.dirt.note(shard, addresses)
     if engine.cluster.is_alone:
         return
@@ -78,7 +78,7 @@ async def unconfirmed(engine: Engine, shard: Shard, addresses: Sequence[int]) ->
 
 
 def is_doubted(engine: Engine, shard: Shard) -> bool:
-    """Whether what the cache says of the shard has to be checked with the store: it is marked, or may be."""
+    """Whether messages taken from the shard's cache must be checked against the store: it is marked, or may be."""
     if engine.cluster.is_alone:
         return False
     marks = engine.marks
@@ -86,8 +86,8 @@ def is_doubted(engine: Engine, shard: Shard) -> bool:
 
 
 async def is_known(engine: Engine, shard: Shard) -> bool:
-    """Whether every node doubts what the cache says of the shard, so that this one may serve it from the store. If not,
-    it is marked, and some time later they do. Raises StoreUnavailable, OutcomeUnknown."""
+    """Whether every node checks this shard's cache against the store, so that this node may serve it from the store. If
+    not, marks the shard; all nodes will know some time later. Raises StoreUnavailable, OutcomeUnknown."""
     if engine.cluster.is_alone:
         return True
     await _look_if_late(engine)
@@ -98,13 +98,13 @@ async def is_known(engine: Engine, shard: Shard) -> bool:
 
 
 async def make_known(engine: Engine, shard: Shard) -> None:
-    """Returns when every node doubts what the cache says of the shard. Raises StoreUnavailable, OutcomeUnknown."""
+    """Returns when every node checks this shard's cache against the store. Raises StoreUnavailable, OutcomeUnknown."""
     if not await is_known(engine, shard):
         await settle(engine, shard)
 
 
 async def settle(engine: Engine, shard: Shard) -> None:
-    """Returns when every node knows of the mark that this one has made, if there is one."""
+    """Returns when every node knows of this node's mark, if there is one."""
     known_s = engine.marks.known_s.get(shard)
     if known_s is not None:
         left_s = known_s - engine.cluster.leadership.now_s
@@ -113,8 +113,8 @@ async def settle(engine: Engine, shard: Shard) -> None:
 
 
 async def run(engine: Engine, pause: Pause = pause_ms) -> None:
-    """Looks at the marks for ever, or not at all on a node that is alone. A store that is out of reach is told of by
-    the heartbeat; then all that is taken has to be checked with it, and nothing is handed out."""
+    """Reads the marks for ever; returns at once on a node that is alone. The heartbeat reports an unreachable store;
+    until it returns, everything taken must be checked with it, so nothing is handed out."""
     while not engine.cluster.is_alone:
         began_s = engine.cluster.leadership.now_s
         with contextlib.suppress(CqsError):
@@ -124,7 +124,7 @@ async def run(engine: Engine, pause: Pause = pause_ms) -> None:
 
 
 async def look(engine: Engine) -> None:
-    """One look at all marks. Raises StoreUnavailable, OutcomeUnknown."""
+    """Reads all marks once. Raises StoreUnavailable, OutcomeUnknown."""
     marks, me = engine.marks, engine.cluster.membership.me
     began_s = engine.cluster.leadership.now_s
     found = await engine.cluster.coordination.dirty_marks()
@@ -145,7 +145,7 @@ async def look(engine: Engine) -> None:
 
 
 async def step(engine: Engine) -> None:
-    """One look at all marks, and what follows from it. Raises StoreUnavailable, OutcomeUnknown."""
+    """Reads all marks once, and acts on them. Raises StoreUnavailable, OutcomeUnknown."""
     await _write_missing(engine)
     await remove_done(engine)
     await look(engine)
@@ -155,8 +155,8 @@ async def step(engine: Engine) -> None:
 
 
 async def _remove_strays(engine: Engine) -> None:
-    """Marks of this life that it does not know of would stand, and be doubted by all others, until it ends. None is
-    being written meanwhile."""
+    """A mark of this run that this node does not know of would make all others doubt the shard until the run ends. No
+    mark is written meanwhile."""
     marks = engine.marks
     if marks.strays:
         async with marks.writing:
@@ -171,12 +171,12 @@ def _own_keys(marks: Marks) -> set[tuple[int, int, int]]:
 
 
 def _key_of(mark: DirtyMark) -> tuple[int, int, int]:
-    """Of one life."""
+    """Unique within one run of a node."""
     return mark.storage_id, mark.shard, mark.since_ms
 
 
 async def remove_done(engine: Engine, *, is_end: bool = False) -> None:
-    """Removes this node's marks that are not needed any more. `is_end`: it serves no more. Raises StoreUnavailable,
+    """Removes this node's marks that are no longer needed. `is_end`: it stops serving. Raises StoreUnavailable,
     OutcomeUnknown."""
     now_ms, marks = engine.clock.now_ms(), engine.marks
     idle_s = engine.cluster.leadership.now_s - (0 if is_end else LINGER_S)
@@ -210,7 +210,7 @@ async def _cover(engine: Engine, shard: Shard, addresses: Iterable[int]) -> None
 
 
 async def _look_if_late(engine: Engine) -> None:
-    """A node that has not looked for a while may have been taken for dead, and its marks with it."""
+    """A node that has not read the marks for a while may have been declared dead, and its marks removed."""
     marks, leadership = engine.marks, engine.cluster.leadership
     if leadership.now_s - marks.read_s >= LATE_S:
         async with marks.looking:
@@ -230,7 +230,7 @@ async def _write_missing(engine: Engine) -> None:
 
 
 async def _take_over(engine: Engine, marks: Iterable[DirtyMark]) -> None:
-    """What the dead did not repair: the store is the truth, so their shards are filled anew."""
+    """Dead nodes left these shards unrepaired. The store is the source of truth, so they are dropped and refilled."""
     membership, homes = engine.cluster.membership, engine.cluster.homes
     for mark in marks:
         if homes is not None and not homes.is_over(mark):

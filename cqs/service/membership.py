@@ -1,14 +1,14 @@
-"""Who lives: this node's beats, and what the others' beats tell.
+"""Which nodes are alive: this node's heartbeats, and what the others' report.
 
     this node   beat ── beat ── beat ── leave          each BEAT_MS; without a beat it is gone after LIFE_MS
     others      ────── look ── look ────── look        as of the last look
 
-A node that looks away (its store is out of reach) keeps what it knew: then nobody can be served anyway. A node is told
-from its own former life by its start (`Node.life`).
+A node whose store is unreachable keeps its last view: nobody can be served then anyway. Runs of a node are told apart
+by their start time (`Node.life`).
 
-Names are the operators' business, and machines that were copied have one. A node does not see its namesake among the
-others, so it would open as if nobody served, and what the other one knows would be taken for left by the dead. The
-elder of the two sees a younger life of its name that beats, and takes no messages then.
+Operators choose the names, and cloned machines may have the same one. A node does not see its namesake among the
+others, so it would open as if nobody were serving, and would treat the other's marks as left by a dead node. When the
+elder of the two sees beats of a younger run of its name, it stops taking messages.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BEAT_MS = 1_000
 LIFE_MS = 5_000
 AHEAD_MS_MAX = 5_000
 MISSED_MAX = 3
-"""Beats that fail in a row until this node asks whether anything of the store answers."""
+"""Failed beats in a row before this node checks whether anything of the store answers."""
 
 
 def _nothing() -> Sequence[str]:
@@ -35,7 +35,7 @@ def _nothing() -> Sequence[str]:
 
 
 class Membership:
-    """Belongs to one event loop. `lost` names the cache servers that this node can't reach now."""
+    """Belongs to one event loop. `lost` returns the cache servers that this node can't reach now."""
 
     def __init__(
         self,
@@ -53,25 +53,26 @@ class Membership:
         self._missed = 0
         self.me = me
         self.nodes: Sequence[Node] = (me,)
-        """Those that live, by name, this one included."""
+        """The live nodes by name, including this one."""
         self.store_problem = ""
-        """Why the last beat failed, in words; "" = it did not."""
+        """Why the last beat failed; "" = it did not."""
         self.is_cut_off = False
-        """Beats have failed for a while, and nothing else of the store answers either."""
+        """Beats have failed for a while, and no part of the store answers."""
         self.clocks = Sightings()
-        """Of the other nodes."""
+        """Clocks of the other nodes."""
         self._namesake: Node | None = None
         self.has_namesake = False
-        """Another node was started under this one's name, and beats."""
+        """Another node was started with this one's name, and is beating."""
         self.ahead_ms = 0
-        """How far this node's clock is off the store's, where that is too far; < 0 = behind."""
+        """This node's clock offset from the store's if it is too large, else 0; < 0 = behind."""
 
     @property
     def others(self) -> list[Node]:
         return [node for node in self.nodes if node.name != self.me.name]
 
     async def beat(self) -> None:
-        """Tells of this node, and looks at the others and at the clock. Raises StoreUnavailable, OutcomeUnknown."""
+        """Announces this node, and reads the other nodes and the store's clock. Raises StoreUnavailable,
+        OutcomeUnknown."""
         if self._has_left:
             return
         try:
@@ -102,7 +103,8 @@ class Membership:
         self.lists.look(self.me, nodes)
 
     def _look_for_namesake(self, living: Sequence[Node]) -> None:
-        """A younger one: the clock may have been set back since this node's former life, but that beats no more."""
+        """Detects a younger run. If the clock was set back, this node's earlier run may look younger, but it does not
+        beat."""
         before, me = self._namesake, self.me
         self._namesake = next((one for one in living if one.name == me.name and one.life != me.life), None)
         if self._namesake is None:
@@ -119,53 +121,53 @@ class Membership:
         self.ahead_ms = ahead_ms if abs(ahead_ms) - unsure_ms > AHEAD_MS_MAX else 0
 
     def clock_problem(self) -> str:
-        """What is wrong with this node's clock, in words; "" = nothing."""
+        """What is wrong with this node's clock, as a sentence; "" = nothing."""
         if not self.ahead_ms:
             return ""
         side = "ahead of" if self.ahead_ms > 0 else "behind"
         return f"This node's clock is {abs(self.ahead_ms) / 1_000:.0f} s {side} the store's: it takes no messages."
 
     def name_problem(self) -> str:
-        """What is wrong with this node's name, in words; "" = nothing."""
+        """What is wrong with this node's name, as a sentence; "" = nothing."""
         if not self.has_namesake:
             return ""
         return f"Another node is called {self.me.name}, too: this one takes no messages. Give each its own node_name."
 
     def check(self) -> None:
-        """What a node with a wrong clock writes would be out of order and expire too early or too late; one with
-        another's name is dead to the others. Raises ServiceUnavailable."""
+        """Raises ServiceUnavailable on a node with a wrong clock, whose messages would be out of order and expire too
+        early or too late, and on one with another's name, which the others take for dead."""
         if self.ahead_ms or self.has_namesake:
             raise ServiceUnavailable(self.clock_problem() or self.name_problem())
 
     def open(self) -> None:
-        """From the next beat on this node serves."""
+        """Announces from the next beat on that this node serves."""
         self.me = msgspec.structs.replace(self.me, is_open=True)
 
     def drain(self, is_draining: bool) -> None:
-        """The others are told at the next beat."""
+        """The others learn of it at the next beat."""
         self.me = msgspec.structs.replace(self.me, is_draining=is_draining)
 
     async def leave(self) -> None:
-        """The others need not wait for the end of this node's life, which beats no more. Raises StoreUnavailable,
-        OutcomeUnknown."""
+        """Ends this node's membership at once, so that the others need not wait for its beats to expire. It does not
+        beat again. Raises StoreUnavailable, OutcomeUnknown."""
         self._has_left = True
         self.me = msgspec.structs.replace(self.me, is_open=False)
         await self._coordination.beat(self.me, 1)
 
     def is_served(self) -> bool:
-        """Whether another node serves, and so what lies in the caches is looked after."""
+        """Whether another node serves, and so maintains what is in the caches."""
         return any(node.is_open for node in self.others)
 
     def is_of_the_dead(self, life: str) -> bool:
-        """Whether this life of a node is over."""
+        """Whether this run of a node is over."""
         return all(node.life != life for node in self.nodes)
 
     def is_lost_here_alone(self, place: str) -> bool:
-        """Whether this node can't reach the cache server, while some other node does."""
+        """Whether this node can't reach the cache server while some other node can."""
         return place in self._lost() and self.is_reached_by_others(place)
 
     def tends(self, place: str) -> bool:
-        """Whether this is the node, of those that reach the cache server, that does there what others can't."""
+        """Whether this node, of those that reach the cache server, does the work there on behalf of all."""
         mine = self.lists.listed.text
         able = [node.name for node in self.nodes if node.is_open and node.servers == mine and place not in node.lost]
         return able[:1] == [self.me.name]

@@ -1,10 +1,10 @@
-"""One batch of a move task, from its lease to its arrival:
+"""One batch of a move task, from lease to arrival:
 
 take (a lease) ──► new addresses and ids ──► carry (`cqs.service.carry`) ──► progress
 
-before the store has moved them    it fails: given back, ready again; a crash: ready when the lease is lost
-after the store has moved them     a crash: the next fill or sweep finds them there; who leads next takes them from the
-                                   source's cache before the lease is over, or that would hand them out once more
+before the store has moved them    failure: given back, ready again; crash: ready when the lease expires
+after the store has moved them     crash: the next fill or sweep finds them in the target; the next leader removes them
+                                   from the source's cache before the lease expires and they are handed out once more
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ NO_SOURCE = "CouldNotDetermineMessageSource"
 
 
 async def move_batch(engine: Engine, source: Queue, task: MoveTask, received: Sequence[Received], pause: Pause) -> str:
-    """Moves what was taken; the board counts it. Returns why the task must fail, "" when it need not: a message that
-    has no queue to go to is ready again. Raises CqsError when the store or cache failed; what was not moved is ready
-    again then, too."""
+    """Moves the taken messages and counts them on the board. Returns why the task must fail, or "". Messages without a
+    target queue become ready again. Raises CqsError if the store or cache failed; what was not moved then becomes ready
+    again, too."""
     pending = {one.address: one for one in received}
     failure = ""
     batches: dict[int, tuple[Queue, list[Move]]] = {}
@@ -57,7 +57,8 @@ async def move_batch(engine: Engine, source: Queue, task: MoveTask, received: Se
 
 
 async def remove_moved(engine: Engine, source: Queue) -> None:
-    """What a mover that died has moved leaves the source's cache. Raises CacheUnavailable, StoreUnavailable."""
+    """Removes from the source's cache what a mover that died had already moved. Raises CacheUnavailable,
+    StoreUnavailable."""
     after: int | None = None
     while True:
         page = await engine.cache.peek(shard_of(source), State.IN_FLIGHT, after, HELD_AT_ONCE)
@@ -88,7 +89,7 @@ def _target(engine: Engine, task: MoveTask, source: Queue, message: Message) -> 
 
 
 def _renewed(engine: Engine, target: Queue, message: Message) -> Message:
-    """As if it had been sent to the target now: a new id, a new time, nothing remembered of where it was."""
+    """As if it were sent to the target now: a new id and time, without its history."""
     now_ms = engine.clock.now_ms()
     delay_ms = target.settings.delay_ms
     return msgspec.structs.replace(

@@ -1,5 +1,5 @@
-"""The move tasks, in memory: what listing answers, what cancelling marks, what the runner carries out. The store keeps
-the same for restarts; the board is written first, so that whoever saves a task saves the newest of it."""
+"""The move tasks in memory: listing reads them, cancelling marks them, the runner executes them. The store keeps the
+same tasks across restarts. The board is updated first, so that whoever saves a task saves its newest state."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ACTIVE = frozenset({MoveStatus.RUNNING, MoveStatus.CANCELLING})
 
 
 class MoveBoard:
-    """All tasks by handle, and per source queue, newest first. Belongs to one event loop."""
+    """All tasks by handle, and by source queue, newest first. Belongs to one event loop."""
 
     def __init__(self) -> None:
         self._tasks: dict[str, MoveTask] = {}
@@ -29,13 +29,13 @@ class MoveBoard:
         self._starting: dict[QueueName, None] = {}
         self._news = asyncio.Event()
         self.is_loaded = False
-        """It knows the store's tasks."""
+        """The store's tasks have been read."""
 
     def get(self, handle: str) -> MoveTask | None:
         return self._tasks.get(handle)
 
     def put(self, task: MoveTask) -> None:
-        """Adds the task, of which the runner is told, or replaces the one with its handle."""
+        """Adds the task and wakes the runner, or replaces the task with the same handle."""
         if task.handle not in self._tasks:
             handles = self._of_source.setdefault(task.source, [])
             handles.insert(0, task.handle)
@@ -46,7 +46,7 @@ class MoveBoard:
         self._tasks[task.handle] = task
 
     def count(self, handle: str, moved: int) -> None:
-        """Adds to what the task has moved."""
+        """Adds to the number of messages that the task has moved."""
         task = self._tasks[handle]
         self._tasks[handle] = msgspec.structs.replace(task, moved=task.moved + moved)
 
@@ -63,8 +63,8 @@ class MoveBoard:
 
     @contextlib.contextmanager
     def starting(self, source: QueueName) -> Iterator[None]:
-        """Holds the source's only place while a task is being started. Raises InvalidParameterValue when it is taken,
-        OverLimit when the account has too many active tasks."""
+        """Reserves the source's single slot while a task is started. Raises InvalidParameterValue if it is taken,
+        OverLimit if the account has too many active tasks."""
         busy = [task.source for task in self.active()] + list(self._starting)
         if source in busy:
             raise InvalidParameterValue(RUNNING_ALREADY)
@@ -77,10 +77,10 @@ class MoveBoard:
             del self._starting[source]
 
     def stir(self) -> None:
-        """The runner looks again at what there is to do."""
+        """Makes the runner look for work again."""
         self._news.set()
 
     async def wait(self) -> None:
-        """Until a task was added, or the runner stirred, since the last wait ended."""
+        """Returns once a task was added or the runner stirred since the last wait ended."""
         await self._news.wait()
         self._news.clear()

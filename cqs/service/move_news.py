@@ -1,9 +1,9 @@
-"""Move tasks among nodes: any node starts, lists and cancels them, the leader carries them out.
+"""Move tasks across nodes: any node starts, lists and cancels them, the leader executes them.
 
     node B                                    store                       leader
     ──────                                    ─────                       ──────
     start: save the task ═══════════════════► RUNNING
-    announce "move task"  ──────────────────► news ─────────────────────► reads all tasks, carries it out
+    announce "move task"  ──────────────────► news ─────────────────────► reads all tasks, executes it
     cancel: save CANCELLING ════════════════► CANCELLING (progress may overwrite it)
     announce "move task cancelled" ─────────► news ─────────────────────► marks it on its own board: it ends
 
@@ -11,8 +11,8 @@
     cancel: save CANCELLING ════════════════► CANCELLING, for ever without the answer to the news:
     announce "move task cancelled" ─────────► news ─────────────────────► it has ended here: save COMPLETED again
 
-What a leader that dies saves last may be progress over a CANCELLING: a board that heard of the cancel keeps it.
-The leader's board is the newest of what a task has moved; other nodes read it from the store when they are asked.
+The last save of a leader that dies may be progress that overwrites CANCELLING; a board that heard of the cancel keeps
+it. The leader's board has the newest progress of a task; other nodes read it from the store on request.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ async def tell_cancelled(engine: Engine, handle: str) -> None:
 
 
 async def read_all(engine: Engine) -> None:
-    """The board knows what the store knows; of active tasks the leader knows more. Raises StoreUnavailable."""
+    """Loads the store's tasks into the board; the leader keeps its own newer state of active tasks. Raises
+    StoreUnavailable."""
     board, is_led_here = engine.moves, engine.cluster.leadership.is_held
     for task in reversed(await engine.store.move_tasks()):
         known = board.get(task.handle)

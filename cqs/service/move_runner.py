@@ -1,8 +1,8 @@
-"""Carries move tasks out, a batch a step, side by side, until each has ended.
+"""Executes move tasks concurrently, one batch per step, until each has ended.
 
-Only what was ready when a task began is moved, by number: messages that fail again and come back do not go round in a
-circle. What is delayed or in flight stays. A task that resumes after a restart takes what is still there, so it moves
-nothing twice.
+A task moves only as many messages as were ready when it began, so messages that fail again and come back do not go
+round in circles. Delayed and in-flight messages stay. A task resumed after a restart takes what is still there, so it
+moves nothing twice.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from cqs.store.interface import MoveStatus, MoveTask
 
 BATCH_MAX = 100
 LEASE_MS = 60_000
-"""How long taken messages stay hidden if nobody finishes the step; far longer than a step takes."""
+"""How long taken messages stay hidden if a step never finishes; far longer than a step takes."""
 STEPS_A_SECOND = 4
-"""Into how many batches a rate is divided, so that it is even and a cancel is soon noticed."""
+"""A rate is split into this many batches, so that it is even and a cancel takes effect soon."""
 SAVE_EVERY = 1_000
-"""Messages between two savings of the progress, when there is no rate."""
+"""Messages between two saves of the progress if the task has no rate."""
 GRACE_S = 2.0
-"""How long a stopping runner may take to finish its step."""
+"""How long a stopping runner may take to finish its current step."""
 TOO_LONG = "MessageMoveTaskTimedOut"
 _UNBOUNDED = 1 << 31
 
@@ -42,8 +42,8 @@ _log = structlog.get_logger("cqs.move_tasks")
 
 
 async def run(engine: Engine, pause: Pause = pause_ms) -> None:
-    """For ever, while this node leads: carries out every active task, also those that another one left. Survives an
-    unavailable store or cache. Cancelling it lets the steps under way finish."""
+    """Runs for ever and, while this node leads, executes every active task, including those left by another node.
+    Survives an unavailable store or cache. When cancelled, it lets the steps in progress finish."""
     await insist(pause, "load_move_tasks", lambda: move_news.read_all(engine))
     carried: set[str] = set()
     async with asyncio.TaskGroup() as group:
@@ -76,7 +76,7 @@ async def _carry_out(engine: Engine, handle: str, pause: Pause, carried: set[str
 
 
 async def _begin(engine: Engine, handle: str) -> None:
-    """Another node may have carried it out until it died. One that is only to be ended waits for no cache."""
+    """Cleans up after another node that may have executed the task until it died. Ending a task needs no cache."""
     task = engine.moves.get(handle)
     if task is None or task.status is not MoveStatus.RUNNING:
         return
@@ -86,8 +86,8 @@ async def _begin(engine: Engine, handle: str) -> None:
 
 
 async def step(engine: Engine, handle: str, pause: Pause) -> int | None:
-    """Moves one batch; how long to wait before the next step, or None when the task has ended. Raises CqsError when the
-    store or cache failed; the next step may do better."""
+    """Moves one batch. Returns how long to wait before the next step (ms), or None if the task has ended. Raises
+    CqsError if the store or cache failed; the next step may succeed."""
     task = engine.moves.get(handle)
     if task is None or task.status not in ACTIVE:
         return None
@@ -108,7 +108,7 @@ async def step(engine: Engine, handle: str, pause: Pause) -> int | None:
 
 
 def _status(engine: Engine, task: MoveTask, source: Queue | None, now_ms: int) -> tuple[MoveStatus, str]:
-    """RUNNING, or how and why the task ends before another batch."""
+    """RUNNING, or how and why the task ends instead of moving another batch."""
     if task.status is MoveStatus.CANCELLING:
         return MoveStatus.CANCELLED, ""
     if source is None or (task.target_arn and engine.registry.of_arn(task.target_arn) is None):
@@ -121,7 +121,7 @@ def _status(engine: Engine, task: MoveTask, source: Queue | None, now_ms: int) -
 
 
 async def _move_some(engine: Engine, source: Queue, task: MoveTask, pause: Pause) -> tuple[MoveStatus, str]:
-    """Takes and moves one batch; RUNNING, or how and why the task ends after it."""
+    """Takes and moves one batch. Returns RUNNING, or how and why the task ends after it."""
     evenly = max(1, task.rate_max // STEPS_A_SECOND) if task.rate_max else BATCH_MAX
     request = TakeRequest(
         count_max=min(BATCH_MAX, evenly, task.to_move - task.moved),
@@ -141,7 +141,7 @@ async def _move_some(engine: Engine, source: Queue, task: MoveTask, pause: Pause
 
 
 async def _end(engine: Engine, task: MoveTask, pause: Pause, status: MoveStatus, failure: str) -> None:
-    """The board first: from here on a cancel finds an ended task, and can't overwrite what is being saved."""
+    """Updates the board first: a later cancel finds an ended task and can't overwrite what is being saved."""
     ended = msgspec.structs.replace(task, status=status, failure=failure)
     engine.moves.put(ended)
     await insist(pause, "save_move_task", lambda: engine.store.save_move_task(ended))
@@ -149,7 +149,7 @@ async def _end(engine: Engine, task: MoveTask, pause: Pause, status: MoveStatus,
 
 
 async def _to_its_end(work: Coroutine[object, object, _T]) -> _T:
-    """As awaiting `work`, but a cancellation waits up to GRACE_S for it."""
+    """Awaits `work`; a cancellation gives it up to GRACE_S to finish."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)

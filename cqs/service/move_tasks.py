@@ -1,12 +1,12 @@
-"""Message move tasks: sending what lies in a dead-letter queue back, or elsewhere, in the background.
+"""Message move tasks: move the messages of a dead-letter queue back or elsewhere, in the background.
 
               start                     nothing ready, or as many moved as were there
                 └──► RUNNING ─────────────────────────────────────────────► COMPLETED
                         │  └────── a queue to move to is gone ────────────► FAILED
                  cancel ▼
-                    CANCELLING ────── the batch under way is done ────────► CANCELLED
+                    CANCELLING ────── the current batch is done ──────────► CANCELLED
 
-The tasks are saved, so that a restart goes on with them; `cqs.service.move_runner` carries them out.
+Tasks are saved, so that they resume after a restart; `cqs.service.move_runner` executes them.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ from cqs.service.move_runner import run
 from cqs.store.interface import MoveStatus, MoveTask
 
 START_MS = 10_000
-"""Far longer than a start takes."""
+"""Far longer than starting a task takes."""
 _UUID_VERSION = 4
 
 
 class _Handle(msgspec.Struct, frozen=True, rename="camel"):
-    """What a task handle says, as JSON in base64 (as on AWS). Clients see an opaque text."""
+    """The content of a task handle, base64 of JSON (as on AWS). Opaque to clients."""
 
     task_id: str
     source_arn: str
 
 
 def needed(engine: Engine, source: Queue, target_arn: str) -> list[tuple[str, Queue]]:
-    """What somebody must be allowed to do by hand to have a task do it, as on AWS: permissions, and to which queue. For
-    the queues that messages came from, to which they go without a target, those stand that have `source` as their
-    dead-letter queue."""
+    """The permissions that a caller needs for a task, and on which queues, as on AWS: those for moving the messages by
+    hand. Without a target, messages go back where they came from; the queues that have `source` as their dead-letter
+    queue stand for those."""
     taking = [("ReceiveMessage", source), ("DeleteMessage", source)]
     named = engine.registry.of_arn(target_arn)
     targets = [named] if target_arn else engine.registry.sources(source, "", sys.maxsize)
@@ -60,9 +60,9 @@ def needed(engine: Engine, source: Queue, target_arn: str) -> list[tuple[str, Qu
 
 
 async def start(engine: Engine, source_arn: str, target_arn: str, rate_max: int) -> str:
-    """The handle of a new task, durable. `target_arn` "": each message goes back to the queue it came from; `rate_max`
-    messages a second, 0 = as fast as it goes. Raises ResourceNotFound when a queue does not exist,
-    InvalidParameterValue (a bad ARN or rate, no dead-letter queue, a task is running already), OverLimit,
+    """Starts a task and returns its handle, durably. `target_arn` "": each message returns to the queue it came from.
+    `rate_max`: messages per second, 0 = unlimited. Raises ResourceNotFound if a queue does not exist,
+    InvalidParameterValue (a bad ARN or rate, no dead-letter queue, a task is already running), OverLimit,
     ServiceUnavailable while the cache is being filled, StoreUnavailable, OutcomeUnknown."""
     source = _source(engine, source_arn)
     if not engine.registry.sources(source, "", 1):
@@ -93,8 +93,8 @@ async def start(engine: Engine, source_arn: str, target_arn: str, rate_max: int)
 
 
 async def _save_new(engine: Engine, task: MoveTask) -> None:
-    """When the store can't say whether it has the task, it is read: one that is there and unknown here would be carried
-    out after the next start, long after its caller had given it up. Raises StoreUnavailable, OutcomeUnknown."""
+    """If the store's outcome is unknown, reads the task back: a stored but unknown task would run after the next
+    restart, long after its caller had given it up. Raises StoreUnavailable, OutcomeUnknown."""
     try:
         await engine.store.save_move_task(task)
     except OutcomeUnknown:
@@ -106,7 +106,7 @@ async def _save_new(engine: Engine, task: MoveTask) -> None:
 
 
 async def _fill(engine: Engine, source: Queue) -> None:
-    """A task moves as many messages as there are when it begins, so they must all be counted."""
+    """A task moves as many messages as there are when it begins, so the count must be complete."""
     await residency.fill(engine, source)
     if (await engine.cache.state(shard_of(source))).residency is not Residency.READY:
         raise ServiceUnavailable(f"How many messages {source.name} holds is being found out. Try again in a moment.")
@@ -114,8 +114,8 @@ async def _fill(engine: Engine, source: Queue) -> None:
 
 @contextlib.asynccontextmanager
 async def _turn(engine: Engine, task: MoveTask) -> AsyncIterator[None]:
-    """One start at a time of a source's tasks, on all nodes: each sees what the one before has saved. Raises
-    InvalidParameterValue while another one has it."""
+    """Serializes the starts of a source's tasks across nodes, so that each sees what the previous one saved. Raises
+    InvalidParameterValue while another start is in progress."""
     coordination, name = engine.cluster.coordination, f"move task {task.source.account}/{task.source.name}"
     if not await coordination.lead(name, task.handle, START_MS):
         raise InvalidParameterValue(RUNNING_ALREADY)
@@ -127,9 +127,9 @@ async def _turn(engine: Engine, task: MoveTask) -> AsyncIterator[None]:
 
 
 async def cancel(engine: Engine, handle: str) -> int:
-    """How many messages the task has moved so far; the batch under way may still add to it. Idempotent while the task
-    is ending. Raises InvalidParameterValue for a handle that is none, ResourceNotFound when there is no such task or
-    it has ended, StoreUnavailable, OutcomeUnknown."""
+    """Returns how many messages the task has moved so far; the current batch may still add to it. Idempotent while the
+    task is ending. Raises InvalidParameterValue for an invalid handle, ResourceNotFound if there is no such task or it
+    has ended, StoreUnavailable, OutcomeUnknown."""
     _source(engine, source_arn_of(handle))
     await _load(engine)
     task = engine.moves.get(handle)
@@ -143,7 +143,7 @@ async def cancel(engine: Engine, handle: str) -> int:
 
 
 async def listed(engine: Engine, source_arn: str, limit: int) -> list[MoveTask]:
-    """As `tasks_of`, also of what other nodes did a moment ago. Raises StoreUnavailable besides."""
+    """As `tasks_of`, including recent changes by other nodes. Also raises StoreUnavailable."""
     await _load(engine)
     return tasks_of(engine, source_arn, limit)
 
@@ -154,8 +154,8 @@ def tasks_of(engine: Engine, source_arn: str, limit: int) -> list[MoveTask]:
 
 
 def source_arn_of(handle: str) -> str:
-    """The source queue that a task handle names, so that a door can ask who may touch it. Raises
-    InvalidParameterValue for a handle that is none."""
+    """The source queue that a task handle names, for authorization. Raises InvalidParameterValue for an invalid
+    handle."""
     try:
         return msgspec.json.decode(b64decode(handle.encode(), validate=True), type=_Handle).source_arn
     except (binascii.Error, UnicodeError, msgspec.DecodeError, RecursionError) as error:
@@ -190,7 +190,7 @@ def _queue(engine: Engine, arn: str, parameter: str) -> Queue:
 
 
 def missing(parameter: str) -> ResourceNotFound:
-    """The error for an ARN that names no queue, or none that the caller may know of."""
+    """The error for an ARN that names no queue, or none that the caller may know about."""
     return ResourceNotFound(f"The resource that you specified for the {parameter} parameter doesn't exist.")
 
 

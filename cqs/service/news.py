@@ -1,4 +1,4 @@
-"""What one node changes of the queues, all others hear of.
+"""Propagates changes of queues to all nodes.
 
     node A                                  store                     node B
     ──────                                  ─────                     ──────
@@ -7,12 +7,12 @@
     answers its client                                                each BEAT_MS: hears it, knows 3 ── reads 4
 
     a send through B, to the generation that A purged a moment ago
-    append to generation 3: garbage
+                                              append to generation 3: garbage
                                                                       put: the shard is absent, A dropped it
-                                                                      ── so B reads the queue anew: 4 ── refuses (503)
+                                                                      ── so B re-reads the queue: 4 ── refuses (503)
 
-The news name the version, so a node reads nothing for what it did itself or knows already. What could not be announced
-stays to be said, and is said at a later beat. A node that has been away for too long reads all queues.
+News carries the version, so a node reads nothing for its own changes or those it already knows. News that can't be
+announced is kept and sent at a later beat. A node that was away for too long reads all queues.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from cqs.store.coordination import News
 CHANGED, GONE = "queue", "queue gone"
 _ANY_VERSION = 1 << 62
 READS = 16
-"""Queues read from the store at a time."""
+"""How many queues are read from the store at a time."""
 _log = structlog.get_logger("cqs.news")
 
 
 async def tell_changed(engine: Engine, queue: Queue) -> None:
-    """The queue is new, or has another version. Never raises."""
+    """The queue is new or has a new version. Never raises."""
     await tell(engine, News(CHANGED, _subject(queue)))
 
 
@@ -47,13 +47,13 @@ async def tell_gone(engine: Engine, queue: Queue) -> None:
 
 
 async def tell_doubt(engine: Engine, queue: Queue) -> None:
-    """What became of a change, a purge or a deletion is not known: all nodes, this one as well, read the queue anew at
-    their next beat. Never raises."""
+    """The outcome of a change, purge or deletion is unknown: all nodes, including this one, re-read the queue at their
+    next beat. Never raises."""
     await tell(engine, News(CHANGED, f"{queue.account}/{queue.name}/{queue.uid}/{_ANY_VERSION}"))
 
 
 async def tell(engine: Engine, *news: News) -> None:
-    """Announces now if it can, later if it can't. Never raises."""
+    """Announces now if possible, else at a later beat. Never raises."""
     if engine.cluster.is_alone:
         return
     engine.cluster.unsaid.extend(news)
@@ -64,7 +64,7 @@ async def tell(engine: Engine, *news: News) -> None:
 
 
 async def say(engine: Engine) -> None:
-    """Announces what was left unsaid. Raises StoreUnavailable, OutcomeUnknown."""
+    """Announces all pending news. Raises StoreUnavailable, OutcomeUnknown."""
     unsaid = engine.cluster.unsaid
     while unsaid:
         one = unsaid[0]
@@ -74,7 +74,7 @@ async def say(engine: Engine) -> None:
 
 
 async def hear_queues(engine: Engine, news: Iterable[News]) -> None:
-    """Makes the registry true again after these news. Raises StoreUnavailable."""
+    """Updates the registry from this news. Raises StoreUnavailable."""
     changed: dict[QueueName, None] = {}
     for one in news:
         if one.kind not in (CHANGED, GONE):
@@ -91,13 +91,13 @@ async def hear_queues(engine: Engine, news: Iterable[News]) -> None:
 
 
 def _seen_below(engine: Engine, version: int) -> int:
-    """Versions below this one are to be read anew. Two data centres that change a queue at one moment each make the
-    same version of it, and the store keeps the later one."""
+    """Versions below this one must be re-read. Two data centres that change a queue at the same time create the same
+    version of it, and the store keeps the later write."""
     return version if engine.cluster.homes is None else version + 1
 
 
 async def refresh(engine: Engine, key: QueueName) -> Queue | None:
-    """The queue as the store has it now, which from now on the registry has, too. Raises StoreUnavailable."""
+    """Reads the queue from the store, updates the registry and returns it. Raises StoreUnavailable."""
     before = engine.registry.get(key)
     found = await engine.store.find(key)
     known = engine.registry.get(key)
@@ -131,8 +131,8 @@ async def _meet(engine: Engine, known: Queue | None, found: Queue) -> None:
 
 
 async def _redelay(engine: Engine, known: Queue, found: Queue) -> None:
-    """What this node has sent to a FIFO queue with the delay it had before would be overtaken by what is sent after. In
-    a data centre that is not the queue's home none was sent, and its home has heard the same news."""
+    """Messages that this node sent to a FIFO queue with the old delay would be overtaken by later ones. A data centre
+    that is not the queue's home sent none, and the home receives the same news."""
     homes, shard = engine.cluster.homes, shard_of(found)
     is_delay_new = found.settings.is_fifo and found.settings.delay_ms != known.settings.delay_ms
     if is_delay_new and (homes is None or homes.is_known_here(shard)):
@@ -141,7 +141,7 @@ async def _redelay(engine: Engine, known: Queue, found: Queue) -> None:
 
 
 async def forget(engine: Engine, queue: Queue) -> None:
-    """The queue is gone: those who wait for it are told, and its memory is freed."""
+    """The queue is gone: ends its waiting receives and frees its memory."""
     engine.registry.discard(queue)
     engine.waiters.end_queue(queue.uid)
     await _drop(engine, queue)

@@ -1,12 +1,12 @@
-"""The oldest messages of a queue that nobody holds, by the store's word, over all its rows. Those that were received
-too often are left to the cache: the next receive that it serves makes them dead letters.
+"""The oldest messages of a queue that nobody holds, according to the store, across all its rows. Messages that reached
+their maximum receive count are left to the cache: the next receive from it moves them to the dead-letter queue.
 
-    row 3   ·aa·b·bb|            a free, · held, | end of what was read
+    row 3   ·aa·b·bb|            a, b free, · held, | end of what was read
     row 7   a·b|
     row 9   ·a·a·a               the whole row
-             ─────► age          only what is older than the first | is surely the oldest: row 7 is read further
+             ─────► age          only messages older than the first | are certain to be the oldest: row 7 is read on
 
-A row is read further until enough is sure, or to HEAD_MAX messages: then it stops no other row.
+A row is read further until enough messages are certain, or HEAD_MAX have been read: then it holds up no other row.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from cqs.side_by_side import side_by_side
 from cqs.store.interface import Lease
 
 READ_AHEAD = 20
-"""Messages looked at for each one wanted: those in front may be hidden."""
+"""Messages read for each one wanted, since the first ones may be hidden."""
 HEAD_MAX = 1_000
 _ROWS_AT_ONCE = 10
 _FURTHER = 4
@@ -35,8 +35,8 @@ Free = tuple[Message, Lease | None]
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The beginning of a row. `end` = the address up to which all is known; None = to the row's end, or as far as rows
-    are read. A head of a few less than `limit` need not be the end: damaged messages are left out."""
+    """The beginning of a row. `end` = the address up to which everything is known; None = up to the row's end, or as
+    far as rows are read. A head slightly shorter than `limit` need not be the end: damaged messages are left out."""
 
     row: int
     limit: int
@@ -45,8 +45,8 @@ class Head:
 
 
 async def look(engine: Engine, queue: Queue, row: int, limit: int) -> Head:
-    """The free ones among the row's `limit` oldest messages, in order. What this node holds is looked at last, and may
-    be more when the caller runs again after other calls."""
+    """The free ones among the row's `limit` oldest messages, in order. This node's own holds are checked last, and may
+    have grown when the caller resumes after other awaits."""
     shard, now_ms, retention_ms = shard_of(queue), engine.clock.now_ms(), queue.settings.retention_ms
     head = await engine.store.head(queue, row, limit)
     due = [one for one in head if one.visible_ms <= now_ms < one.sent_ms + retention_ms]
@@ -64,8 +64,8 @@ async def look(engine: Engine, queue: Queue, row: int, limit: int) -> Head:
 
 
 async def oldest(engine: Engine, queue: Queue, rows: Sequence[int], wanted: int) -> list[Free]:
-    """The `wanted` oldest free messages or a few more, oldest first; fewer when there are no more, or when they lie
-    behind HEAD_MAX others of their row. Raises StoreUnavailable."""
+    """The `wanted` oldest free messages or a few more, oldest first; fewer if there are no more, or if they lie behind
+    HEAD_MAX others in their row. Raises StoreUnavailable."""
     if not rows:
         return []
     held = len(engine.fallback.living(shard_of(queue), engine.clock.now_ms()))
@@ -80,14 +80,14 @@ async def oldest(engine: Engine, queue: Queue, rows: Sequence[int], wanted: int)
 
 
 def merged(heads: Sequence[Head]) -> list[Free]:
-    """What is surely the oldest, oldest first."""
+    """Those certain to be the oldest, oldest first."""
     ends = [head.end for head in heads if head.end is not None]
     free = sorted((one for head in heads for one in head.free), key=lambda one: one[0].address)
     return [one for one in free if one[0].address <= min(ends)] if ends else free
 
 
 def behind(heads: Sequence[Head], wanted: int) -> list[Head]:
-    """Heads that must be read further, so that the `wanted` oldest are sure."""
+    """Heads that must be read further to make the `wanted` oldest certain."""
     if len(merged(heads)) >= wanted:
         return []
     addresses = sorted(message.address for head in heads for message, _ in head.free)

@@ -1,5 +1,6 @@
-"""NextToken: where a listing goes on, as the last name shown. Stable: queues created or deleted between two pages make
-no other queue appear twice or be left out. Opaque to clients, and holds nothing that they have not seen."""
+"""NextToken: where a listing continues, encoded as the last name shown. Stable: queues created or deleted between two
+pages make no other queue appear twice or be skipped. Opaque to clients, and contains nothing that they have not
+seen."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ def write(name: str) -> str:
 
 
 def read(token: str) -> str:
-    """The name that `write` was given, "" for ""; raises InvalidParameterValue for any other text."""
+    """The name that was given to `write`, "" for ""; raises InvalidParameterValue for any other text."""
     if not token:
         return ""
     try:

@@ -1,7 +1,7 @@
-"""Passwords of the console: argon2id, through its library.
+"""Console passwords: argon2id, from the argon2 library.
 
-A hash takes 64 MiB and tens of milliseconds on purpose. So it runs in a thread, only HASHING_MAX at a time, and a name
-that nobody has costs the same as a wrong password: the time of an answer tells nothing.
+A hash takes 64 MiB and tens of milliseconds on purpose. So it runs in a thread, HASHING_MAX at a time. An unknown name
+costs the same as a wrong password, so that response times reveal nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HASH_MEMORY_KIB_MAX, HASH_ROUNDS_MAX = 1_048_576, 16
 
 
 class Passwords:
-    """Makes and checks hashes. Belongs to one event loop."""
+    """Creates and verifies hashes. Belongs to one event loop."""
 
     def __init__(self, hasher: PasswordHasher | None = None) -> None:
         self._hasher = hasher or PasswordHasher()
@@ -27,14 +27,15 @@ class Passwords:
         self._nobodys = ""
 
     async def hash(self, password: str) -> str:
-        """The hash to keep. Raises IdentityError when the password is too short or too long."""
+        """The hash to store. Raises IdentityError if the password is too short or too long."""
         if not PASSWORD_LENGTH_MIN <= len(password) <= PASSWORD_LENGTH_MAX:
             raise IdentityError(f"A password has {PASSWORD_LENGTH_MIN} to {PASSWORD_LENGTH_MAX} characters.")
         async with self._turn:
             return await asyncio.to_thread(self._hasher.hash, password)
 
     async def is_right(self, kept: str, password: str) -> bool:
-        """Whether `kept` is this password's hash. `kept` "" = nobody's: the same work, and False."""
+        """Whether `kept` is a hash of this password. With `kept` "" (no such user) it does the same work and returns
+        False."""
         if len(password) > PASSWORD_LENGTH_MAX:
             return False
         async with self._turn:
@@ -44,7 +45,7 @@ class Passwords:
         return is_right and bool(kept)
 
     def is_outdated(self, kept: str) -> bool:
-        """Whether it was made with other costs than are asked for now."""
+        """Whether it was made with cost parameters other than today's."""
         return self._hasher.check_needs_rehash(kept)
 
     def _verify(self, kept: str, password: str) -> bool:
@@ -55,8 +56,8 @@ class Passwords:
 
 
 def check_hash(text: str) -> str:
-    """The text, if it is an argon2id hash whose check costs no more than HASH_MEMORY_KIB_MAX and HASH_ROUNDS_MAX; else
-    raises IdentityError."""
+    """Returns the text if it is an argon2id hash that costs at most HASH_MEMORY_KIB_MAX and HASH_ROUNDS_MAX to verify;
+    else raises IdentityError."""
     try:
         costs = extract_parameters(text)
     except InvalidHashError as error:

@@ -1,11 +1,11 @@
-"""Looking at messages without receiving them: nothing is hidden, counted, reordered or leased by it.
+"""Reads messages without receiving them: nothing is hidden, counted, reordered or leased.
 
     cache.peek (ids, states) ──► filters on ids and groups ──► bodies (cache, else store) ──► filters on contents
 
-A page ends after `count_max` matches, `scan_max` messages looked at, or PAGE_BYTES_MAX of their bodies, found or not,
-whichever comes first, and says where the next one goes on. What comes or goes meanwhile may be missed or seen; nothing
-is seen twice, since a page goes on above the last address. (Browsing, for people, goes on behind the last message
-wherever it stands now, and may see twice what comes to the front.)
+A page ends after `count_max` matches, `scan_max` messages scanned, or PAGE_BYTES_MAX of their bodies, matching or not,
+whichever comes first, and says where the next page continues. Messages that come or go meanwhile may be seen or missed;
+none is seen twice, since a page continues above the last address. (Browsing, for people, continues after the last
+message wherever it stands now, and may show a message twice if it moved to the front.)
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ COUNT_DEFAULT, COUNT_MAX = 10, 100
 SCAN_DEFAULT, SCAN_MAX = 1_000, 10_000
 PAGE_BYTES_MAX = 8_000_000
 TURN_BYTES = 500_000
-"""Of bodies looked at before others have their turn."""
+"""Bytes of bodies scanned before other tasks get a turn."""
 BODIES_A_READ = 16
 BROWSES_MAX = 40
 SEARCH_PAGE = 1_000
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is given must hold; None = not asked. `text` is part of the body, upper and lower case alike."""
+    """All given fields must match; None = any. `text` is a substring of the body, ignoring case."""
 
     text: str | None = None
     message_id: str | None = None
@@ -44,7 +44,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     attribute_value: str | None = None
 
     def admits(self, entry: Entry) -> bool:
-        """What can be told without the content."""
+        """The part of the filter that needs no content."""
         return self.group is None or entry.group == self.group
 
     def matches(self, message: Message) -> bool:
@@ -67,7 +67,7 @@ _EVERYTHING = Filter()
 
 
 class Peeked(msgspec.Struct, frozen=True):
-    """A message and what the cache knows of it."""
+    """A message with its state in the cache."""
 
     message: Message
     state: State
@@ -77,7 +77,7 @@ class Peeked(msgspec.Struct, frozen=True):
 
 
 class PeekPage(msgspec.Struct, frozen=True):
-    """`after` continues it, None = there is no more."""
+    """`after` continues it; None = there are no more."""
 
     found: list[Peeked]
     scanned: int
@@ -95,9 +95,9 @@ async def peek(
     wanted: Filter = _EVERYTHING,
     is_browsing: bool = False,
 ) -> PeekPage:
-    """Messages in that state in the order of their addresses, from above `after`: on Redis by a walk over the queue.
-    Browsing costs what the page costs: it looks at `scan_max` places about in the order of the line (see
-    `QueueCache.browse`), and `after` is what its page before said. Raises InvalidParameterValue, CacheUnavailable,
+    """Messages in that state in order of their addresses, from above `after`. On Redis this walks the queue. Browsing
+    costs only what the page costs: it looks at `scan_max` positions roughly in queue order (see `QueueCache.browse`),
+    and `after` is the one its previous page returned. Raises InvalidParameterValue, CacheUnavailable,
     StoreUnavailable."""
     _check("MaxResults", count_max, COUNT_MAX)
     _check("ScanLimit", scan_max, SCAN_MAX)
@@ -127,8 +127,8 @@ async def peek(
 
 
 async def oldest(engine: Engine, queue: Queue, state: State, count: int) -> tuple[list[Peeked], bool]:
-    """The messages in that state that stand first, so many or those of the first BROWSES_MAX pages, and whether there
-    are more. Their bodies are in memory all at once: PAGE_BYTES_MAX ends it early. Raises CacheUnavailable,
+    """The first `count` messages in that state, or those of the first BROWSES_MAX pages, and whether there are more.
+    Their bodies are in memory all at once, so it ends early at PAGE_BYTES_MAX. Raises CacheUnavailable,
     StoreUnavailable."""
     await residency.fill(engine, queue)
     found: list[Peeked] = []
@@ -150,7 +150,7 @@ async def oldest(engine: Engine, queue: Queue, state: State, count: int) -> tupl
 
 
 async def find(engine: Engine, queue: Queue, message_id: str) -> Peeked:
-    """The message with this id or, as text, this address. A moved message that is asked for by its id is searched
+    """The message with this id or with this address as text. A moved message, looked up by its id, is searched for
     among the first SCAN_MAX of each state. Raises ResourceNotFound, CacheUnavailable, StoreUnavailable."""
     await residency.fill(engine, queue)
     address = ids.parse(message_id.lower())
@@ -168,7 +168,7 @@ async def find(engine: Engine, queue: Queue, message_id: str) -> Peeked:
 
 
 async def _first(engine: Engine, queue: Queue, state: State, wanted: Filter) -> Peeked | None:
-    """Among the first SCAN_MAX."""
+    """The first match among the first SCAN_MAX."""
     after: int | None = None
     left = SCAN_MAX
     while left:
@@ -206,7 +206,7 @@ def _check(parameter: str, value: int, value_max: int) -> None:
 async def with_messages(
     engine: Engine, account: str, prefix: str, after: str, limit: int | None
 ) -> tuple[list[Queue], bool]:
-    """Queues that hold messages in whatever state, as `Registry.page`; and whether there may be more. Raises
+    """Queues that hold messages in any state, as `Registry.page`, and whether there may be more. Raises
     CacheUnavailable."""
     found: list[Queue] = []
     wanted = limit or limits.LIST_RESULTS_MAX

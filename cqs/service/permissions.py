@@ -1,11 +1,11 @@
-"""AddPermission and RemovePermission: statements of the queue's policy, which they write as SQS does.
+"""AddPermission and RemovePermission: they edit statements of the queue's policy, in SQS's format.
 
     {"Version": "2008-10-17", "Id": "<queue ARN>/SQSDefaultPolicy", "Statement": [
       {"Sid": <label>, "Effect": "Allow", "Principal": {"AWS": "arn:aws:iam::<account>:root"},
        "Action": "SQS:<name>", "Resource": "<queue ARN>"}]}
 
-Where there are several accounts or actions, a list stands instead of the text. A policy set by SetQueueAttributes is
-kept and extended. Whether the policy allows a call is not decided here.
+Several accounts or actions are written as a list instead of a string. A policy set by SetQueueAttributes is kept and
+extended. Whether the policy allows a call is not decided here.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _ACCOUNT = re.compile(r"[0-9]{12}")
 
 
 async def add(engine: Engine, queue: Queue, label: str, accounts: Sequence[str], actions: Sequence[str]) -> None:
-    """Allows the accounts these actions, under the label. Raises InvalidParameterValue (label used already or badly
-    formed, unknown action or account), MissingParameter, OverLimit (more than 7 actions, or a policy beyond SQS's
-    limits), QueueDoesNotExist, StoreUnavailable, OutcomeUnknown."""
+    """Allows the accounts these actions, under the label. Raises InvalidParameterValue (label in use or malformed,
+    unknown action or account), MissingParameter, OverLimit (more than 7 actions, or a policy beyond SQS's limits),
+    QueueDoesNotExist, StoreUnavailable, OutcomeUnknown."""
     _check_label(label)
     _check_actions(actions)
     _check_accounts(accounts)
@@ -65,8 +65,8 @@ async def add(engine: Engine, queue: Queue, label: str, accounts: Sequence[str],
 
 
 async def remove(engine: Engine, queue: Queue, label: str) -> None:
-    """Removes the statement with this label; with the last one the policy goes. Raises InvalidParameterValue when there
-    is none, MissingParameter, QueueDoesNotExist, StoreUnavailable, OutcomeUnknown."""
+    """Removes the statement with this label, and the policy along with its last statement. Raises InvalidParameterValue
+    if there is none, MissingParameter, QueueDoesNotExist, StoreUnavailable, OutcomeUnknown."""
     _check_label(label)
 
     def change(current: Queue) -> Queue:
@@ -114,7 +114,7 @@ def _one_or_list(values: Sequence[str]) -> str | list[str]:
 
 
 def _policy_of(queue: Queue) -> dict[str, object]:
-    """The queue's policy, or a new one without statements; raises InvalidAttributeValue when it is not an object."""
+    """The queue's policy, or a new one without statements. Raises InvalidAttributeValue if it is not an object."""
     if not queue.settings.policy:
         return {"Version": POLICY_VERSION, "Id": f"{queue.arn}/SQSDefaultPolicy", "Statement": []}
     try:

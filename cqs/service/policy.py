@@ -1,11 +1,11 @@
-"""A queue's policy, and what it says to a request. Pure.
+"""A queue's policy, and its verdict on a request. Pure.
 
-    any Deny that applies            → denied, whatever else is there
+    any Deny that applies            → denied, regardless of other statements
     else any Allow that applies      → allowed
     else                             → silent: only the owner's account may
 
-A statement applies when it names the caller, the action and the queue, and all its conditions hold; the order of
-statements means nothing. Reading a policy's text, with all that is refused there, is `cqs.service.policy_reader`.
+A statement applies if it names the caller, the action and the queue, and all its conditions hold. The order of
+statements does not matter. `cqs.service.policy_reader` parses policies, and says what it rejects.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """`actions` are lower-case patterns without their "sqs:". The is_not… turn the list before them round."""
+    """`actions` are lower-case patterns without the "sqs:" prefix. The is_not_… flags negate the corresponding list."""
 
     is_allow: bool
     principals: tuple[Principal, ...]
@@ -60,7 +60,7 @@ class Statement:
         return any([one.covers(caller) for one in self.principals]) is not self.is_not_principal
 
     def speaks_of(self, caller: Caller, permission: str, resource: str) -> bool:
-        """Whether it applies if its conditions hold."""
+        """Whether the statement applies, conditions aside."""
         action = permission.lower()
         return (
             self.names(caller)
@@ -79,10 +79,11 @@ class Policy:
 
     statements: tuple[Statement, ...]
     _speaking: dict[_Call, tuple[Statement, ...]] = field(default_factory=dict, compare=False, repr=False)
-    """Statements that speak of a call, however it is made: the same few users make the same few calls all day."""
+    """Cache of the statements that match a call, conditions aside: the same few users make the same few calls all
+    day."""
 
     def verdict(self, caller: Caller, permission: str, resource: str) -> Verdict:
-        """What it says to the caller doing `permission` ("SendMessage") to the queue with the ARN `resource`."""
+        """The verdict on the caller performing `permission` ("SendMessage") on the queue with the ARN `resource`."""
         call = permission, resource, caller.account, caller.user
         speaking = self._speaking.get(call)
         if speaking is None:
@@ -96,5 +97,5 @@ class Policy:
         return Verdict.ALLOWED if all(applying) else Verdict.DENIED
 
     def allows_something_to(self, caller: Caller) -> bool:
-        """Whether an Allow names the caller: such a one may be told that the queue exists."""
+        """Whether an Allow names the caller, who may then be told that the queue exists."""
         return any(one.is_allow and one.names(caller) for one in self.statements)

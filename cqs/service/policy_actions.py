@@ -1,4 +1,4 @@
-"""The actions that policies and roles speak of. A batch needs the permission of its single form, as on AWS."""
+"""The actions in policies and roles. A batch needs the permission of its single form, as on AWS."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ OWNER_ONLY = frozenset(
         "UntagQueue",
     }
 )
-"""Not given to other accounts by any policy (SQS, and those that are about the server)."""
+"""Can't be granted to other accounts by any policy (on SQS, and actions on the server)."""
 OF_THE_SERVER = frozenset({"DrainNode"})
-"""Of users of the server's own account only."""
+"""Only for users of the server's own account."""
 GRANTABLE = frozenset(
     {
         "ChangeMessageVisibility",
@@ -65,10 +65,10 @@ _READING = frozenset(
 
 
 def permission_of(action: str) -> str:
-    """The permission an action needs."""
+    """The permission that an action needs."""
     return PERMISSION_OF_BATCH.get(action, action)
 
 
 def is_in_role(role: Role, permission: str) -> bool:
-    """Whether the role may at all. ReceiveMessage is not for reading only: it hides messages and counts."""
+    """Whether the role includes it. ReceiveMessage is not read-only: it hides messages and counts receives."""
     return role is not Role.READ_ONLY or permission in _READING

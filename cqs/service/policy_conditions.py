@@ -1,13 +1,13 @@
 """The conditions of a policy statement: `{"IpAddress": {"aws:SourceIp": ["10.0.0.0/8", "192.0.2.1"]}}`.
 
-All conditions of a statement must hold, or it does not apply. Within one, any of its values will do; for a negated
-operator, none may. A key the request does not carry:
+A statement applies only if all its conditions hold. A condition holds if any of its values matches; with a negated
+operator, if none does. When the request lacks the key:
 
     operator           plain   negated (…Not…)   …IfExists   ForAllValues:   ForAnyValue:   Null
-    holds              no      yes               yes         yes             no             asks just this
+    holds              no      yes               yes         yes             no             tests just this
 
-What a key can't be compared with is refused when the policy is set: a condition that could never hold is a mistake, in
-a Deny a dangerous one.
+A value that can't be compared with its key is refused when the policy is set: a condition that can never hold is a
+mistake, and in a Deny a dangerous one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Value = str | bool | int | Decimal | Glob | IPv4Address | IPv6Address | IPv4Netw
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """How a condition compares: reads both sides, then tests them."""
+    """How a condition compares: parses both sides, then tests them."""
 
     name: str
     kind: Kind
@@ -41,14 +41,15 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One operator on one key, ready to be asked. `operator` None is Null, whose values say whether it must miss."""
+    """One operator on one key, ready to evaluate. `operator` None means Null, whose values say whether the key must be
+    absent."""
 
     key: Key
     operator: Operator | None
     values: tuple[Value, ...]
     holds_without: bool
     _known: dict[str | None, bool] = field(default_factory=dict, compare=False, repr=False)
-    """What came out for a value of the request: clients, and requests of one second, bring the same again."""
+    """Results for values in requests: clients send the same values again, as do requests within one second."""
 
     def holds(self, caller: Caller) -> bool:
         text = self.key.value_of(caller)
@@ -75,7 +76,7 @@ class Condition:
 
 
 def condition(operator_text: str, key_text: str, values: list[str]) -> Condition:
-    """Raises ValueError, with the reason, when it can't be understood or could never hold."""
+    """Raises ValueError, with the reason, if it can't be parsed or could never hold."""
     key = KEYS.get(key_text.lower())
     if key is None:
         raise ValueError(
@@ -142,7 +143,7 @@ _EPOCH = re.compile(r"[0-9]{1,11}")
 
 
 def _read_date(text: str) -> int:
-    """Seconds since the epoch, of those or of an ISO 8601 date; without a zone it is UTC."""
+    """Seconds since the epoch, from such a number or an ISO 8601 date; without a zone it is UTC."""
     if _EPOCH.fullmatch(text):
         return int(text)
     if not _DATE.fullmatch(text):
@@ -161,7 +162,8 @@ def _read_address(text: str) -> IPv4Address | IPv6Address:
 
 
 def _read_arn_pattern(text: str) -> tuple[Glob, ...]:
-    """Each of an ARN's six parts is a pattern of its own: a star does not reach over a colon, save in the last."""
+    """Each of an ARN's six parts is a separate pattern: a star does not match across a colon, except in the last
+    part."""
     parts = text.split(":", 5)
     if len(parts) != 6 or parts[0] != "arn":
         raise ValueError(text)
@@ -228,4 +230,4 @@ OPERATORS = {
         Operator("ArnNotLike", Kind.ARN, _read_arn_pattern, str, _is_arn_like, True),
     )
 }
-"""Null, which asks only whether there is a value, stands apart."""
+"""Without Null, which only tests whether the key is present."""

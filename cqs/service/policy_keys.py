@@ -1,4 +1,4 @@
-"""The condition keys of policies: what each may be compared as, and its value for a caller."""
+"""The condition keys of policies: the types each may be compared as, and its value for a caller."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cqs.identity import Caller
 
 
 class Kind(Enum):
-    """What an operator compares."""
+    """The type that an operator compares."""
 
     STRING = "String"
     NUMERIC = "Numeric"
@@ -24,7 +24,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A condition key: its name, what it may be compared as, and its value for a caller."""
+    """A condition key: its name, the types it may be compared as, and its value for a caller."""
 
     name: str
     kinds: frozenset[Kind]
@@ -71,4 +71,4 @@ KEYS = dict(
         _key("aws:Referer", {Kind.STRING}, lambda caller: caller.circumstances.referer),
     )
 )
-"""By lower-case name: keys are not case-sensitive."""
+"""By lower-case name: keys are case-insensitive."""

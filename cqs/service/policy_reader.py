@@ -1,7 +1,7 @@
-"""Reads the text of a queue's policy; refuses, with the reason, whatever could mean something else than it seems to:
-unknown versions, members, operators, keys and actions, members given twice, variables, principals that no caller can
-be, an Allow for everybody not named. SQS's limits hold: 8,192 bytes, 20 statements, 50 principals, 10 conditions in
-all, 7 actions a statement.
+"""Parses a queue's policy, and rejects with a reason everything that could mean something other than it seems to:
+unknown versions, members, operators, keys and actions, duplicate members, variables, principals that no caller can be,
+and Allow with NotPrincipal. Enforces SQS's limits: 8,192 bytes, 20 statements, 50 principals, 10 conditions in all, 7
+actions per statement.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Json = dict[str, object]
 
 
 def read(text: str) -> Policy:
-    """The policy. Raises InvalidAttributeValue, with the reason."""
+    """Parses the policy. Raises InvalidAttributeValue, with the reason."""
     try:
         return _policy(text)
     except ValueError as error:
@@ -45,7 +45,7 @@ def read(text: str) -> Policy:
 
 @lru_cache(maxsize=1_024)
 def read_stored(text: str) -> Policy | None:
-    """A policy that a queue has already, kept once read; None when it can't be read any more."""
+    """The policy of an existing queue, cached; None if it can't be parsed any more."""
     try:
         return _policy(text)
     except ValueError:
@@ -183,7 +183,7 @@ def _refuse_variables(text: str, is_with_variables: bool) -> None:
 
 
 def _object(value: object, what: str, members: set[str] | None) -> Json:
-    """The value, if it is an object with no other members than these."""
+    """The value, if it is an object with no members other than these."""
     if not isinstance(value, dict):
         raise ValueError(f"{what} is not an object")
     unknown = [] if members is None else sorted(value.keys() - members)
@@ -193,7 +193,7 @@ def _object(value: object, what: str, members: set[str] | None) -> Json:
 
 
 def _texts(value: object, what: str, *, is_empty_fine: bool = False) -> list[str]:
-    """One text or a list of them; in conditions numbers and booleans count as their texts."""
+    """A string or a list of strings; in conditions, numbers and booleans are converted."""
     found = []
     for one in value if isinstance(value, list) else [value]:
         if isinstance(one, bool):

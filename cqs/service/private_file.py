@@ -1,4 +1,4 @@
-"""Files of secrets: who may use them, and how one is made."""
+"""Files with secrets: checking who may read them, and creating them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from cqs import folders
 
 
 def is_private(status: os.stat_result) -> bool:
-    """Only its owner may use it; or it is root's and a group may read it, as Kubernetes and systemd hand secrets to a
-    server that is not root (PostgreSQL's rule for keys)."""
+    """Whether only its owner can access it, or it belongs to root and a group may read it, which is how Kubernetes and
+    systemd pass secrets to a server that does not run as root (PostgreSQL's rule for keys)."""
     shared = status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
     return not shared or (status.st_uid == 0 and shared == stat.S_IRGRP)
 
 
 def make_private_file(path: Path, content: bytes) -> None:
-    """Durable and whole, or not at all, whatever ends this process; one that is there by then stays. Raises OSError."""
+    """Creates the file atomically and durably: whole or not at all, even if this process is killed. An existing file is
+    kept. Raises OSError."""
     descriptor, part = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -1,13 +1,13 @@
-"""Changing a queue: make the next version, save it if nobody else was faster, tell the registry.
+"""Changes a queue: builds the next version, saves it if no other node was faster, updates the registry.
 
     settings (version 3 → 4)             tags (version 3 → 4)
     ────────────────────────             ────────────────────
     save: 3 is still there, done
-                                         save: 3 is not there any more, refused
+                                         save: 3 is no longer there, refused
     registry.put(4)                      find: 4; apply the change to it; save: done
                                          registry.put(5)
 
-Each change is therefore a function of the newest queue, called again on a lost race, and no change is ever lost.
+So each change is a function of the newest queue, called again after a lost race, and no change is ever lost.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from cqs.service import news
 from cqs.service.engine import Engine
 
 RACES_MAX = 100
-"""Lost races before giving up: more would mean that the store refuses for another reason."""
+"""Lost races before giving up; more would mean that the store refuses for another reason."""
 
 
 def check_version(queue: Queue, version: int | None) -> None:
-    """For a change that was thought of while the queue was of that version (None = any). Raises ServiceUnavailable."""
+    """For a change that was based on this version of the queue (None = any). Raises ServiceUnavailable."""
     if version is not None and queue.version != version:
         raise ServiceUnavailable(
             "Somebody has changed this queue meanwhile. Open the page anew, and change it once more."
@@ -34,9 +34,9 @@ def check_version(queue: Queue, version: int | None) -> None:
 
 
 async def edit(engine: Engine, queue: Queue, change: Callable[[Queue], Queue]) -> Queue:
-    """The queue as `change` made it of its newest version, durable and known to the registry. When `change` returns
-    what it was given, nothing is written. Raises what `change` raises; QueueDoesNotExist when the queue is gone or a
-    namesake has taken its place; StoreUnavailable, OutcomeUnknown."""
+    """Applies `change` to the newest version of the queue. Returns the result, which is durable and in the registry; if
+    `change` returns its argument, nothing is written. Raises what `change` raises; QueueDoesNotExist if the queue is
+    gone or another one has its name; StoreUnavailable, OutcomeUnknown."""
     engine.cluster.membership.check()
     current = engine.registry.get(queue.key)
     for _ in range(RACES_MAX):
@@ -56,8 +56,8 @@ async def edit(engine: Engine, queue: Queue, change: Callable[[Queue], Queue]) -
 
 
 async def create(engine: Engine, queue: Queue) -> Queue:
-    """As the store's `create`, and asks as `_save` does: a queue that nobody knows would turn up at the next start.
-    Raises StoreUnavailable, OutcomeUnknown."""
+    """As the store's `create`. Resolves an unknown outcome as `_save` does, or the queue could appear unexpectedly at
+    the next start. Raises StoreUnavailable, OutcomeUnknown."""
     try:
         return await engine.store.create(queue)
     except OutcomeUnknown:
@@ -68,8 +68,8 @@ async def create(engine: Engine, queue: Queue) -> Queue:
 
 
 async def drop(engine: Engine, queue: Queue) -> bool:
-    """As the store's `drop`, and asks as `_save` does: a registry that has a queue which is gone would take messages
-    that are gone after the next start. Raises StoreUnavailable, OutcomeUnknown."""
+    """As the store's `drop`. Resolves an unknown outcome as `_save` does: a deleted queue left in the registry would
+    accept messages that are gone after the next start. Raises StoreUnavailable, OutcomeUnknown."""
     try:
         return await engine.store.drop(queue, engine.clock.now_ms())
     except OutcomeUnknown:
@@ -80,8 +80,8 @@ async def drop(engine: Engine, queue: Queue) -> bool:
 
 
 async def _save(engine: Engine, queue: Queue) -> bool:
-    """As the store's `save`. When it can't say what it did, it is asked what it has now: a registry that does not know
-    of a purge would send new messages where they are garbage."""
+    """As the store's `save`. If the outcome is unknown, reads the queue back: a registry that has missed a purge would
+    send new messages to a generation that is garbage."""
     try:
         return await engine.store.save(queue)
     except OutcomeUnknown:
@@ -94,7 +94,7 @@ async def _save(engine: Engine, queue: Queue) -> bool:
 
 
 async def _newest(engine: Engine, queue: Queue) -> Queue | None:
-    """Asked when a change has an unknown outcome; what can't be had now, all nodes read later."""
+    """Reads the queue after an unknown outcome. If it can't be read now, all nodes re-read it later."""
     try:
         return await engine.store.find(queue.key)
     except StoreUnavailable as error:

@@ -1,5 +1,5 @@
-"""What a queue may be called, and how its settings must fit each other and the queues they name. The range of each
-single value is checked where it is parsed, in the API."""
+"""Rules for queue names, and for how settings must fit each other and the queues they refer to. The API checks the
+range of each single value when it parses it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WIRE_NAMES = {
     "dedup_scope": "DeduplicationScope",
     "throughput_limit": "FifoThroughputLimit",
 }
-"""What SQS calls the fields of `Settings`."""
+"""SQS's names of the fields of `Settings`."""
 
 _FIFO_ONLY = {
     "is_fifo": "Unknown Attribute FifoQueue.",
@@ -39,7 +39,7 @@ _FIFO_ONLY = {
 
 
 def check_name(name: str, *, is_fifo: bool) -> None:
-    """Raises InvalidParameterValue: `.fifo` ends the names of FIFO queues, and of no others."""
+    """Raises InvalidParameterValue: names of FIFO queues end with `.fifo`, other names do not."""
     if is_fifo and not (limits.QUEUE_NAME.fullmatch(name) and name.endswith(FIFO_SUFFIX)):
         raise InvalidParameterValue(
             "The name of a FIFO queue can only include alphanumeric characters, hyphens, or underscores, must end with "
@@ -52,7 +52,8 @@ def check_name(name: str, *, is_fifo: bool) -> None:
 
 
 def check_type(changes: Mapping[str, object], *, is_fifo: bool) -> None:
-    """Raises InvalidAttributeName for what only FIFO queues have, InvalidAttributeValue for a change of the type."""
+    """Raises InvalidAttributeName for a FIFO-only attribute on a standard queue, InvalidAttributeValue for a change of
+    type."""
     if not is_fifo:
         for field, text in _FIFO_ONLY.items():
             if field in changes:
@@ -62,8 +63,8 @@ def check_type(changes: Mapping[str, object], *, is_fifo: bool) -> None:
 
 
 def with_encryption(changes: Mapping[str, object]) -> dict[str, object]:
-    """The changes, and what follows from them: a queue has one kind of encryption, so setting one ends the other.
-    Raises InvalidAttributeName when both are asked for."""
+    """The changes plus their consequence: a queue has one kind of encryption, so setting one disables the other. Raises
+    InvalidAttributeName if both are requested."""
     is_kms, is_managed = bool(changes.get("kms_key_id")), bool(changes.get("is_sse_managed"))
     if is_kms and is_managed:
         raise InvalidAttributeName(
@@ -76,7 +77,7 @@ def with_encryption(changes: Mapping[str, object]) -> dict[str, object]:
 
 
 def check_throughput(settings: Settings) -> None:
-    """Raises InvalidAttributeValue when the throughput limit is per group and deduplication is not."""
+    """Raises InvalidAttributeValue if the throughput limit is per group but deduplication is not."""
     if settings.throughput_limit is ThroughputLimit.GROUP and settings.dedup_scope is not DedupScope.GROUP:
         raise InvalidAttributeValue.of(
             "FifoThroughputLimit",
@@ -85,8 +86,8 @@ def check_throughput(settings: Settings) -> None:
 
 
 def check_redrive(registry: Registry, source: QueueName, region: str, settings: Settings) -> None:
-    """Raises InvalidParameterValue unless the dead-letter queue exists, is another one of the same account, region and
-    type, and lets this queue use it."""
+    """Raises InvalidParameterValue unless the dead-letter queue exists, is a different queue of the same account,
+    region and type, and allows this queue to use it."""
     redrive = settings.redrive
     if redrive is None:
         return
@@ -111,7 +112,8 @@ def check_redrive(registry: Registry, source: QueueName, region: str, settings: 
 
 
 def receives_max(registry: Registry, queue: Queue) -> int:
-    """After how many receives its messages are dead letters; 0 = never, while there is no queue to move them to."""
+    """After how many receives a message goes to the dead-letter queue; 0 = never, or the dead-letter queue does not
+    exist."""
     redrive = queue.settings.redrive
     return 0 if redrive is None or registry.dead_letter_queue(queue) is None else redrive.receive_count_max
 
