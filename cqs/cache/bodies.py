@@ -1,19 +1,19 @@
-"""How many bytes of message content the memory cache may keep. Messages beyond the budget are known without their
-content, which the store has. Nothing is evicted: the oldest keep theirs, because they are taken first."""
+"""The byte budget for message contents in the memory cache. Messages beyond the budget are cached without their
+content, which the store has. Nothing is evicted: the oldest messages keep theirs, because they are taken first."""
 
 from __future__ import annotations
 
 from cqs.message import Message
 
 OVERHEAD_BYTES = 450
-"""Of a message, its strings and its tuple, besides the text itself."""
+"""Memory that a message, its strings and its tuple take besides the text itself."""
 _ATTRIBUTE_OVERHEAD_BYTES = 250
 _WIDE = 3
-"""Bytes a character of a text that is not ASCII: between what Python (2 or 4) and UTF-8 (up to 4) take."""
+"""Bytes per character of a non-ASCII text: between what Python (2 or 4) and UTF-8 (up to 4) use."""
 
 
 def cost(message: Message) -> int:
-    """Bytes of memory the message takes, roughly; the same at every call."""
+    """Approximate bytes of memory the message takes; the same on every call."""
     size = len(message.body)
     if not message.body.isascii():
         size *= _WIDE
@@ -23,7 +23,7 @@ def cost(message: Message) -> int:
 
 
 class BodyBudget:
-    """One for a whole cache."""
+    """One budget for a whole cache."""
 
     __slots__ = ("_free_bytes",)
 
@@ -35,7 +35,7 @@ class BodyBudget:
         return self._free_bytes
 
     def admit(self, size: int) -> bool:
-        """Reserves the bytes; False when they are not there."""
+        """Reserves the bytes; False when fewer are free."""
         if size > self._free_bytes:
             return False
         self._free_bytes -= size

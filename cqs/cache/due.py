@@ -1,8 +1,9 @@
-"""When hidden messages come back: a heap of numbers, `visible_ms` above the address, with lazy invalidation.
+"""When hidden messages become visible: a heap of integers, `visible_ms` in the bits above the address, with lazy
+invalidation.
 
-A push is never taken back. A number speaks for a message only as long as that message is hidden until exactly then;
-all others are skipped when they reach the top and swept when they outnumber the living. A number needs no tuple and
-nothing that the garbage collector walks.
+A number is never removed when it becomes outdated. It is valid only while its message is hidden until exactly that
+time; invalid numbers are skipped when they reach the top, and swept when they outnumber the valid ones. An integer
+needs no tuple, and nothing for the garbage collector to traverse.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _READY = State.READY
 
 
 class DueIndex:
-    """The in-flight and delayed ones among `entries` (the shard's own dict), by the time they become visible."""
+    """The in-flight and delayed messages among `entries` (the shard's own dict), by the time they become visible."""
 
     __slots__ = ("_entries", "_heap", "_heap_max")
 
@@ -29,13 +30,13 @@ class DueIndex:
         self._heap_max = _SLACK
 
     def push(self, entry: Entry) -> None:
-        """Notes a message's new `visible_ms`."""
+        """Adds a message under its new `visible_ms`."""
         heappush(self._heap, entry.visible_ms << _ADDRESS_BITS | entry.address)
         if len(self._heap) > self._heap_max:
             self._sweep()
 
     def first(self) -> Entry | None:
-        """The hidden message that is due first (equal times: lowest address); None when nothing is hidden."""
+        """The hidden message that is due first (ties: lowest address); None when nothing is hidden."""
         heap = self._heap
         while heap:
             entry = self._speaks_for(heap[0])
@@ -45,7 +46,7 @@ class DueIndex:
         return None
 
     def hidden(self) -> Iterator[Entry]:
-        """All hidden messages, each once, in no order. Costs the size of the index."""
+        """All hidden messages, each once, in no particular order. Cost: the size of the index."""
         self._sweep()
         for number in self._heap:
             entry = self._speaks_for(number)

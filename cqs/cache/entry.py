@@ -1,4 +1,4 @@
-"""A message of a shard, as its cache knows it."""
+"""A message as the cache stores it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class State(StrEnum):
 
 
 class Entry(msgspec.Struct, gc=False, kw_only=True):
-    """One message as the cache knows it. A backend may keep the object that `put` or `fill` was given, and changes
-    only the fields below the line."""
+    """One message as the cache stores it. A backend may keep the object passed to `put` or `fill`, and changes only the
+    fields below the line."""
 
     address: int
     sent_ms: int
@@ -27,11 +27,11 @@ class Entry(msgspec.Struct, gc=False, kw_only=True):
     sequence: int = 0
     # ---- changed by the cache
     message: Message | None = None
-    """The content, when it is within the cache's byte budget; else the store has it."""
+    """The content, if it fits the cache's byte budget; otherwise only the store has it."""
     visible_ms: int = 0
-    """Delayed or in flight: until when. Ready: 0."""
+    """When a delayed or in-flight message becomes visible; 0 when ready."""
     receive_count: int = 0
     first_receive_ms: int = 0
     receive_number: int = 0
-    """Number of the last receive: the fence of its lease; 0 = never received."""
+    """Number of the last receive, the fencing token of its lease; 0 = never received."""
     state: State = State.READY

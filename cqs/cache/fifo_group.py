@@ -1,10 +1,10 @@
-"""One message group of a FIFO shard: what is ready and what is in flight, both in order of sequence numbers.
+"""One message group of a FIFO shard: its ready and its in-flight messages, both in sequence number order.
 
-    sequence   1   2   3   4   5   6         of a group, only what is ready BEFORE its first one in flight may be
+    sequence   1   2   3   4   5   6         of a group, only messages ready BEFORE its first one in flight may be
                r   r   F   r   d   r         handed out: here 1 and 2. Delayed messages (d) are not in the group yet.
 
-`_ready` is a list with its first few slots used up: taking moves a mark instead of the list, so a group of 100,000
-costs no more than a group of one, and a group of one is small.
+The first slots of the list `_ready` may be used up: popping advances a mark instead of shifting the list, so a group of
+100,000 messages costs no more than a group of one, and a group of one is small.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _USED_UP_MIN = 32
 
 
 place: Callable[[Entry], tuple[int, int]] = attrgetter("sequence", "address")
-"""Where a message stands in its group."""
+"""A message's position in its group."""
 
 
 class Group:
-    """Messages of one group. `is_waiting`: it stands in the rotation of its shard."""
+    """Messages of one group. `is_waiting`: the group is in its shard's rotation."""
 
     __slots__ = ("_in_flight", "_mark", "_ready", "is_waiting", "name")
 
@@ -51,14 +51,14 @@ class Group:
         return self._ready[self._mark].sequence if self._mark < len(self._ready) else 0
 
     def first(self, lock: Entry | None) -> Entry | None:
-        """The first ready message, if it stands before `lock`."""
+        """The first ready message, if it precedes `lock`."""
         if self._mark == len(self._ready):
             return None
         entry = self._ready[self._mark]
         return entry if lock is None or place(entry) < place(lock) else None
 
     def add(self, entry: Entry) -> None:
-        """Puts a ready message in its place."""
+        """Inserts a ready message at its position."""
         ready = self._ready
         if not ready or place(ready[-1]) < place(entry):
             ready.append(entry)
@@ -69,14 +69,14 @@ class Group:
             ready.insert(bisect_left(ready, place(entry), lo=self._mark, key=place), entry)
 
     def pop(self) -> None:
-        """Takes out the first ready message."""
+        """Removes the first ready message."""
         self._mark += 1
         if self._mark == len(self._ready) or (self._mark >= _USED_UP_MIN and self._mark * 4 >= len(self._ready)):
             del self._ready[: self._mark]
             self._mark = 0
 
     def discard(self, entry: Entry) -> None:
-        """Takes out a ready message, wherever it stands."""
+        """Removes a ready message at any position."""
         at = bisect_left(self._ready, place(entry), lo=self._mark, key=place)
         assert self._ready[at] is entry
         del self._ready[at]
@@ -95,10 +95,10 @@ class Group:
         del self._in_flight[bisect_left(self._in_flight, place(entry), key=place)]
 
     def add_unsorted(self, entry: Entry) -> None:
-        """`add` while a fill goes on; `sort` must follow before anything else is done with the ready ones."""
+        """`add` during a fill; `sort` must follow before the ready messages are used."""
         self._ready.append(entry)
 
     def sort(self) -> None:
-        """Brings into order what `add_unsorted` took, without what has left meanwhile."""
+        """Sorts what `add_unsorted` added, dropping messages that have left since."""
         self._ready = sorted((entry for entry in self._ready if entry.state is State.READY), key=place)
         self._mark = 0

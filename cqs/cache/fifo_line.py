@@ -1,10 +1,10 @@
-"""Order of a FIFO shard: groups that have something to hand out stand in a rotation.
+"""Order of a FIFO shard: a rotation of the groups that have messages to hand out.
 
-    rotation   B  C  A          a take serves as many of B as it can, then C, then A; whoever still has something to
-                                hand out, or has again when its lock opens, goes to the end
+    rotation   B  C  A          a take serves as many messages of B as it can, then C, then A; a group that still has
+                                messages to hand out, or has some again once unlocked, goes to the end
 
-A group whose messages are given back, as though never handed out, keeps its place at the front. The first in flight is
-looked up once a turn, so the messages of one take do not lock each other out.
+A group whose messages are given back, as if never handed out, returns to the front. The first message in flight is
+looked up once per turn, so the messages of one take do not lock each other out.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class FifoLine:
         return group
 
     def _offer(self, group: Group, *, is_first: bool = False) -> None:
-        """Gives the group a place in the rotation if it has something to hand out; forgets an empty one."""
+        """Adds the group to the rotation if it has messages to hand out; forgets an empty one."""
         if self._is_filling:
             return
         if not group.is_waiting and group.first(group.lock()) is not None:

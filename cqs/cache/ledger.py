@@ -1,8 +1,8 @@
-"""The books of one shard in memory: entries, states, numbers, bodies. Order is the line's business.
+"""The bookkeeping of one shard in memory: entries, states, counts, bodies. Order is the line's job.
 
-Every message is in `entries`, and besides in exactly one of: the line (ready), or the due index (delayed or in flight,
-until `visible_ms`). The methods are the few moves between these, each leaving the books right; `cqs.cache.memory_shard`
-makes the cache's verbs of them.
+Every message is in `entries` and in exactly one of: the line (ready), or the due index (delayed or in flight, until
+`visible_ms`). The methods are the few transitions between these, and each leaves the books consistent;
+`cqs.cache.memory_shard` builds the cache's operations from them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _READY, _DELAYED, _IN_FLIGHT = State.READY, State.DELAYED, State.IN_FLIGHT
 
 
 class Ledger:
-    """Read its fields freely; only its methods change them."""
+    """Its fields may be read freely; only its methods change them."""
 
     __slots__ = (
         "_bodies",
@@ -44,14 +44,14 @@ class Ledger:
     def __init__(self, shard: Shard, number: int, retention_ms: int, bodies: BodyBudget, vesting: VestingIndex) -> None:
         self.shard = shard
         self.number = number
-        """The last receive number given."""
+        """The last receive number issued."""
         self.vesting_ms = NEVER_MS
         self.entries: dict[int, Entry] = {}
         self.line: Line = FifoLine(self.entries) if shard.is_fifo else StandardLine()
         self.due = DueIndex(self.entries)
         self.ready = self.delayed = self.in_flight = 0
         self.retention_ms = retention_ms
-        """As last told."""
+        """From the most recent call that stated it."""
         self._bodies = bodies
         self._body_bytes = 0
         self._vesting = vesting
@@ -64,7 +64,7 @@ class Ledger:
                 self._vesting.expect(self, head.sent_ms + retention_ms)
 
     def living(self, ticket: Ticket, now_ms: int) -> Entry | None:
-        """The message whose newest lease the ticket is, if that has not run out."""
+        """The message whose current, unexpired lease the ticket is."""
         entry = self.entries.get(ticket.address)
         if (
             entry is None
@@ -76,26 +76,26 @@ class Ledger:
         return entry
 
     def add_ready(self, entry: Entry, now_ms: int) -> None:
-        """A new message, ready at the back of the line."""
+        """Adds a new message, ready at the back of the line."""
         self._keep(entry)
         self._make_ready(entry)
         self.line.join(entry, now_ms)
 
     def add_filled(self, entry: Entry, now_ms: int) -> None:
-        """A ready message read while the shard fills."""
+        """Adds a ready message read from the store during the fill."""
         self._keep(entry)
         self._make_ready(entry)
         self.line.fill(entry, now_ms)
 
     def add_delayed(self, entry: Entry) -> None:
-        """A new message, delayed until its `visible_ms`."""
+        """Adds a new message, delayed until its `visible_ms`."""
         self._keep(entry)
         entry.state = _DELAYED
         self.delayed += 1
         self.hide(entry, entry.visible_ms)
 
     def add_in_flight(self, entry: Entry, now_ms: int) -> None:
-        """A message that comes with its lease, until its `visible_ms`."""
+        """Adds a message with its lease, in flight until its `visible_ms`."""
         self._keep(entry)
         entry.state = _IN_FLIGHT
         self.in_flight += 1
@@ -103,7 +103,7 @@ class Ledger:
         self.hide(entry, entry.visible_ms)
 
     def lease(self, entry: Entry, until_ms: int, now_ms: int) -> Received:
-        """The message that was `line.next` goes in flight, under the next receive number."""
+        """Puts the message that `line.next` returned in flight, under the next receive number."""
         number = self.number = self.number + 1
         self.ready -= 1
         self.in_flight += 1
@@ -116,8 +116,8 @@ class Ledger:
         return received_of(entry, now_ms)
 
     def lease_again(self, entry: Entry, until_ms: int, now_ms: int) -> None:
-        """A ready message goes in flight from the middle of the line, under the receive number it has. The object in
-        the line stays behind as no longer ready; a copy takes its part."""
+        """Puts a ready message in flight from the middle of the line, under the receive number it already has. The old
+        object stays in the line, no longer ready; a copy replaces it."""
         again = copy(entry)
         self.entries[entry.address] = again
         entry.state, entry.message = _IN_FLIGHT, None
@@ -129,14 +129,14 @@ class Ledger:
         self.hide(again, until_ms)
 
     def hide(self, entry: Entry, until_ms: int) -> None:
-        """A delayed or in-flight message stays so until then."""
+        """A delayed or in-flight message stays hidden until `until_ms`."""
         entry.visible_ms = until_ms
         self.due.push(entry)
         if until_ms < self.vesting_ms:
             self._vesting.expect(self, until_ms)
 
     def unhide(self, entry: Entry, now_ms: int) -> None:
-        """A delayed or in-flight message is ready; `line_up` must follow."""
+        """Makes a delayed or in-flight message ready; `line_up` must follow."""
         if entry.state is _IN_FLIGHT:
             self.in_flight -= 1
             self.line.finish(entry, now_ms)
@@ -145,15 +145,15 @@ class Ledger:
         self._make_ready(entry)
 
     def line_up(self, entries: Sequence[Entry], now_ms: int) -> None:
-        """Gives messages that have become ready their places: in front, in this order, those that come back after few
-        receives; behind, in this order, all others."""
+        """Places messages that have become ready in the line: those with few receives in front, all others at the back,
+        each in the given order."""
         self.line.rejoin([entry for entry in entries if 0 < entry.receive_count < RECEIVES_BEFORE_BACK])
         for entry in entries:
             if not 0 < entry.receive_count < RECEIVES_BEFORE_BACK:
                 self.line.join(entry, now_ms)
 
     def undo(self, entry: Entry, now_ms: int) -> None:
-        """An in-flight message is ready in its old place, the receive not counted."""
+        """Makes an in-flight message ready in its old place, and does not count the receive."""
         self.in_flight -= 1
         entry.receive_count = max(0, entry.receive_count - 1)
         if entry.receive_count == 0:
@@ -162,7 +162,7 @@ class Ledger:
         self.line.undo(entry, now_ms)
 
     def remove(self, entry: Entry, now_ms: int) -> None:
-        """The message leaves the shard, whatever its state."""
+        """Removes the message from the shard, whatever its state."""
         state = entry.state
         if state is _IN_FLIGHT:
             self.in_flight -= 1
@@ -177,12 +177,12 @@ class Ledger:
             self._forget(entry)
 
     def remove_next(self, entry: Entry) -> None:
-        """The message that was `line.next` leaves the shard."""
+        """Removes the message that `line.next` returned from the shard."""
         self.ready -= 1
         self._forget(entry)
 
     def next_ms(self) -> int | None:
-        """When `reveal` has work: the first due message, or the expiry of the longest waiting one."""
+        """When `reveal` has work: the first due message, or the expiry of the message that has waited longest."""
         due = self.due.first()
         head = self.line.head()
         due_ms = NEVER_MS if due is None else due.visible_ms
@@ -191,14 +191,15 @@ class Ledger:
         return None if next_ms == NEVER_MS else next_ms
 
     def settle(self) -> int | None:
-        """Tells the vesting index exactly when there is work next, and returns it."""
+        """Tells the vesting index exactly when the shard has work next, and returns that time."""
         next_ms = self.next_ms()
         self._vesting.settle(self, next_ms)
         return next_ms
 
     def close(self) -> dict[int, Entry]:
-        """The shard is dropped: it has no work any more and its bodies take no room. Returns what was in it, for the
-        caller to free at leisure; nothing else refers to it, also where something still refers to this ledger."""
+        """Called when the shard is dropped: its work is cancelled and its share of the body budget released. Returns
+        the entries for the caller to free in batches; nothing else refers to them, even if something still refers to
+        this ledger."""
         self._bodies.release(self._body_bytes)
         self._vesting.settle(self, None)
         entries, self.entries = self.entries, {}
@@ -222,7 +223,7 @@ class Ledger:
                 entry.message = None
 
     def _forget(self, entry: Entry) -> None:
-        """What still points to the object sees that it is not ready."""
+        """Whatever still refers to the object sees that it is not ready."""
         del self.entries[entry.address]
         entry.state = _IN_FLIGHT
         if entry.message is not None:
@@ -233,7 +234,7 @@ class Ledger:
 
 
 def received_of(entry: Entry, received_ms: int) -> Received:
-    """What a taker is told of a message in flight."""
+    """The answer to a receiver about a message in flight."""
     return Received(
         address=entry.address,
         sent_ms=entry.sent_ms,

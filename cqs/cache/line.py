@@ -1,6 +1,6 @@
-"""What stands ready, and who is next: the part of the memory cache in which standard and FIFO shards differ.
+"""The ready messages and their order: the part of the memory cache in which standard and FIFO shards differ.
 
-The shard owns entries, states and numbers; a line owns order. The shard tells it each move of a message:
+The shard owns entries, states and counts; a line owns the order. The shard reports every transition of a message:
 
         join ──► │                  │ ──► next, start ──► in flight ──► finish
       rejoin ──► │       line       │ ◄────────────────── undo ◄──┘
@@ -26,17 +26,17 @@ class Line(Protocol):
     """Message groups with something in flight; 0 on a standard shard."""
 
     def join(self, entry: Entry, now_ms: int) -> None:
-        """A ready message stands at the back (FIFO: in its place)."""
+        """Appends a ready message at the back (FIFO: at its position)."""
 
     def rejoin(self, entries: Sequence[Entry]) -> None:
-        """Messages that came back stand in front, in this order (FIFO: in their places)."""
+        """Puts messages that returned at the front, in this order (FIFO: at their positions)."""
 
     def undo(self, entry: Entry, now_ms: int) -> None:
-        """`finish`, then back in the old place, as though it had never been handed out."""
+        """`finish`, then back to its old place, as if it had never been handed out."""
 
     def leave(self, entry: Entry, now_ms: int) -> None:
-        """The message is not ready any more, or gone, without having been `next`. Its state says so already; the
-        object never stands in the line again."""
+        """The message is no longer ready, or was removed, without having been returned by `next`. Its state already
+        says so; the object never enters the line again."""
 
     def open_turn(self) -> None:
         """A take begins."""
@@ -48,30 +48,30 @@ class Line(Protocol):
         """A take ends."""
 
     def start(self, entry: Entry, now_ms: int) -> None:
-        """The message is in flight from now on."""
+        """The message is now in flight."""
 
     def finish(self, entry: Entry, now_ms: int) -> None:
         """The message is no longer in flight."""
 
     def fill(self, entry: Entry, now_ms: int) -> None:
-        """`join` for a message read from the store, which stands before those put while the shard fills."""
+        """`join` for a message read from the store: it precedes those put during the fill."""
 
     def end_fill(self) -> None:
-        """All are there; the first `next` may come."""
+        """The fill is complete; `next` may be called from now on."""
 
     def head(self) -> Entry | None:
-        """The ready message that expires next, roughly: the one that waits longest."""
+        """Roughly the ready message that expires next: the one that has waited longest."""
 
     def oldest(self) -> Entry | None:
-        """The longest waiting of those received less than RECEIVES_BEFORE_BACK times, roughly."""
+        """Roughly the longest waiting message of those received fewer than RECEIVES_BEFORE_BACK times."""
 
     def noisy_groups(self, now_ms: int) -> int:
-        """Tenants that are noisy now, of those seen at takes; 0 on a FIFO shard."""
+        """Number of tenants that are noisy now, of those seen by takes; 0 on a FIFO shard."""
 
 
 def first_waiting(line: Iterable[Entry]) -> Entry | None:
-    """The first one that counts for the age of the oldest message (SQS leaves out what is received again and again);
-    looks at no more than OLDEST_LOOKS_MAX."""
+    """The first message that counts for the age of the oldest message (SQS leaves out messages received again and
+    again); looks at no more than OLDEST_LOOKS_MAX."""
     for entry in islice(line, OLDEST_LOOKS_MAX):
         if entry.state is State.READY and entry.receive_count < RECEIVES_BEFORE_BACK:
             return entry

@@ -4,7 +4,7 @@
          │                                      └──────► line: StandardLine (+ Tenants) or FifoLine (+ Groups)
          └── for all shards: body budget, tombstones, vesting index
 
-It belongs to one event loop and does not await within a step, so each call is atomic. A message costs its Entry, two
+It belongs to one event loop and does not await within a step, so each call is atomic. A message takes its Entry, two
 numbers, a slot in the dict of entries and one in its line: about 230 bytes without its body.
 """
 
@@ -31,7 +31,7 @@ _FREE_BATCH = 10_000
 
 
 class MemoryCache:
-    """`QueueCache` in this process. `body_budget_bytes` bounds the message content kept, in all shards together."""
+    """`QueueCache` in this process. `body_budget_bytes` limits the message contents kept, across all shards."""
 
     def __init__(self, clock: Clock, rng: random.Random, body_budget_bytes: int) -> None:
         self._clock = clock
@@ -125,7 +125,7 @@ class MemoryCache:
         return Page([], None) if held is None else await held.peek(state, after, limit)
 
     async def browse(self, shard: Shard, state: State, after: int | None, limit: int, is_bare: bool = False) -> Page:
-        """In address order, as `peek`: a walk in memory is quick, and one look for all is better than several."""
+        """In address order, like `peek`: scanning memory is fast, and one look at everything beats several."""
         return await self.peek(shard, state, after, limit)
 
     async def lookup(self, shard: Shard, addresses: Sequence[int]) -> list[Entry | None]:
@@ -160,7 +160,7 @@ class MemoryCache:
 
 
 async def _free(entries: dict[int, Entry]) -> None:
-    """Lets go of a million messages without keeping everybody waiting; they are nobody's any more."""
+    """Frees a million messages without blocking the event loop. Nothing else refers to them."""
     while len(entries) > _FREE_BATCH:
         for _ in range(_FREE_BATCH):
             entries.popitem()

@@ -1,7 +1,7 @@
-"""The cache's verbs on one queue shard in memory. Each is one atomic step: it neither awaits nor fails half-way, except
-that `peek`, which changes nothing, pauses in a big shard.
+"""The cache's operations on one queue shard in memory. Each is one atomic step: it neither awaits nor fails half-way.
+The exception is `peek`, which changes nothing and pauses in a big shard.
 
-Receive numbers start at the seconds since 2020, shifted, so they fit 53 bits and a shard filled anew never repeats one.
+Receive numbers start at the seconds since 2020, shifted, so they fit in 53 bits and a refilled shard never repeats one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ EXPIRED_BATCH_MAX = 1_000
 
 
 class MemoryShard:
-    """All of one shard. `now_ms` of every call is the cache's time."""
+    """All state of one shard. `now_ms` of every call is the cache's time."""
 
     __slots__ = ("_ledger", "_replays", "epoch", "removed", "residency", "shard")
 
@@ -45,24 +45,24 @@ class MemoryShard:
         self.epoch = epoch
         self.residency = Residency.INITIALIZING
         self.removed: set[int] = set()
-        """Addresses removed while the shard fills."""
+        """Addresses removed during the fill."""
         self._ledger = Ledger(shard, number, retention_ms, bodies, vesting)
         self._replays: Replays | None = None
 
     @property
     def number(self) -> int:
-        """The last receive number given."""
+        """The last receive number issued."""
         return self._ledger.number
 
     def knows(self, address: int) -> bool:
         return address in self._ledger.entries
 
     def see(self, entry: Entry) -> None:
-        """Later takes have higher numbers than a lease that is brought, whether or not it has the message."""
+        """Makes later takes use higher numbers than the entry's lease, even if the entry itself is then skipped."""
         self._ledger.number = max(self._ledger.number, entry.receive_number)
 
     def put(self, entry: Entry, now_ms: int) -> None:
-        """A message that is not known yet."""
+        """Adds a message that is not known yet."""
         ledger = self._ledger
         if entry.visible_ms <= now_ms:
             ledger.add_ready(entry, now_ms)
@@ -72,7 +72,7 @@ class MemoryShard:
             ledger.add_delayed(entry)
 
     def fill(self, entry: Entry, now_ms: int) -> None:
-        """A message from the store that is not known yet."""
+        """Adds a message from the store that is not known yet."""
         ledger = self._ledger
         ledger.number = max(ledger.number, entry.receive_number)
         if entry.visible_ms <= now_ms and self.residency is Residency.INITIALIZING:

@@ -1,4 +1,4 @@
-"""A page of a shard's messages, and where the next one goes on."""
+"""A page of a shard's messages, and where the next page begins."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from cqs.cache.entry import Entry
 
 
 class Page(msgspec.Struct, frozen=True):
-    """`after` continues it, None = last page. `afters`: what continues a page that ends with each entry; empty = the
-    entries' addresses."""
+    """`after` gets the next page, None = last page. `afters`: the `after` for a page cut off behind each entry; empty =
+    the entries' addresses."""
 
     entries: list[Entry]
     after: int | None
     afters: list[int] = []
 
     def after_entry(self, place: int) -> int:
-        """What continues a page that ends with this one of its entries."""
+        """The `after` for a page cut off behind entry number `place`."""
         return self.afters[place] if self.afters else self.entries[place].address

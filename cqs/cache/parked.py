@@ -1,7 +1,7 @@
-"""The tenants of one standard shard: their load, and the lines of those whose messages were passed.
+"""The tenants of one standard shard: their load, and parked lines for messages that were passed over.
 
-Only shards that have met a message group have this. The load of a tenant is forgotten when nothing of it is ready or
-in flight and its recent processing time is trivial, so a million groups of one message each leave nothing behind.
+Only a shard that has seen a message group has this. A tenant's load is forgotten once it has no message ready or in
+flight and its recent processing time is trivial, so a million groups of one message each leave nothing behind.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _READY = State.READY
 
 
 class Tenant:
-    """Load and parked line of one message group."""
+    """Load and parked line of one message group (tenant)."""
 
     __slots__ = ("backlog", "last_send_ms", "line", "meter", "name")
 
@@ -28,7 +28,7 @@ class Tenant:
         self.line: deque[Entry] | None = None
 
     def head(self) -> Entry | None:
-        """First of the parked line."""
+        """The first message of the parked line."""
         line = self.line
         while line and line[0].state is not _READY:
             line.popleft()
@@ -36,7 +36,7 @@ class Tenant:
 
 
 class Tenants:
-    """All tenants of a shard. A message without a group counts towards the totals only."""
+    """All tenants of a shard. A message without a group counts only towards the totals."""
 
     __slots__ = ("_backlogged", "_by_name", "_now_ms", "_parked", "_prune_at", "_seen_noisy", "_total", "_ungrouped")
 
@@ -51,7 +51,7 @@ class Tenants:
         self._now_ms = now_ms
 
     def arrived(self, entry: Entry) -> None:
-        """The message is ready."""
+        """The message has become ready."""
         if entry.group is None:
             self._ungrouped += 1
             return
@@ -70,14 +70,14 @@ class Tenants:
         self._backlogged -= tenant.backlog == 0
 
     def left(self, entry: Entry, now_ms: int) -> None:
-        """The message is not ready any more, and was not handed out."""
+        """The message is no longer ready, and was not handed out."""
         self._now_ms = now_ms
         self.departed(entry)
         if entry.group is not None:
             self._forget_idle(self._tenant(entry.group))
 
     def returned(self, entry: Entry) -> bool:
-        """`arrived` for a message that came back. True: it stands in front of its tenant's parked line."""
+        """`arrived` for a message that returned. True: it is now at the front of its tenant's parked line."""
         self.arrived(entry)
         tenant = self._parked.get(entry.group) if entry.group is not None else None
         if tenant is None or not tenant.line:
@@ -102,7 +102,7 @@ class Tenants:
             self._forget_idle(tenant)
 
     def pop_quiet(self, now_ms: int) -> Entry | None:
-        """The oldest head of the parked lines whose tenants are quiet now."""
+        """Pops the oldest head among the parked lines of tenants that are quiet now."""
         best: Entry | None = None
         for tenant in list(self._parked.values()):
             head = tenant.head()
@@ -114,7 +114,7 @@ class Tenants:
         return None if best is None else self._pop(best)
 
     def park_if_noisy(self, entry: Entry, now_ms: int) -> bool:
-        """True: the tenant is noisy, and the message now stands at the end of its parked line."""
+        """True: the tenant is noisy, and the message is now at the end of its parked line."""
         if entry.group is None:
             return False
         tenant = self._tenant(entry.group)
@@ -127,7 +127,7 @@ class Tenants:
         return True
 
     def pop_noisy(self) -> Entry | None:
-        """The head of the parked line whose tenant has the fewest in flight."""
+        """Pops the head of the parked line whose tenant has the fewest messages in flight."""
         best: tuple[int, int] | None = None
         chosen: Entry | None = None
         for tenant in self._parked.values():
@@ -144,7 +144,7 @@ class Tenants:
         return sum(self._is_noisy(tenant, now_ms) for tenant in list(self._seen_noisy.values()))
 
     def sweep(self) -> None:
-        """Drops what is no longer ready from the parked lines."""
+        """Removes messages that are no longer ready from the parked lines."""
         for tenant in self._parked.values():
             tenant.line = deque(entry for entry in tenant.line or () if entry.state is _READY)
 

@@ -1,5 +1,5 @@
-"""Pages of what is in one state, in address order. In a big shard a page is a walk over everything, so it pauses now
-and then and lets others go on; it looks and changes nothing."""
+"""Pages of the messages in one state, in address order. In a big shard a page scans every message, so it pauses now and
+then to let other tasks run; it changes nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PEEK_BATCH = 20_000
 async def page_of(
     entries: Mapping[int, Entry], among: Sequence[int], state: State, after: int | None, limit: int
 ) -> Page:
-    """The first `limit` of the addresses `among` that are in that state and above `after`."""
+    """The first `limit` addresses of `among` that are in that state and above `after`."""
     above = -1 if after is None else after
     found: list[int] = []
     for start in range(0, len(among), PEEK_BATCH):

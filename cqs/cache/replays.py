@@ -1,8 +1,8 @@
-"""The answers of takes, kept for their repetition.
+"""Answers of takes, kept for replay.
 
-Only the tickets and the time are kept: an answer may be given again only while all its leases live unchanged, and then
-everything else still stands in the entries. So a kept answer holds no body in memory. Empty answers are not kept: who
-got nothing looks again.
+Only the tickets and the time are kept: an answer may be replayed only while all its leases are unchanged, and then
+everything else is still in the entries. So a kept answer holds no body in memory. Empty answers are not kept: a
+receiver that got nothing looks again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cqs.cache.interface import Received, TakeRequest, Ticket
 from cqs.cache.ledger import Ledger, received_of
 
 REPLAYS_MAX = 100_000
-"""A shard keeps no more than this many answers; the oldest go first."""
+"""Maximum number of answers a shard keeps; the oldest are dropped first."""
 _TRIM_BATCH = 2
 
 
@@ -37,7 +37,7 @@ class Replays:
         self._ids: dict[int, str] = {}
 
     def repeat(self, request: TakeRequest, now_ms: int) -> list[Received]:
-        """The answer once more, its leases lasting anew from now; [] when there is none, or it is void."""
+        """The answer again, with its leases restarted from now; [] when there is none or it is void."""
         replay = self._by_id.get(request.request_id)
         if replay is None or now_ms >= replay.until_ms:
             return []
@@ -51,7 +51,7 @@ class Replays:
         return [received_of(entry, replay.received_ms) for entry in living]
 
     def keep(self, request: TakeRequest, received: Sequence[Received], now_ms: int) -> None:
-        """Keeps the answer under its request id, in place of an earlier one, and forgets some that are too old."""
+        """Keeps the answer under its request id, replacing an earlier one, and drops some that are too old."""
         self._forget(request.request_id)
         self._trim(now_ms)
         tickets = tuple(one.ticket for one in received)
@@ -60,7 +60,7 @@ class Replays:
             self._ids[ticket.receive_number] = request.request_id
 
     def void(self, receive_number: int) -> None:
-        """The lease with this number was changed: the take that gave it is not repeated any more."""
+        """The lease with this number was changed: the take that issued it can't be replayed any more."""
         request_id = self._ids.get(receive_number)
         if request_id is not None:
             self._forget(request_id)

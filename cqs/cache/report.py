@@ -1,4 +1,4 @@
-"""What a cache server tells of itself, for people."""
+"""What a cache server reports about itself, for people."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ class ServerReport(msgspec.Struct, frozen=True, kw_only=True):
     """None = the server did not answer."""
 
     problems: tuple[str, ...] = ()
-    """What is wrong with it, in words."""
+    """What is wrong with the server, in words."""
     version: str = ""
     used_bytes: int | None = None
-    """All memory that it uses."""
+    """All memory the server uses."""
     budget_bytes: int = 0
-    """Above this used memory bodies are not kept any more."""
+    """Used memory above which bodies are no longer kept."""
     keys: int | None = None
     clients: int | None = None
-    """Connections to it, from anywhere."""
+    """Connections to the server, from anywhere."""
     is_left_alone: bool = False
-    """The breaker is open: calls fail at once, for a while."""
+    """The circuit breaker is open: calls fail at once for a while."""

@@ -1,11 +1,11 @@
-"""Order of a standard shard: one deque, and beside it, once messages have tenants, the lines of the noisy ones.
+"""Order of a standard shard: one deque and, once messages have tenants, parked lines for the noisy ones.
 
-A message that leaves from the middle stays in the deque as an object whose state is not READY; it is skipped when met
-and swept when such outnumber the rest. An object stands in at most one place, so its state alone decides.
+A message removed from the middle stays in the deque as an object whose state is not READY; such objects are skipped
+when met and swept when they outnumber the rest. An object is in at most one place, so its state alone decides.
 
-With tenants, the order of sources is: parked lines of tenants that are quiet again (the oldest head first); the main
-line, where messages of noisy tenants are parked as they are met; the parked line of the noisy tenant with the fewest
-in flight. Nobody's message is ever left out, only passed.
+With tenants, messages come from these sources, in this order: parked lines of tenants that are quiet again (oldest head
+first); the main line, where messages of noisy tenants are parked as they are met; the parked line of the noisy tenant
+with the fewest messages in flight. No message is ever left out, only passed over.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Fair queues: which tenant is noisy (sqs.md A6). Pure: numbers in, a verdict out.
 
-A tenant is a message group of a standard queue. It is noisy while it has messages waiting, sent some lately, and
+A tenant is a message group of a standard queue. It is noisy while it has messages waiting, sent some recently, and
 
     has > 10 % of the messages in flight and at least 30 of them,   or
     used > 10 % of the processing time of the last five minutes, and more than a trivial amount.
 
-Processing time is the integral of the number in flight over time, so it needs no note per message. "The last five
-minutes" are approximated by two windows, the earlier one weighted by its part that is not over yet:
+Processing time is the integral over time of the number in flight, so it needs no record per message. "The last five
+minutes" are approximated by two windows; the earlier one is weighted by the part of it within those five minutes:
 
-        earlier window        present window
+        earlier window        current window
     ├──────────────────────┼─────────────┤ now
               └── 5 min before now
 """
@@ -18,12 +18,12 @@ from __future__ import annotations
 NOISY_SHARE = 0.1
 NOISY_IN_FLIGHT_MIN = 30
 NOISY_BUSY_MS_MIN = 60_000
-"""Processing time (message-milliseconds) below which nobody is noisy."""
+"""Processing time (message-milliseconds) below which no tenant is noisy."""
 WINDOW_MS = 300_000
 
 
 class BusyMeter:
-    """Counts what is in flight and how much processing time that made."""
+    """Counts the messages in flight and the processing time they have used."""
 
     __slots__ = ("_busy_ms", "_earlier_ms", "_since_ms", "_window", "in_flight")
 
@@ -35,7 +35,7 @@ class BusyMeter:
         self._earlier_ms = 0
 
     def change(self, by: int, now_ms: int) -> None:
-        """`by` more (or, negative, fewer) messages are in flight from now on."""
+        """From now on, `by` more (if negative, fewer) messages are in flight."""
         self._settle(now_ms)
         self.in_flight += by
 

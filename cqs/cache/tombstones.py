@@ -1,9 +1,9 @@
-"""Addresses removed lately, so that what was read or sent before the removal can't bring a message back.
+"""Recently removed addresses, so that a message read or sent before its removal can't come back.
 
-Two generations for the whole cache, each a set per shard. A new one starts every TOMBSTONE_MS, so a tombstone lives
-between one and two times that; all of an old generation is freed in one go, idle shards included. Under a flood of
-removals generations turn earlier, so that at most 2 * TOMBSTONES_MAX are kept (some 90 bytes each). A shard that
-fills keeps its own, all of them, because there they decide; they come here when the fill is done.
+The whole cache has two generations, each a set per shard. A new generation starts every TOMBSTONE_MS, so a tombstone
+lives between one and two times that long; an old generation is freed all at once, idle shards included. Under a flood
+of removals generations turn over sooner, so that at most 2 * TOMBSTONES_MAX are kept (some 90 bytes each). A shard that
+is being filled keeps all of its own tombstones, because the fill depends on them; they move here when the fill is done.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Tombstones:
         self._turn_ms = now_ms + TOMBSTONE_MS
 
     def of(self, shard: Shard, now_ms: int) -> tuple[set[int] | None, set[int] | None]:
-        """The two sets an address of this shard may be in."""
+        """The two sets that may contain an address of this shard."""
         if now_ms >= self._turn_ms:
             self._turn(now_ms)
         return self._now.get(shard), self._earlier.get(shard)

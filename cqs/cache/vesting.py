@@ -1,8 +1,8 @@
-"""Which shard has work when: one heap over all shards of a cache, so that idle shards cost nothing.
+"""When each shard has work next: one heap over all shards of a cache, so that idle shards cost nothing.
 
-Each shard stands in it once, with `vesting_ms`: never later than its next work. Work that turned up earlier moves it
-ahead; that other work has gone is noticed when its time comes. Shards taken from it are moved VESTING_LEASE_MS ahead,
-until `reveal` tells when they really have work again.
+Each shard is in it once, under `vesting_ms`, which is never later than its next work. Earlier work moves the shard
+ahead; cancelled work is noticed only when its time comes. Taking a shard moves it VESTING_LEASE_MS ahead, until
+`reveal` reports when it really has work again.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class Vesting(Protocol):
 
     shard: Shard
     vesting_ms: int
-    """Where it stands in the index; NEVER_MS = not in it. Written by the index only."""
+    """The shard's time in the index; NEVER_MS = not in it. Only the index writes it."""
 
     def next_ms(self) -> int | None:
-        """When it has work next; None = never, as far as is known."""
+        """When the shard has work next; None = never, as far as is known."""
 
 
 class VestingIndex:
@@ -39,12 +39,12 @@ class VestingIndex:
         self._tie = count()
 
     def expect(self, shard: Vesting, at_ms: int) -> None:
-        """The shard has work at this time; an earlier note stays."""
+        """The shard has work at this time; an earlier time already recorded stays."""
         if at_ms < shard.vesting_ms:
             self.settle(shard, at_ms)
 
     def settle(self, shard: Vesting, at_ms: int | None) -> None:
-        """The shard has work at exactly this time; None = never."""
+        """The shard's next work is at exactly this time; None = never."""
         shard.vesting_ms = NEVER_MS if at_ms is None else at_ms
         if at_ms is not None:
             heappush(self._heap, (at_ms, next(self._tie), shard))

@@ -163,6 +163,6 @@ class TestUnfitServers:
         other = await asyncio.start_unix_server(answer, path)
         rng = random.Random(1)
         async with cache_on(RedisServer(Address(path=path), Breaker(rng), rng, 0)) as cache:
-            assert "it is no Redis" in (await cache.servers.reports())[path].problems[0]
+            assert "it is not a Redis server" in (await cache.servers.reports())[path].problems[0]
         other.close()
         await other.wait_closed()

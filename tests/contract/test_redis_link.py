@@ -180,7 +180,7 @@ class TestLosses:
         link = link_to(Address(path=path))
         await link.start()
 
-        with pytest.raises(CacheUnavailable, match="answered nonsense"):
+        with pytest.raises(CacheUnavailable, match="sent an invalid reply"):
             await link.call(b"PING")
 
         await link.close()

@@ -167,11 +167,11 @@ class TestUnfit:
             admin.config_set("requirepass", "new")
             admin.client_kill_filter(_type="normal", skipme=True)
 
-            await told(a, queue, "it wants a password")
+            await told(a, queue, "it requires a password")
             problems = (await server_of(a, queue).report()).problems
             admin.config_set("requirepass", "")
 
-        assert problems == ("it wants a password and none is given",)
+        assert problems == ("it requires a password and none is given",)
         await in_order(a, queue)
 
     async def test_server_that_turns_persistent_is_used_on(self, two: list[Node], own: RedisProcess) -> None:

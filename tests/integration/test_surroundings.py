@@ -62,7 +62,7 @@ def test_redis_that_is_not_there_costs_nothing_but_speed(tmp_path: Path) -> None
     ("options", "login", "words"),
     [
         (["--requirepass", "hush"], ":wrong@", ": the user or password is wrong"),
-        (["--requirepass", "hush"], "", ": it wants a password and none is given"),
+        (["--requirepass", "hush"], "", ": it requires a password and none is given"),
         (["--replicaof", "127.0.0.1", "1"], "", ": it is a replica"),
         (["--maxmemory", "1gb", "--maxmemory-policy", "allkeys-lru"], "", "maxmemory-policy is allkeys-lru"),
         (["--save", "60 1"], "", "it saves to disk"),

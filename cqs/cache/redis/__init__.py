@@ -1,4 +1,4 @@
-"""The cache on Redis servers. Its modules need packages that not every installation has."""
+"""The cache on Redis servers. Its modules need packages that are not always installed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ _PACKAGES = ("hiredis", "redis")
 
 
 def check_client() -> None:
-    """Raises CannotStart when they are not installed."""
+    """Raises CannotStart when the packages are not installed."""
     if None in map(find_spec, _PACKAGES):
         raise CannotStart("the client of Redis is not installed: pip install 'cqs-server[redis]'")

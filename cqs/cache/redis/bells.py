@@ -1,11 +1,11 @@
-"""Bells over Redis pub/sub. The scripts tell (`scripts/ears.lua`); here this node hears.
+"""Bells over Redis pub/sub. The scripts publish (`scripts/ears.lua`); this node receives here.
 
-Each server has, beside the link of the scripts, one connection that subscribes to this node's channel and to the news
-for all, at its start and never again: not by queue, so that a long poll costs no command. Two connections, because
-Redis ends one that subscribes when 32 MiB of its answers wait unread, which a few big receives are.
+Besides the link for scripts, each server has one connection that subscribes to this node's channel and to the broadcast
+channel, once, when it connects. Subscriptions are not per queue, so a long poll costs no command. It is a separate
+connection because Redis closes a subscriber with 32 MiB of unread output, which a few large receives can reach.
 
-A connection that is lost, or silent for PING_S and the time-out of a call, may have missed something: until it is back,
-and once more then, one receive of each shard is woken every PING_S to look.
+A connection that was lost, or silent for PING_S plus the timeout of a call, may have missed notifications. Until it is
+back, and once more then, one receive of each shard is woken every PING_S to look.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _log = structlog.get_logger("cqs.bells")
 
 
 class RedisBells:
-    """`Bells` of the node that `servers` names. `addresses`: where each server is, by its name."""
+    """`Bells` of the node named in `servers`. `addresses`: each server's address, by its name."""
 
     def __init__(
         self, servers: Servers, addresses: Mapping[str, Address], rng: random.Random, ping_s: float = PING_S
@@ -46,7 +46,7 @@ class RedisBells:
         self._watches: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Subscribes; a server that can't be reached is tried again and again."""
+        """Subscribes; keeps retrying a server that can't be reached."""
         await asyncio.gather(*(ear.link.start() for ear in self._ears.values()))
         self._watches = [
             asyncio.create_task(ear.watch(self._ping_s, partial(self._nudge, name))) for name, ear in self._ears.items()
@@ -75,7 +75,8 @@ class RedisBells:
             self._start(ear.link.call(b"PUBLISH", keys.NEWS, b"ended %d" % queue_uid))
 
     async def _ring(self, shard: Shard, count: int) -> Reply:
-        """Whether any sleep here is told at the moment of sending: a receive that looks later notes this node anew."""
+        """States whether any receive sleeps here at the moment of sending: one that looks later registers this node
+        again."""
         is_waiting = self._sleepers is not None and self._sleepers.asleep(shard) > 0
         return await self._servers.run(_RING, shard, count, int(is_waiting))
 
@@ -109,7 +110,7 @@ class RedisBells:
 
 
 class _Ear:
-    """The connection on which one server is heard."""
+    """The connection on which this node hears one server."""
 
     def __init__(self, address: Address, rng: random.Random, node: bytes, hear: Callable[[bytes, bytes], None]) -> None:
         self._channels = (keys.WAKE + node, keys.NEWS)
@@ -117,7 +118,7 @@ class _Ear:
         self.link = Link(address, rng, self._subscribe, on_news=lambda push: hear(push[1], push[2]))
 
     async def watch(self, ping_s: float, nudge: Callable[[], None]) -> None:
-        """For ever: asks whether the connection lives, and nudges when something may have been missed."""
+        """Runs forever: checks the connection, and nudges when a notification may have been missed."""
         connections = self._connections
         while True:
             await asyncio.sleep(ping_s)

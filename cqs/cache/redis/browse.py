@@ -1,7 +1,7 @@
-"""Pages of what is in one state as it stands in Redis, at a price that does not grow with the shard. Where a page goes
-on is one number for callers, and a place with what stands before it for the script:
+"""Pages of the messages in one state, in the order in which Redis holds them, at a cost that does not grow with the
+shard. Callers see a page's starting point as one number; for the script it is a position and the item before it:
 
-    part (1 byte) │ place (6 bytes) │ what stands before it: a list's item, or a sorted set's member
+    part (1 byte) │ position (6 bytes) │ the item before it: of a list, or the member of a sorted set
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PLACE_BYTES = 6
 
 
 class Spot(NamedTuple):
-    """Where a page begins, as `browse.lua` says it."""
+    """Where a page begins, in the terms of `browse.lua`."""
 
     part: int = 1
     place: int = 0
@@ -26,7 +26,7 @@ class Spot(NamedTuple):
 
 
 def spot_of(after: int | None) -> Spot:
-    """The front for None, and for a number that is none of ours."""
+    """The start for None, and for any number not made by `after_of`."""
     raw = b"" if after is None or after < 0 else after.to_bytes((after.bit_length() + 7) // 8, "big")
     if len(raw) <= _PLACE_BYTES or raw[0] > PARTS_MAX:
         return Spot()
@@ -34,7 +34,7 @@ def spot_of(after: int | None) -> Spot:
 
 
 def after_of(spot: Sequence[object]) -> int | None:
-    """None when there is no such place."""
+    """None when there is no next page."""
     part, place, before = cast("tuple[int, int, bytes]", tuple(spot))
     if not part:
         return None
@@ -42,7 +42,7 @@ def after_of(spot: Sequence[object]) -> int | None:
 
 
 def page_of(reply: Reply) -> Page:
-    """What the script answered."""
+    """Decodes the script's answer."""
     end, *found = cast("list[list[object]]", reply)
     page = Page([], after_of(end), [])
     for part, place, before, word, *known in found:

@@ -1,13 +1,13 @@
-"""QueueCache on Redis servers: each shard lives on one of them, each call is one script there.
+"""QueueCache on Redis servers: each shard lives on one of them, and each call runs a script there.
 
     shard ──owner (rendezvous)──► server ──gate (breaker)──► link ──► script
 
-A server that can't be reached costs its own shards one CacheUnavailable a call, and the others nothing. A take whose
-answer was lost is repeated once under its request id, so it hands out the same messages: every take has an id. What
-else fails may have taken effect; all calls are safe to repeat.
+When a server can't be reached, calls on its shards raise CacheUnavailable; other shards are not affected. A take whose
+answer was lost is retried once under its request id, so it returns the same messages: every take has an id. Any other
+failed call may have taken effect; all calls are safe to repeat.
 
-A shard is in the cache as long as it is used (`keep_ms`). While it is filled it lives from page to page only, so a
-filler that dies leaves it absent.
+A shard stays in the cache as long as it is used (`keep_ms`). During a fill it only lives from page to page, so a filler
+that dies leaves it absent.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from cqs.cache.redis.survey import look, survey
 KEEP_MS = 3_600_000
 FILL_LEASE_MS = 10_000
 RETRY_REPLAY_MS = 5_000
-"""How long the answer of a take without a request id is kept: for our own repetition."""
+"""How long the answer of a take without a request id is kept for our own retry."""
 SLOTS = 256
-"""Takes of this node whose answers are kept at a time, in each shard."""
+"""How many answers of this node's takes are kept at a time in each shard."""
 ENTRIES_MAX, FIFO_MAX = 500, 100
-"""Messages a script deals with; more are put, filled, looked at and (FIFO) revealed by several, so that nobody waits
-long for one of them."""
+"""Maximum number of messages per script. Larger puts, fills, lookups and (FIFO) reveals are split into several scripts,
+so that none blocks the server for long."""
 LOOKS_MAX = 100
 _OUTCOME = {b"done": Outcome.DONE, b"gone": Outcome.GONE, b"stale": Outcome.STALE}
 _EPOCH_BITS = 53
@@ -63,8 +63,8 @@ _VESTING, _NEXT_VESTING = map(load, ("vesting", "next_vesting"))
 
 
 class RedisCache:
-    """`servers` by name; `owner` names the server of a key, the same on every node. `now_ms` overrules the servers'
-    time, in tests."""
+    """`servers` by name; `owner` returns the name of the server that holds a key, the same on every node. `now_ms`
+    overrides the servers' time in tests."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class RedisCache:
         self._takes = count()
 
     async def start(self) -> None:
-        """Connects to all servers; one that can't be reached is tried again and again."""
+        """Connects to all servers; keeps retrying those that can't be reached."""
         await self.servers.start()
 
     async def close(self) -> None:
@@ -245,5 +245,5 @@ class RedisCache:
 
 
 def _pages(items: Sequence[T], size: int = ENTRIES_MAX) -> list[Sequence[T]]:
-    """At least one, which may be empty."""
+    """Splits into at least one page, which may be empty."""
     return [items[start : start + size] for start in range(0, len(items) or 1, size)]

@@ -1,12 +1,12 @@
-"""Messages, leases and answers between Python and the scripts.
+"""Encodes messages, leases and answers between Python and the scripts.
 
-    address    16 bytes, big-endian: the order of the bytes is that of the numbers
+    address    16 bytes, big-endian: byte order is numeric order
     meta       "sent_ms sequence group"                    never changes; "" = no group
     standing   "visible_ms is_flight number count first_ms", or "0": ready and never received
     lease      "ends_ms number count first_ms place mark"  ends_ms 0 = not in flight
     content    a Message without its address, as MessagePack
 
-A body is copied as it is, never escaped or parsed.
+Bodies are copied as they are, never escaped or parsed.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def content_word(message: Message) -> bytes:
 
 
 def message_of(address: int, word: bytes) -> Message:
-    """Raises CacheUnavailable when that is no content."""
+    """Raises CacheUnavailable when `word` is not a valid content."""
     try:
         content = _decoder.decode(word)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -100,7 +100,7 @@ def message_of(address: int, word: bytes) -> Message:
 
 
 def entry_words(entry: Entry, *, is_fifo: bool, content: bytes) -> tuple[bytes, bytes, bytes, bytes]:
-    """An entry as `put` and `fill` take it."""
+    """An entry, as `put.lua` and `fill.lua` expect it."""
     sequence = b"%020d" % entry.sequence if is_fifo else b"0"
     meta = b"%d %b %b" % (entry.sent_ms, sequence, entry.group.encode() if entry.group else b"")
     standing = _NEVER_RECEIVED
@@ -121,7 +121,7 @@ def ticket_words(tickets: Sequence[Ticket]) -> list[bytes | int]:
 
 
 def entry_of(address: int, found: Sequence[bytes | None]) -> Entry | None:
-    """An entry as `lookup` returns it."""
+    """An entry, from the answer of `lookup.lua`."""
     if not found:
         return None
     meta, lease, due, content = found
@@ -143,7 +143,7 @@ def entry_of(address: int, found: Sequence[bytes | None]) -> Entry | None:
 
 
 def received_of(words: Sequence[bytes | None], received_ms: int) -> list[Received]:
-    """What `take` hands out: address, meta, lease and content of each."""
+    """The messages in the answer of `take.lua`: address, meta, lease and content of each."""
     received: list[Received] = []
     for at in range(0, len(words), 4):
         word, meta, lease, content = cast("tuple[bytes, bytes, bytes, bytes | None]", words[at : at + 4])

@@ -2,9 +2,9 @@
 
     call() ─► out buffer ─► one write per loop turn ─► Redis ─► hiredis.Reader ─► futures, in order of the calls
 
-redis-py costs 45 to 90 µs a call, this 5 (packing and parsing are hiredis', in C). Replies are matched by position, so
-a cancelled caller only drops its future and can't shift anybody's answer. A time-out or a protocol error closes the
-connection and fails all that is outstanding: what was sent may have had its effect. Reconnects with full jitter.
+redis-py costs 45 to 90 µs a call, this client 5 (hiredis packs and parses in C). Replies are matched by position, so a
+cancelled caller only drops its future and can't shift anybody's answer. A timeout or a protocol error closes the
+connection and fails all outstanding calls, which may have taken effect. Reconnects with full jitter.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RECONNECT_MIN_S, RECONNECT_MAX_S = 0.05, 2.0
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a Redis server listens and how to get in. `path` = a unix socket. `name` = what all nodes call it."""
+    """Where a Redis server listens, and the credentials. `path` = a unix socket. `name` = what all nodes call it."""
 
     host: str = "127.0.0.1"
     port: int = 6379
@@ -49,9 +49,9 @@ class Address:
 
 
 class Link:
-    """Owns the connection and its reconnecting. `on_ready` runs after each connect, before any caller's command.
-    Every failure is CacheUnavailable; a call that fails after it was written may have taken effect. `on_news` hears
-    the channels of a link that speaks RESP3 (HELLO 3) and subscribes."""
+    """Owns the connection and reconnects it. `on_ready` runs after each connect, before any caller's command. Every
+    failure is CacheUnavailable; a call that fails after it was written may have taken effect. `on_news` gets the
+    pub/sub messages of a link that uses RESP3 (HELLO 3)."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Link:
         self._lost, self._gained = asyncio.Event(), asyncio.Event()
         self._reason, self._is_refused = "not connected yet", False
         self.losses = 0
-        """Connections that were lost or given up."""
+        """Number of connections that were lost or given up."""
 
     @property
     def is_connected(self) -> bool:
@@ -84,24 +84,24 @@ class Link:
 
     @property
     def reason(self) -> str:
-        """Why there is, or was last, no connection, in words."""
+        """Why there is no connection, or was none last time, in words."""
         return self._reason if self._is_refused else f"can't be reached: {self._reason}"
 
     async def connected(self, timeout_s: float) -> bool:
-        """Waits for a connection, no longer than that; whether there is one. Needs no task (`cqs.api.http.drive`)."""
+        """Waits up to `timeout_s` for a connection; whether there is one. Needs no task (`cqs.api.http.drive`)."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._gained.wait(), timeout_s)
         return self._is_ready
 
     async def start(self) -> None:
-        """Connects, and keeps connecting in the background until closed. Returns when connected or after one try."""
+        """Connects, and reconnects in the background until closed. Returns when connected or after one attempt."""
         self._loop = asyncio.get_running_loop()
         first = asyncio.Event()
         self._runner = asyncio.create_task(self._run(first), name=f"redis {self.address}")
         await first.wait()
 
     async def close(self) -> None:
-        """Idempotent; fails what is outstanding."""
+        """Idempotent; fails outstanding calls."""
         self._is_closed = True
         self.give_up("closed")
         if self._runner is not None:
@@ -111,13 +111,13 @@ class Link:
         await asyncio.sleep(0)
 
     def call(self, *command: Word) -> asyncio.Future[Reply]:
-        """Sends a command with the next write; the future gets Redis' reply or CacheUnavailable."""
+        """Queues a command for the next write; the future gets Redis' reply or CacheUnavailable."""
         if not self._is_ready:
             raise CacheUnavailable(f"Redis {self.address}: {self.reason}")
         return self._send(*command)
 
     async def run(self, script: Script, keys: Sequence[bytes], arguments: Sequence[bytes | str | int]) -> Reply:
-        """Runs the script, one round trip; loads it first where Redis does not know it yet."""
+        """Runs the script in one round trip; sends its text if Redis does not know it yet."""
         try:
             return await self.call(b"EVALSHA", script.sha, len(keys), *keys, *arguments)
         except UnknownScript:
@@ -143,7 +143,7 @@ class Link:
         self._out.clear()
 
     def _watch(self) -> None:
-        """Looks whether the oldest call is overdue, and comes back when it could be."""
+        """Checks whether the oldest call is overdue, and schedules the next check for when it would be."""
         self._is_watching = bool(self._pending) and not self._is_closed
         if not self._is_watching:
             return
@@ -170,10 +170,10 @@ class Link:
                 if not future.done():
                     settle(future, reply, str(self.address))
         except (hiredis.ProtocolError, IndexError) as error:
-            self.give_up(f"answered nonsense: {error}", is_refused=True)
+            self.give_up(f"sent an invalid reply: {error}", is_refused=True)
 
     def _is_news(self, push: list[bytes]) -> bool:
-        """Passes on what a channel says. What else is pushed confirms a subscription: the reply to it."""
+        """Passes on pub/sub messages. Any other push confirms a subscription and is treated as its reply."""
         if push[0] != b"message" or self._on_news is None:
             return False
         self._on_news(push)
@@ -184,7 +184,7 @@ class Link:
             self.give_up(reason)
 
     def give_up(self, reason: str, *, is_refused: bool = False) -> None:
-        """Ends this connection, and tries for another; what is outstanding fails. `is_refused`: it was reached."""
+        """Closes the connection and opens another; outstanding calls fail. `is_refused`: the server was reached."""
         transport, self._transport = self._transport, None
         self._is_ready = False
         self._gained.clear()
@@ -210,7 +210,7 @@ class Link:
                 pause_s = RECONNECT_MIN_S
                 first.set()
                 await self._lost.wait()
-            except Exception as error:  # A bug, too, in a greeting say, is no reason to never try again.
+            except Exception as error:  # Even a bug, for example in a greeting, must not end the retries.
                 is_refused = isinstance(error, CacheUnavailable) and not isinstance(error, ConnectionLost)
                 self.give_up(in_words(error, self.address) or "time-out while connecting", is_refused=is_refused)
             first.set()
@@ -234,7 +234,7 @@ class Link:
 
 
 class _Wire(asyncio.Protocol):
-    """One TCP or unix connection. The link outlives it, and does not listen to one it has given up."""
+    """One TCP or unix connection. The link outlives it, and ignores a connection it has given up."""
 
     def __init__(self, link: Link) -> None:
         self._link = link

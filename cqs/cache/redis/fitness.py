@@ -1,10 +1,10 @@
-"""Whether a Redis server may be trusted with hot state, by what its INFO says.
+"""Whether a Redis server can be trusted with hot state, judged by its INFO.
 
-a replica                     never: what it misses would be lost silently
+a replica                     never: what it has not replicated would be lost silently
 may evict keys                never: messages would vanish one by one
 older than 6.2                no: scripts need its commands
-full (maxmemory)              yes: it refuses puts whole, the store has the messages, and what is there is served
-writes to disk                yes, but it only costs time: what comes back has another run id, and counts as absent
+full (maxmemory)              yes: it refuses whole puts, the store has those messages, and existing ones are served
+writes to disk                yes, but it wastes time: data it restores has another run id, and counts as absent
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ SHORT_SHARE = 0.97
 
 
 def fields_of(info: Reply) -> dict[str, str]:
-    """The `name:value` lines of an INFO."""
+    """The `name:value` lines of an INFO reply."""
     lines = cast(bytes, info).decode().splitlines()
     return dict(line.split(":", 1) for line in lines if ":" in line)
 
 
 def told(fields: dict[str, str], name: str) -> str:
-    """The field. Raises CacheUnavailable when there is none."""
+    """The value of a field. Raises CacheUnavailable when the field is missing."""
     if name not in fields:
-        raise CacheUnavailable(f"its INFO does not tell {name}; it is no Redis")
+        raise CacheUnavailable(f"its INFO has no {name}; it is not a Redis server")
     return fields[name]
 
 
 def run_id_of(fields: dict[str, str]) -> str:
-    """New at each start of the server."""
+    """The server's run id, new each time it starts."""
     return told(fields, "run_id")
 
 
 def why_unfit(fields: dict[str, str]) -> str:
-    """Why the server may not be used, in words; "" = it may."""
+    """Why the server may not be used, in words; "" = it may be used."""
     version = told(fields, "redis_version")
     if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < VERSION_MIN:
         return f"it is Redis {version}; 6.2 or newer is needed"
@@ -52,7 +52,7 @@ def why_unfit(fields: dict[str, str]) -> str:
 
 
 def why_full(fields: dict[str, str]) -> str:
-    """Why new messages are kept in the store alone, in words; "" = they are not."""
+    """Why new messages are kept only in the store, in words; "" = the cache takes them."""
     memory_max, used = int(told(fields, "maxmemory")), int(told(fields, "used_memory"))
     if not memory_max or used < memory_max:
         return ""
@@ -62,13 +62,13 @@ def why_full(fields: dict[str, str]) -> str:
 
 
 def is_short(fields: dict[str, str]) -> bool:
-    """Whether it is full, or will be soon."""
+    """Whether the server is full, or will be soon."""
     memory_max = int(told(fields, "maxmemory"))
     return 0 < SHORT_SHARE * memory_max <= int(told(fields, "used_memory"))
 
 
 async def disk_warnings(send: Send) -> list[str]:
-    """What writing to disk costs, in words."""
+    """Warnings about the cost of writing to disk, in words."""
     try:
         settings = [await send(b"CONFIG", b"GET", name) for name in (b"save", b"appendonly")]
     except Refused as error:
@@ -81,6 +81,6 @@ async def disk_warnings(send: Send) -> list[str]:
 
 
 def keys_of(fields: dict[str, str], database: int) -> int:
-    """How many the database holds: one that holds none is not told of."""
+    """How many keys the database holds; INFO leaves out empty databases."""
     counted = dict(part.split("=", 1) for part in fields.get(f"db{database}", "").split(",") if "=" in part)
     return int(counted.get("keys", 0))

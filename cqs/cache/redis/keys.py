@@ -1,11 +1,11 @@
-"""All Redis keys, in one place. What stands in each is told by `scripts/common.lua`, `fifo.lua` and `fair.lua`.
+"""All Redis keys, in one place. `scripts/common.lua`, `fifo.lua` and `fair.lua` describe their contents.
 
-    cqs:{<storage id, base 36>:<number>}:<name>     one shard; the braces make all its keys one hash slot
+    cqs:{<storage id, base 36>:<number>}:<name>     one shard; the braces put all its keys in one hash slot
     cqs:vesting   cqs:number   cqs:servers   cqs:life   one of each per server; cqs:servers:new and cqs:servers:unleft
                                                         after the list of servers changed
 
-Scripts get the shard's `state` key and build the others from it. Redis Cluster is out of scope: the vesting index is
-one key for all shards of a server. No key is without an expiry.
+Scripts get the shard's `state` key and derive the others from it. Redis Cluster is out of scope: the vesting index is
+one key for all shards of a server. Every key has an expiry.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SHARD_KEYS = (
     "fifo", "locks", "busy", "groups", "ages",
     "tenants", "parked", "noisy", "ears",
 )  # fmt: skip
-"""Names of a shard's keys; the answer of a take with a request id, `attempt:<request id>`, besides."""
+"""Names of a shard's keys, except `attempt:<request id>`, which holds the answer of a take with a request id."""
 VESTING = b"cqs:vesting"
 NUMBER = b"cqs:number"
 SERVER_LIST, NEW_LIST, UNLEFT = b"cqs:servers", b"cqs:servers:new", b"cqs:servers:unleft"
@@ -26,21 +26,21 @@ LIFE = b"cqs:life"
 SERVER_KEYS = (VESTING, NUMBER, SERVER_LIST, NEW_LIST, UNLEFT, LIFE)
 """One of each per server."""
 NEWS = b"cqs:news"
-"""Channel of what every node hears: `filled <shard>`, `ended <queue uid>`."""
+"""Channel that every node hears: `filled <shard>`, `ended <queue uid>`."""
 WAKE = b"cqs:wake:"
-"""Channel of one node, whose name follows: `<shard> <count>`."""
+"""Prefix of a node's own channel, followed by the node's name: `<shard> <count>`."""
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _STANDARD, _FIFO = b"s", b"f"
 
 
 def state_key(shard: Shard) -> bytes:
-    """The first key of every script of a shard."""
+    """The first key of every script that works on a shard."""
     return b"cqs:{%b}:state" % _tag(shard)
 
 
 def kind(shard: Shard) -> bytes:
-    """How scripts tell the kinds of shards apart."""
+    """How scripts distinguish the kinds of shards."""
     return _FIFO if shard.is_fifo else _STANDARD
 
 

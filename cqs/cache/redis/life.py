@@ -1,20 +1,21 @@
-"""Which life of a server a shard belongs to. A shard of another one is absent.
+"""Identifies the life of a Redis server that a shard belongs to. A shard of another life is absent.
 
-    address ──► R1 ──────────► R2, its replica ──────────► R1, which has run on
-    shards      ready          another run id: absent      as they were: what was deleted is there, what was sent is not
+    address ──► R1 ──────────► R2, its replica ──────────► R1, which kept running
+    shards      ready          another run id: absent      as they were: deleted messages present, new ones missing
 
-A run id tells of a restart, and not that the nodes were served elsewhere meanwhile. So each server holds a mark, which
-ends with KEPT_MS without a node that looks after it. A node that has seen no other run id since vouches for the mark
-that it knows: all nodes were cut off, or everything was flushed. Another mark is made by a node that knows none, though
-there are shards, by one that comes back to a run id which it had left, and when a list of servers is noted that others
-lie between. A node that stood still has seen nothing meanwhile, so it does not vouch, and believes a mark only where
-others have looked after it all the time:
+A run id reveals a restart, but not that the nodes used another server in between. So each server stores a mark, which
+expires after KEPT_MS unless a node refreshes it. A node that has seen no other run id since may restore the mark it
+knows: then either all nodes were cut off, or everything was flushed. A new mark is made by a node that knows none
+although there are shards, by a node that returns to a run id it had left, and when a list of servers is recorded that
+is not the direct successor of the one before. A node that was suspended has seen nothing meanwhile, so it does not
+restore a mark, and trusts a stored one only if other nodes kept refreshing it:
 
-    R1 ──────────► R2 ──────────► R1, its mark not looked after for more than SEEN_MS: another one
-    A  stands still ─────────────► wakes before B is back
-    B  serves ───► serves ───────────────────────────► is back
+    R1 ──────────► R2 ──────────► R1, its mark not refreshed for more than SEEN_MS: new mark
+    A  suspended ────────────────► resumes before B is back
+    B  served ───► served ───────────────────────────► is back
 
-A life is run id and mark. While a server has never been out of sight it is the run id alone, as older nodes know it.
+A life is a run id plus a mark. As long as a server has never been out of sight it is the run id alone, as older nodes
+compute it.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from cqs.cache.redis.fitness import RUN_ID_LENGTH
 from cqs.cache.redis.script import Script
 
 KEPT_MS = 20_000
-"""Longer than the list of servers is noted: where that stands without a mark, only older nodes have looked after it."""
+"""Longer than the list of servers is recorded: if that exists without a mark, only older nodes have refreshed it."""
 STILL_S = 5.0
-"""A node whose ticks were further apart stood still."""
+"""A node whose ticks are further apart was suspended."""
 SEEN_MS = 2_000
-"""Four looks of a node that does not."""
+"""Four looks of a node that is not suspended."""
 LEFT_MAX = 16
 _UNMARKED = "-"
 _LOOK = Script(
@@ -63,7 +64,7 @@ return mark
 
 
 class Life:
-    """Of one server, as one node knows it."""
+    """The life of one server, as one node knows it."""
 
     def __init__(self, rng: random.Random, now_s: Callable[[], float] = monotonic) -> None:
         self._rng = rng
@@ -72,20 +73,20 @@ class Life:
         self._has_stood_still = False
         self._run_id, self._mark = "", _UNMARKED
         self._left: dict[str, str] = {}
-        """The marks of run ids that were left for others."""
+        """The marks of the run ids this node has left for others."""
 
     def new_mark(self) -> str:
         return f"{self._rng.getrandbits(64):016x}"
 
     def tick(self) -> None:
-        """To be called several times in STILL_S, whether the server is reached or not."""
+        """Must be called several times per STILL_S, whether or not the server is reachable."""
         now_s = self._now_s()
         self._has_stood_still |= now_s - self._ticked_s >= STILL_S
         self._ticked_s = now_s
 
     async def look(self, send: Send, run_id: str) -> bytes:
-        """What the life of the server is called that has this run id, from now on for all nodes that look. Raises
-        CacheUnavailable."""
+        """The name of the current life of the server with this run id, from now on the same for all nodes that look.
+        Raises CacheUnavailable."""
         self.tick()
         left = self._left.get(run_id, "") if run_id != self._run_id else ""
         is_doubtful = self._has_stood_still

@@ -1,5 +1,5 @@
-"""Pages of what is in one state, in address order. Redis keeps no such order, so a page is a walk over the shard, in
-steps of a few hundred messages that let others go between; it looks and changes nothing."""
+"""Pages of the messages in one state, in address order. Redis keeps no such order, so a page scans the whole shard, in
+steps of a few hundred messages so that other calls can run in between; it changes nothing."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ async def page_of(
     after: int | None,
     limit: int,
 ) -> Page:
-    """The first `limit` messages in that state above `after`. `scan` gives the addresses after a cursor and the next
-    cursor, b"0" first and last."""
+    """The first `limit` messages in that state above `after`. `scan` returns the next cursor and the addresses found
+    from a cursor on; b"0" starts and ends the scan."""
     above = b"" if after is None else address_word(after)
     found: list[bytes] = []
     cursor = b"0"

@@ -1,4 +1,4 @@
-"""Looks at a Redis server once, without the cache: what it tells of itself, over a connection of its own."""
+"""Checks a Redis server once, without the cache, over a connection of its own."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ PROBE_S_MAX = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """`info`: the fields of INFO. `settings`: of CONFIG GET; empty when it is not allowed. `ahead_ms`: by how much its
-    clock is ahead of ours, less what the answer was under way."""
+    """`info`: the fields of INFO. `settings`: those of CONFIG GET; empty when it is not permitted. `ahead_ms`: how far
+    its clock is ahead of ours, corrected for the time the answer took."""
 
     info: Mapping[str, str]
     settings: Mapping[str, str]
@@ -26,7 +26,7 @@ class Look:
 
 
 async def look(address: Address, rng: random.Random, clock: Clock) -> Look:
-    """Raises CacheUnavailable, within PROBE_S_MAX or so, with Redis' own words."""
+    """Raises CacheUnavailable, with Redis' own words, within about PROBE_S_MAX."""
     link = Link(address, rng, timeout_s=PROBE_S_MAX / 3)
     await link.start()
     try:

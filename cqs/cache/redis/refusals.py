@@ -1,11 +1,11 @@
-"""Why a Redis server that was reached does not let us in, in words."""
+"""Why a Redis server that was reached refused us, in words."""
 
 from __future__ import annotations
 
 WRONG_LOGIN = "the user or password is wrong"
-NO_LOGIN = "it wants a password and none is given"
-NEEDLESS_LOGIN = "a password is given and it has none"
-TOO_LITTLE = "the user may not do enough"
+NO_LOGIN = "it requires a password and none is given"
+NEEDLESS_LOGIN = "a password is given but the server has none"
+TOO_LITTLE = "the user lacks permissions"
 _WORDS = (
     ("without any password configured", NEEDLESS_LOGIN),
     ("WRONGPASS", WRONG_LOGIN),
@@ -15,8 +15,8 @@ _WORDS = (
 
 
 def in_words(error: Exception, server: object) -> str:
-    """Redis' own words as ours, without the address, which whoever tells of the server tells, too. Other
-    texts stay as they are."""
+    """Translates Redis' error into our words, without the server's address, which the caller adds. Other texts are
+    returned unchanged."""
     reason = str(error).removeprefix(f"Redis {server}: ")
     if reason.startswith("NOPERM"):
         return f"{TOO_LITTLE} ({reason})"

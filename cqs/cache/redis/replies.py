@@ -1,4 +1,4 @@
-"""What Redis answers, and what it means when that is an error."""
+"""Redis replies, and what their errors mean."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ Reply = bytes | int | list["Reply"] | None
 
 
 class ConnectionLost(CacheUnavailable):
-    """The connection went away, or was given up, before the answer: the call may have taken effect."""
+    """The connection was lost or given up before the answer came: the call may have taken effect."""
 
 
 class Refused(CacheUnavailable):
-    """Redis answered this call with an error; others may go well."""
+    """Redis answered this call with an error; other calls may succeed."""
 
 
 class UnknownScript(Refused):
-    """Redis was restarted or its scripts were flushed: NOSCRIPT."""
+    """NOSCRIPT: Redis was restarted or its scripts were flushed."""
 
 
 _UNFIT = ("LOADING", "READONLY", "MASTERDOWN", "MISCONF", "BUSY", "NOAUTH", "NOPERM", "CLUSTERDOWN")
-"""Errors that say the server is of no use now, whatever is asked."""
+"""Errors that make the server unusable at the moment, whatever the call."""
 
 
 def settle(future: asyncio.Future[Reply], reply: object, server: str) -> None:
-    """Gives the caller its reply, or the error that it is."""
+    """Completes the caller's future with the reply, or with the error it stands for."""
     if isinstance(reply, hiredis.ReplyError):
         text = str(reply)
         kind: type[CacheUnavailable] = CacheUnavailable if text.startswith(_UNFIT) else Refused

@@ -1,5 +1,5 @@
-"""What runs the scripts on one Redis server. `server.RedisServer` does it over a link; `cqs.testing.fake_redis` in this
-process, for tests."""
+"""Runs scripts on one Redis server. `server.RedisServer` does so over a link, `cqs.testing.fake_redis` in this process
+for tests."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ class ScriptRunner(Protocol):
 
     @property
     def run_id(self) -> bytes:
-        """Names the life of the server now connected: new at each of its starts; b"" = never connected. A shard of
-        another life is absent."""
+        """Identifies the current life of the server: new each time it starts; b"" = never connected. A shard of another
+        life is absent."""
 
     @property
     def is_reached(self) -> bool:
-        """Whether it answered lately."""
+        """Whether it answered recently."""
 
     @property
     def is_short(self) -> bool:
-        """Whether it answers, and has no room, or hardly any."""
+        """Whether it answers but has no memory left, or hardly any."""
 
     @property
     def trouble(self) -> str:
-        """Why its shards are not served from it, or not wholly, in words; "" = they are."""
+        """Why its shards are not (fully) served from it, in words; "" = they are."""
 
     async def start(self) -> None:
-        """Connects; returns after one try, and goes on trying."""
+        """Connects; returns after one attempt and keeps retrying."""
 
     async def close(self) -> None:
         """Idempotent."""
 
     async def run(self, script: Script, keys: Sequence[bytes], arguments: Sequence[bytes | str | int]) -> Reply:
-        """One script, one atomic step. Raises CacheUnavailable."""
+        """Runs one script as one atomic step. Raises CacheUnavailable."""
 
     async def regained(self) -> bool:
-        """After ConnectionLost: waits shortly for a new connection; whether there is one."""
+        """After ConnectionLost: waits briefly for a new connection; whether there is one."""
 
     def has_room(self, size: int) -> bool:
-        """Whether the server may keep that many more bytes of content; reserves them until it is asked how much it
-        holds."""
+        """Whether the server may keep that many more bytes of content. If so they count as used until its memory is
+        next read."""
 
     async def report(self) -> ServerReport:
-        """What the server tells of itself now; never raises."""
+        """The server's current status; never raises."""

@@ -1,4 +1,4 @@
-"""A Lua script as Redis knows it."""
+"""A Lua script in the form Redis needs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hashlib import sha1
 
 
 class Script:
-    """A Lua script and its SHA-1, by which EVALSHA names it."""
+    """A Lua script and its SHA-1, which EVALSHA takes."""
 
     __slots__ = ("sha", "text")
 

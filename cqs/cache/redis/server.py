@@ -1,13 +1,13 @@
-"""One Redis server as the cache sees it: a link, its gate, who it is and how much it holds.
+"""One Redis server as the cache sees it: a link, its gate, its identity and its memory.
 
-Each new connection greets the server before anybody's command: which life of it this is (`cqs.cache.redis.life`) is
-asked then, and a server that is not fit (`cqs.cache.redis.fitness`) is refused, with the reason. Every LOOK_S it is
-looked at again: one that became a replica or began to evict is given up within a second, and its shards are served from
-the store until it is put right.
+Each new connection greets the server before any other command: it determines which life of the server this is
+(`cqs.cache.redis.life`), and refuses a server that is unfit (`cqs.cache.redis.fitness`), with the reason. The server is
+checked again every LOOK_S: if it has become a replica or has started to evict keys, it is given up within a second and
+its shards are served from the store until it is fixed.
 
-Content is kept within a budget of bytes of the server's memory, all of it (INFO), as last looked at, plus what was put
-since by this node. So nothing has to be counted for each shard, and nothing drifts when keys expire; with N nodes it
-may be overdrawn by what the others put within a look.
+Content is kept up to a budget for the server's total memory: the value in the last INFO plus what this node has put
+since. So nothing is counted per shard, and nothing drifts when keys expire; with N nodes, the budget may be exceeded by
+what the other nodes put between two checks.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Gate(Protocol):
 
 
 class RedisServer:
-    """A `ScriptRunner` over a link. `budget_bytes`: above this used memory, content is not kept any more."""
+    """A `ScriptRunner` over a link. `budget_bytes`: used memory above which content is no longer kept."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class RedisServer:
         self.link = Link(address, rng, self._greet, timeout_s)
         self.name = name or str(address)
         self.list: ServerList | None = None
-        """The list that it is on, where nodes share it; set before `start`."""
+        """The list of servers it belongs to, where nodes share it; set before `start`."""
         self._is_unleft = False
         self._gate = gate
         self._budget_bytes = budget_bytes
@@ -113,7 +113,7 @@ class RedisServer:
         if refusal := self._refusal:
             raise CacheUnavailable(refusal)
         if not gate.may_call(_now_ms()):
-            raise CacheUnavailable(f"Redis {self.address} is left alone for a while: {self.link.reason}")
+            raise CacheUnavailable(f"Redis {self.address} is not called while its breaker is open: {self.link.reason}")
         try:
             reply = await self.link.run(script, keys, arguments)
         except Refused:
@@ -158,7 +158,7 @@ class RedisServer:
 
     @property
     def trouble(self) -> str:
-        """Why its shards are not served from it, or not wholly, in words; "" = they are."""
+        """Why its shards are not (fully) served from it, in words; "" = they are."""
         return self._full if self.link.is_connected else self.link.reason
 
     def _report(self, *problems: str) -> ServerReport:
@@ -166,13 +166,13 @@ class RedisServer:
         return ServerReport(problems=problems, budget_bytes=self._budget_bytes, is_left_alone=self._gate.is_open)
 
     def _note_loss(self) -> None:
-        """A lost connection is one failure, however many calls were under way."""
+        """A lost connection counts as one failure, however many calls were outstanding."""
         if self._losses != self.link.losses:
             self._losses = self.link.losses
             self._gate.failed(_now_ms())
 
     async def _look_after(self) -> None:
-        """For ever: looks whether the server is still fit, and how full it is."""
+        """Runs forever: checks whether the server is still fit, and how full it is."""
         trouble = self.trouble
         while True:
             self._life.tick()
@@ -188,8 +188,8 @@ class RedisServer:
             await asyncio.sleep(self._look_s)
 
     def _note(self, fields: dict[str, str]) -> None:
-        """What it tells of itself. Raises CacheUnavailable when it may not be used: the link is given up, and greets
-        until the server is fit again."""
+        """Evaluates an INFO. Raises CacheUnavailable when the server may not be used: the link is given up, and keeps
+        greeting until the server is fit again."""
         unfit = why_unfit(fields)
         if unfit:
             self.link.give_up(unfit, is_refused=True)
@@ -201,7 +201,7 @@ class RedisServer:
         self._full, self._is_short = why_full(fields), is_short(fields)
 
     async def _keep_list(self, run_id: str) -> None:
-        """The link is given up when nodes of a newer list have come. Raises CacheUnavailable."""
+        """Gives the link up when nodes with a newer list have appeared. Raises CacheUnavailable."""
         if self.list is None:
             return
         try:
@@ -218,7 +218,7 @@ class RedisServer:
             _log.info("redis_servers_listed", server=self.name, moved_away=count)
 
     async def _greet(self, send: Send) -> None:
-        """Raises CacheUnavailable, which keeps the link from being used, when the server is not fit."""
+        """Raises CacheUnavailable when the server is unfit, so that the link is not used."""
         fields = fields_of(await send(b"INFO"))
         unfit = why_unfit(fields)
         if unfit:
@@ -236,7 +236,7 @@ class RedisServer:
 
 
 async def _teach(send: Send) -> None:
-    """Lets the server know the scripts that it does not know yet."""
+    """Loads the scripts that the server does not know yet."""
     scripts = all_scripts()
     known = await send(b"SCRIPT", b"EXISTS", *(script.sha for script in scripts))
     for script, is_known in zip(scripts, cast("list[int]", known), strict=True):

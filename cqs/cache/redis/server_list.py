@@ -1,26 +1,29 @@
-"""Which list of servers the nodes go by: noted in each server, so that two nodes with different lists never serve one
+"""Which list of servers the nodes use: recorded in each server, so that two nodes with different lists never serve one
 queue from two servers.
 
     node A: version 1, servers x y        server x: "1 a7…"        node C: version 2, servers x y z
     ──────────────────────────────        ────────────────        ──────────────────────────────
-    greets, looks each half s: 1 a7 ────► 1 a7
-                                          2 c4 ◄────────────────── greets: 2 is newer, noted; waits LET_GO_MS
-    looks: 2 is newer than mine ────────► gives x up, and answers no more from it
-                                                                   serves; drops what lives elsewhere by its list
+    greets; looks every ½ s: 1 a7 ──────► 1 a7
+                                          2 c4 ◄────────────────── greets: 2 is newer, recorded; waits LET_GO_MS
+    looks: 2 is newer than its own ─────► gives x up, and answers no more from it
+                                                                   serves; drops shards its list places elsewhere
 
-Without the wait A would serve a queue from x while C has it on z: what A sends C misses, what A deletes C hands out.
+Without the wait, A would serve a queue from x while C already has it on z: C misses what A sends, and hands out what A
+deletes.
 
-What lives elsewhere by a list is still to be dropped until some node of that list has done it, whoever noted the list.
-Another list that is noted before that, or more than one change later, finds shards that nodes of one between may have
-served elsewhere: another life of the server begins in the same step (`cqs.cache.redis.life`).
+Shards that a list places on other servers stay to be dropped until a node of that list has dropped them, no matter
+which node recorded the list. If another list is recorded before that, or a list that is not the direct successor, nodes
+of a list in between may have served those shards elsewhere: a new life of the server begins in the same step
+(`cqs.cache.redis.life`).
 
-Two lists may have no server in common, or none that a node of the newer one reaches. So nodes also tell each other by
-their beats (`cqs.service.membership`): one that hears of a list before its own notes that in its servers itself.
+Two lists may have no server in common, or none that a node of the newer one can reach. So nodes also announce their
+lists in their heartbeats (`cqs.service.membership`): a node that hears of a list that takes precedence over its own
+records that list in its own servers itself.
 
-It is noted in a full server, too: there a script may write what it likes once it has begun to delete.
+Recording works even in a full server: once a script has started with a delete, it may write.
 
-A node of an older list, or of another one under the same version, uses none of its servers, and says why. The note
-lives as long as some node looks after it, so a cluster that starts anew may have any list.
+A node with an older list, or with a different list of the same version, uses none of its servers, and says why. The
+record lives as long as some node refreshes it, so a cluster that starts from scratch may use any list.
 """
 
 from __future__ import annotations
@@ -37,9 +40,9 @@ from cqs.errors import CacheUnavailable
 
 NOTE_MS = 15_000
 LET_GO_MS = 1_500
-"""Three looks of a node of the former list, which refuses what it still serves at the first of them."""
+"""Three looks of a node with the former list; its first look already makes it refuse the calls it still serves."""
 UNLEFT_MS = 7_200_000
-"""Longer than any shard stays that nobody uses."""
+"""Longer than an unused shard lives."""
 SCAN_COUNT = 1_000
 _ELSEWHERE = "other nodes reach another server by this address: give all nodes addresses that lead to the same servers"
 _NOTE = Script(
@@ -83,17 +86,17 @@ end
 
 
 class Noted(NamedTuple):
-    """What is to be done in a server where this node's list is noted."""
+    """What is left to do in a server in which this node's list is recorded."""
 
     is_unleft: bool
-    """No node of the list has dropped there what lives elsewhere by it."""
+    """No node of this list has yet dropped the shards there that the list places elsewhere."""
     wait_ms: int
-    """By then the nodes of the former list have let go."""
+    """After this time, the nodes with the former list have let go."""
 
 
 class ServerList:
-    """This node's list of servers, with the version that its operators gave it. `owner` names the one that a key lives
-    on, as in the ring."""
+    """This node's list of servers, with the version its operators gave it. `owner` returns the name of the server that
+    holds a key, as in the ring."""
 
     def __init__(
         self, version: int, names: Sequence[str], owner: Callable[[bytes], str], let_go_ms: int = LET_GO_MS
@@ -109,10 +112,10 @@ class ServerList:
         self._elders: Mapping[str, str] = {}
         self._younger: dict[str, str] = {}
         self.run_ids: dict[str, str] = {}
-        """The server reached last by each name."""
+        """The run id of the server last reached by each name."""
         digest = blake2b("\n".join(self._names).encode(), digest_size=8).hexdigest()
         self.text = f"{version} {digest}"
-        """What tells it from all others."""
+        """Identifies this list among all lists."""
 
     @property
     def in_use(self) -> str:
@@ -120,8 +123,8 @@ class ServerList:
         return "" if self._is_giving_way or self._refusals else self.text
 
     def refusal(self, name: str) -> str:
-        """Why the server of this name may not be used, "" = it may. What one of them refuses keeps this node from all:
-        where one is shared with nodes of another list, a queue on any other may be theirs, too."""
+        """Why the named server may not be used; "" = it may. A refusal by one server bars this node from all of them:
+        if one is shared with nodes of another list, a queue on any other may be theirs, too."""
         if self._is_giving_way or name in self._untold:
             return f"Redis {name}: {self._why_refused(self._preferred)}"
         if self._elders and self._elders.get(name, "") not in ("", self.run_ids.get(name)):
@@ -129,24 +132,25 @@ class ServerList:
         return next(iter(self._refusals.values()), "")
 
     def give_way(self, other: str) -> None:
-        """Nodes go by the list of this `text`, and may not know any of this one's servers; "" = none does any more. It
-        is noted for them in each of these, none of which is used from now on until that note has ended there."""
+        """Other nodes use the list with this `text`, and may not know any of this list's servers; "" = no longer. The
+        list is recorded on their behalf in each of these servers, none of which is used until that record has expired
+        there."""
         if other and not self._is_giving_way:
             self._untold = set(self._names)
         self._is_giving_way = bool(other)
         self._preferred = other or self._preferred
 
     def keep_from(self, others: Mapping[str, str]) -> None:
-        """By these names elder nodes reach the servers of these run ids: no other one may be used."""
+        """Elder nodes reach the servers with these run ids by these names: no other server may be used."""
         self._elders = others
 
     def doubt(self, others: Mapping[str, str]) -> None:
-        """The same of younger nodes: any other one is to be connected to anew, once."""
+        """The same for younger nodes: any other server must be reconnected, once."""
         self._younger.update(others)
 
     async def note(self, send: Send, name: str, run_id: str, new_mark: str) -> Noted:
-        """Notes the list in the server of this name; `new_mark` is that of another life of it. Raises CacheUnavailable
-        when nodes with another list use it, or when other nodes reach another server by its name."""
+        """Records the list in the named server; `new_mark` is the mark for a new life of it. Raises CacheUnavailable
+        when nodes with another list use the server, or when other nodes reach another server by its name."""
         self.run_ids[name] = run_id
         if self._younger.pop(name, run_id) != run_id:
             raise CacheUnavailable(_ELSEWHERE)
@@ -167,7 +171,8 @@ class ServerList:
     async def _note(
         self, send: Send, text: str, new_mark: str, *, is_for_others: bool = False
     ) -> tuple[str, Noted | None]:
-        """What stood there, and None when it stays. For others: of lists of one version theirs goes before."""
+        """Returns the previous record, and None if that stays. `is_for_others`: a list of the same version is
+        replaced."""
         words = (keys.SERVER_LIST, keys.NEW_LIST, keys.LIFE, keys.UNLEFT)
         unleft_ms = UNLEFT_MS if is_for_others or len(self._names) > 1 else 0
         own = (*text.split(), NOTE_MS, self._let_go_ms, new_mark, KEPT_MS, unleft_ms, int(is_for_others))
@@ -188,8 +193,8 @@ class ServerList:
         )
 
     async def leave_moved(self, send: Send, name: str) -> int:
-        """Makes absent, in the server of this name, every shard that lives on another one: should it come back by a
-        later list, it is filled anew. Returns how many. Raises CacheUnavailable; idempotent."""
+        """Makes absent, in the named server, every shard that lives on another one: if a later list brings it back, it
+        is filled again. Returns how many. Raises CacheUnavailable; idempotent."""
         count, cursor = 0, b"0"
         while len(self._names) > 1:
             answer = await send(b"SCAN", cursor, b"MATCH", b"cqs:{*}:state", b"COUNT", SCAN_COUNT)

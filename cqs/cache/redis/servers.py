@@ -1,4 +1,4 @@
-"""Which server a shard lives on, and how a script is run there, or on all of them."""
+"""Finds the server of a shard, and runs scripts there or on all servers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _nobody(_: Shard, __: int) -> None:
 
 
 class _Place(NamedTuple):
-    """Where a shard lives, the keys its scripts get, and what the server is called."""
+    """The server of a shard, the keys its scripts get, and the server's name."""
 
     server: ScriptRunner
     keys: tuple[bytes, bytes]
@@ -33,9 +33,9 @@ class _Place(NamedTuple):
 
 
 class Servers:
-    """`by_name` by name; `owner` names the one of a key. Every script is told the time to go by (empty: the server's
-    own), the life of the server, how long an idle shard is kept, and who asks: the node, and how many of its receives
-    the call is promised."""
+    """`by_name` by name; `owner` returns the name of the server that holds a key. Every script gets the time to use
+    (empty: the server's own), the life of the server, how long an idle shard is kept, and the caller: the node, and how
+    many of its receives are promised to the call."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Servers:
         self.node = node
         self.promise: Callable[[Shard, int], Promise | None] = _nobody
         self.listed: ServerList | None = None
-        """The list that they are, where nodes share them."""
+        """The list of servers, where nodes share them."""
         self._places: dict[Shard, _Place] = {}
 
     @property
@@ -60,7 +60,7 @@ class Servers:
         return len(self._by_name)
 
     async def start(self) -> None:
-        """Connects to all; one that can't be reached is tried again and again."""
+        """Connects to all; keeps retrying those that can't be reached."""
         await asyncio.gather(*(server.start() for server in self._by_name.values()))
 
     async def close(self) -> None:
@@ -68,19 +68,19 @@ class Servers:
         await asyncio.gather(*(server.close() for server in self._by_name.values()))
 
     def lost(self) -> list[str]:
-        """Those that can't be reached now, by name."""
+        """Names of the servers that can't be reached now."""
         return [name for name, server in self._by_name.items() if not server.is_reached]
 
     def short(self) -> list[str]:
-        """Those that have no room, or hardly any, by name."""
+        """Names of the servers that have no memory left, or hardly any."""
         return [name for name, server in self._by_name.items() if server.is_short]
 
     def in_trouble(self) -> int:
-        """How many can't serve their shards, or not wholly."""
+        """How many servers can't (fully) serve their shards."""
         return sum(bool(server.trouble) for server in self._by_name.values())
 
     async def reports(self) -> dict[str, ServerReport]:
-        """What each tells of itself, asked side by side."""
+        """The status of each server, queried concurrently."""
         found = await asyncio.gather(*(server.report() for server in self._by_name.values()))
         return dict(zip(self._by_name, found, strict=True))
 
@@ -99,8 +99,9 @@ class Servers:
     def run_freeing(
         self, script: Script, shard: Shard, count_max: int, *words: bytes | str | int
     ) -> Coroutine[object, object, Reply]:
-        """As `run`, a script that makes up to `count_max` messages ready: as many receives of this node are to be woken
-        in the turn of the loop in which it returns, if so many sleep; others are told of the rest."""
+        """Like `run`, for a script that makes up to `count_max` messages ready: the caller must wake as many receives
+        of this node, if so many sleep, in the event loop iteration in which this returns; other nodes are notified of
+        the rest."""
         promise = self.promise(shard, count_max) if count_max else None
         if promise is None:
             return self._run(script, shard, self.node, words)
@@ -116,8 +117,8 @@ class Servers:
 
     @contextmanager
     def freeing(self, shard: Shard) -> Iterator[Callable[..., Coroutine[object, object, Reply]]]:
-        """`run_freeing` of this shard for several calls, one after the other, after all of which receives are woken:
-        until then none of them is promised to two."""
+        """`run_freeing` for several calls on this shard in succession, after all of which receives are woken: until
+        then no receive is promised to two calls."""
         promises: list[Promise] = []
 
         def run(script: Script, count_max: int, *words: bytes | str | int) -> Coroutine[object, object, Reply]:
@@ -145,13 +146,13 @@ class Servers:
     def run_together(
         self, server: ScriptRunner, script: Script, shards: Sequence[Shard]
     ) -> Coroutine[object, object, Reply]:
-        """Runs the script on several shards of that server, in one step there. Raises CacheUnavailable."""
+        """Runs the script on several shards of one server, in one step. Raises CacheUnavailable."""
         state_keys = [(self._places.get(shard) or self._find(shard)).keys[0] for shard in shards]
         return server.run(script, (*state_keys, keys.VESTING), (self._now(), server.run_id, self._keep, self.node))
 
     async def run_everywhere(self, script: Script, *words: int) -> list[Reply]:
-        """Runs the script on every server; the answers of those that can be reached. Raises CacheUnavailable when none
-        can."""
+        """Runs the script on every server; returns the answers of the servers that can be reached. Raises
+        CacheUnavailable when none can."""
         now = self._now()
         calls = [
             server.run(script, (keys.VESTING,), (now, server.run_id, self._keep, self.node, *words))

@@ -1,5 +1,5 @@
-"""Many shards looked at: one script a server for SURVEYED_MAX of them, so that neither a page nor a sample of thousands
-of queues costs a call for each."""
+"""Looks at many shards, with one script per server and SURVEYED_MAX shards, so that neither a page nor a sample of
+thousands of queues costs a call for each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ABSENT = Sight(ShardState(Residency.ABSENT, 0), Counts())
 
 
 async def survey(servers: Servers, shards: Sequence[Shard]) -> list[Sight | None]:
-    """As `QueueCache.survey`."""
+    """See `QueueCache.survey`."""
     places: dict[ScriptRunner, list[int]] = {}
     for place, shard in enumerate(shards):
         places.setdefault(servers.of(shard), []).append(place)
@@ -44,7 +44,7 @@ async def survey(servers: Servers, shards: Sequence[Shard]) -> list[Sight | None
 
 
 async def look(server: ScriptRunner, servers: Servers, shards: Sequence[Shard]) -> list[Sight]:
-    """Of one server's shards, SURVEYED_MAX at most. Raises CacheUnavailable."""
+    """Looks at up to SURVEYED_MAX shards of one server. Raises CacheUnavailable."""
     reply = await servers.run_together(server, _SURVEY, shards)
     return [_sight_of(cast("list[bytes | int]", words)) for words in cast("list[object]", reply)]
 

@@ -1,5 +1,5 @@
-"""The Lua scripts, one per action, and how one is put together: a line `-- include: a b` is replaced by the texts of
-`a.lua` and `b.lua`, in place, so that they share its scope; `common.lua` tells the rest."""
+"""The Lua scripts, one per action, and how they are assembled: a line `-- include: a b` is replaced by the texts of
+`a.lua` and `b.lua`, so that they share its scope; `common.lua` explains the rest."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ NAMES = (
     "reveal", "redelay", "vesting", "next_vesting", "ring",
     "scan", "browse", "lookup", "survey",
 )  # fmt: skip
-"""The actions; other files are parts of them."""
+"""The actions; the other files are included by them."""
 _INCLUDE = re.compile(r"^ *-- include: (.+)$", re.MULTILINE)
 
 
 @cache
 def load(name: str) -> Script:
-    """The script of this name, ready to run."""
+    """The script with this name, ready to run."""
     assert name in NAMES
     return Script(_text(name))
 
 
 def all_scripts() -> list[Script]:
-    """Every script, for a server that is to know them beforehand."""
+    """Every script, to be loaded into a server in advance."""
     return [load(name) for name in NAMES]
 
 

@@ -1,10 +1,11 @@
 -- include: common
--- absent -> initializing, with a new epoch. The shard then lives for the fill lease from page to page: when the filler
--- dies, it is absent again and somebody else fills. What an earlier life of the server left behind is thrown away.
--- Receive numbers start at the milliseconds since 2020, shifted, or above those of a shard dropped lately: they never
--- repeat, and fit 53 bits until 2089.
+-- absent -> initializing, with a new epoch. From then on each page renews the shard's life by the fill lease: if the
+-- filler dies, the shard is absent again and another node fills it. Leftovers of an earlier life of the server are
+-- deleted. Receive numbers start at the milliseconds since 2020, shifted, or above those of a recently dropped shard:
+-- they never repeat, and fit 53 bits until 2089.
 -- Keys: all of the shard that its kind needs, cqs:vesting, cqs:number.
--- ARGV: kind s|f, epoch, fill lease, retention_ms. Returns 1, or 0 when somebody else fills or has filled.
+-- ARGV: kind s|f, epoch, fill lease, retention_ms. Returns 1, or 0 when another node is filling or has filled the
+-- shard.
 
 local NUMBER_START_MS, NUMBERS_PER_MS = 1577836800000, 4096
 local kind, epoch, lease = ARGV[5], ARGV[6], tonumber(ARGV[7])

@@ -1,11 +1,12 @@
 -- include: common
--- A page of the messages in one state as they stand, whatever the shard holds: ready ones in line, the others by when
--- they become visible. Changes nothing.
+-- A page of the messages in one state, at a cost that does not depend on the shard's size: ready messages in line
+-- order, the others by when they become visible. Changes nothing.
 -- Keys: state, meta, hidden, due, body; ready: list, late, parked or (FIFO) ages.
--- ARGV: state ready|delayed|in_flight, part of the line (1 = the first), place in it (0 = the front), what stands before
--- that place ('' = unknown), how many places to look at, 1 = with bodies.
--- Returns {part, place, what stands before it}, where the next page begins, part 0 = that was all; then of each message
--- the same, where a page begins that this one is the last before, and address, meta, lease, due time, body (nil = none).
+-- ARGV: state ready|delayed|in_flight, part of the line (1 = the first), position in it (0 = the front), the item
+-- before that position ('' = unknown), how many positions to look at, 1 = with bodies.
+-- Returns {part, position, item before it}, where the next page begins (part 0 = this is the last page); then for each
+-- message the same triple, where a page begins that follows it, and its address, meta, lease, due time, body (nil =
+-- none).
 
 local state, part, place, before, size = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8], tonumber(ARGV[9])
 
@@ -22,7 +23,7 @@ end
 local name = parts[part] or parts[1]
 local key, is_list = BASE .. name, name == 'list' or name == 'late'
 
--- Behind what stood before, wherever it stands now. What has left the front of a list took all before it along.
+-- Continue after the item before, wherever it is now. If it has left the front of a list, so has all that preceded it.
 local from = place
 if before ~= '' and is_list then
   local at = call('LPOS', key, before, 'MAXLEN', place + LOOKS_MAX)

@@ -1,33 +1,34 @@
--- What all scripts share. A line "-- include: a b" in a script is replaced by a.lua and b.lua, which share its scope.
+-- Shared by all scripts. A line "-- include: a b" in a script is replaced by a.lua and b.lua, which share its scope.
 --
--- Keys of one shard, all of one hash tag, all with one expiry. A shard is born with all that its kind needs, each
--- holding the member or field BLANK, so that none is ever empty, and so none loses its expiry:
+-- Keys of one shard, all with one hash tag and one expiry. A shard is created with all keys that its kind needs, each
+-- holding the member or field BLANK: so none is ever empty, and none loses its expiry:
 --   state   hash  core = the words of `write_core` below; epoch; number = the last receive number; FIFO: turn, front
 --   meta    hash  address -> "sent_ms sequence group": every message of the shard; never changes
 --   body    hash  address -> content, where it is kept
---   hidden  hash  address -> its last lease: "ends_ms number count first_ms place mark". ends_ms 0 = back among the
---                 ready ones; place counts leases taken from the middle of the line; mark 1 = changed since the take
---   due     zset  what is in flight or delayed, by the time it becomes visible. Neither = ready. In flight = with a lease
---   tomb    zset  addresses removed lately, by the time of it, see tombs.lua
+--   hidden  hash  address -> its last lease: "ends_ms number count first_ms place mark". ends_ms 0 = ready again; place
+--                 counts leases taken from the middle of the line; mark 1 = changed since the take
+--   due     zset  in-flight and delayed messages, by when they are visible. Not here = ready. With a lease = in flight
+--   tomb    zset  recently removed addresses, by time of removal, see tombs.lua
 --   list    list  standard: ready messages in order, address + place; stale ones are skipped when met
---   late    list  standard: what was put while the shard filled; behind list, and becomes list when that is empty
+--   late    list  standard: messages put while the shard filled; follows list, and becomes list when that is empty
 --   replays replayed                     answers of takes, see replays.lua
 --   fifo locks busy groups ages          FIFO, see fifo.lua
 --   tenants parked noisy                 fair queues, see fair.lua
 --   ears    zset  nodes where receives wait for this shard, see ears.lua
---   attempt:ID string                    the answer of a take with a request id, kept for its own time
+--   attempt:ID string                    the answer of a take with a request id, with an expiry of its own
 -- Keys of the server:
 --   cqs:vesting zset   "tag:kind" of each shard with work, by its time
 --   cqs:number  string the highest receive number of a dropped shard
 --
 -- An address is 16 bytes, big-endian; a sequence 20 digits (0 on a standard shard); times are ms. Receive numbers are
--- below 2^53 and travel as text, since Lua would round them when it writes them.
--- KEYS: the shard's state (but for the scripts of the vesting index), then cqs:vesting.
--- ARGV: now ('' = Redis' own TIME; tests set it), run id, how long an idle shard is kept, the calling node and, if any,
--- how many of its receives it wakes itself with what becomes ready ("node 3"), then the script's own.
--- Nothing is written before everything is checked, and what frees or moves is written first: a server without memory
--- refuses puts and fills whole, and still lets messages be taken, removed and revealed.
--- A redis.call costs half a microsecond and another for each word it returns, a local function a tenth: so the hot
+-- below 2^53 and travel as text, since Lua would round them when it formats them.
+-- KEYS: the shard's state (except in scripts for the vesting index), then cqs:vesting.
+-- ARGV: now ('' = Redis' own TIME; tests set it), run id, how long an idle shard is kept, the calling node and
+-- optionally how many of its receives it will wake itself for messages that become ready ("node 3"), then the script's
+-- own.
+-- Nothing is written before everything is checked, and scripts that free or move messages write first what needs no new
+-- memory: a server out of memory refuses whole puts and fills, and still lets messages be taken, removed and revealed.
+-- A redis.call costs half a microsecond and as much again per word it returns, a local function a tenth: so the hot
 -- scripts read few words, and define what only FIFO and fair shards need when they meet one.
 
 local call = redis.call
@@ -57,14 +58,14 @@ local function text(number)
   return string.format('%.0f', number)
 end
 
--- A command with any number of arguments; only for those that may be split.
+-- Runs a command with any number of arguments; only for commands that may be split.
 local function call_many(command, key, words)
   for from = 1, #words, 1000 do
     call(command, key, unpack(words, from, math.min(from + 999, #words)))
   end
 end
 
--- The shard, or nil when it is absent, which it also is when another life of this server left it behind.
+-- The shard, or nil when it is absent or left over from another life of this server.
 local function open()
   local core = call('HGET', STATE, 'core')
   if not core then
@@ -83,17 +84,17 @@ local function open()
   }
 end
 
--- residency: i = initializing, r = ready. kind: s = standard, f = FIFO. delayed: how many. retention: as last told.
--- is_late: there is a late list. is_fair: messages have tenants. heard: who is told of what becomes ready: - = nobody, a
--- node, + = the nodes in ears. Not written: freed = how many messages became ready.
+-- residency: i = initializing, r = ready. kind: s = standard, f = FIFO. delayed: how many. retention: as last stated.
+-- is_late: there is a late list. is_fair: messages have tenants. heard: who is notified of messages that become ready:
+-- - = nobody, a node, + = the nodes in ears. Not stored: freed = how many messages became ready.
 local function write_core(s)
   call('HSET', STATE, 'core', RUN .. ' ' .. s.residency .. ' ' .. s.kind .. ' ' .. s.expires .. ' ' .. s.delayed .. ' '
     .. s.retention .. ' ' .. text(s.vesting) .. ' ' .. (s.is_late and 1 or 0) .. ' ' .. (s.is_fair and 1 or 0) .. ' '
     .. s.heard)
 end
 
--- All that a shard may have, but for kept answers with a request id. The state ends first, or it would say that the rest
--- is there: each expiry is counted from its own moment in a script, so the others get AFTER_STATE_MS more.
+-- All keys a shard may have, except answers kept under a request id. The state expires first, since it vouches for the
+-- rest: each expiry counts from its own moment in a script, so the others get AFTER_STATE_MS more.
 local function all_keys()
   local keys = {}
   for name in string.gmatch(
@@ -111,19 +112,19 @@ local function expire_all(s, keep)
   call('PEXPIRE', VESTING, 2 * KEEP)
 end
 
--- For a key that was just made.
+-- For a key that was just created.
 local function expire_with(s, key)
   call('PEXPIRE', key, math.max(1, s.expires - now) + AFTER_STATE_MS)
 end
 
--- The shard has work at this time; an earlier note stays.
+-- The shard has work at this time; an earlier time stays.
 local function expect(s, at)
   if at < s.vesting then
     s.vesting = at
   end
 end
 
--- Writes what changed of the shard itself: the last act of a script. A mere look does not keep the shard alive.
+-- Writes what changed in the shard's core: the last step of a script. A mere look does not extend the shard's life.
 local function close(s, is_look)
   if s.vesting ~= s.vesting_was then
     local name = string.match(STATE, '{(.*)}') .. ':' .. s.kind
@@ -147,7 +148,7 @@ local function close(s, is_look)
   end
 end
 
--- A message as scripts know it.
+-- A message as scripts handle it.
 local function record(address, meta, lease)
   local m = { address = address, meta = meta, ends = 0, number = '0', count = 0, first = 0, place = 0, mark = 0 }
   if lease then
@@ -184,12 +185,12 @@ local function load(addresses)
   return found
 end
 
--- Whether the lease with this number lives.
+-- Whether the lease with this number is current.
 local function is_living(m, number)
   return m.number == number and m.ends > now
 end
 
--- Order of bytes, whatever the locale.
+-- Byte order, whatever the locale.
 local function is_before(a, b)
   for i = 1, #a do
     local x, y = string.byte(a, i), string.byte(b, i)

@@ -1,6 +1,6 @@
 -- include: common
--- The shard is absent. Receive numbers of its next life start above its own. Kept answers end by themselves: their
--- leases are gone.
+-- Makes the shard absent. Receive numbers of its next life start above its own. Kept answers become void by themselves:
+-- their leases are gone.
 -- Keys: all of the shard, cqs:vesting, cqs:number.
 -- ARGV: the name in cqs:vesting.
 

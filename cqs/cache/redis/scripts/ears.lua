@@ -1,14 +1,14 @@
--- Who is told of what becomes ready: the nodes where receives wait for the shard.
+-- Notifies the nodes where receives wait for the shard of messages that become ready.
 --
---   ears    zset  nodes, by the time they were last told; only when there are several, one alone stands in the state
+--   ears    zset  nodes, by when they were last notified; used only for several nodes, one alone is kept in the state
 --
--- A node stays until it is found gone or says that nobody waits there any more (ring.lua). So the only node of a server
--- costs nothing: it is noted once, and never told of what it did itself.
+-- A node stays until its channel has no subscriber or it says that nobody waits there any more (ring.lua). So a
+-- server's only node costs nothing: it is registered once, and never notified of its own actions.
 
 local EARS, CHANNEL = BASE .. 'ears', 'cqs:wake:'
 local NODE = string.match(ARGV[4], '^%S+')
 
--- An expiry first, since a server without memory takes no other write unless one went before.
+-- Sets an expiry first: a server out of memory accepts other writes only after such a write.
 local function listen(s)
   if s.heard == NODE then
     return
@@ -40,8 +40,8 @@ local function unlisten(s, node)
   end
 end
 
--- So many receives may look again. The node that was told longest ago hears of all of them, and rings on with those for
--- which nobody waits there. The caller's own node is left out: it knows.
+-- `count` receives may look again. The node notified longest ago is told of all of them, and passes on those for which
+-- nobody waits there. The caller's own node is skipped: it knows already.
 local function ring(s, count)
   if count <= 0 or s.heard == NODE then
     return

@@ -1,7 +1,7 @@
--- Messages that put and fill bring: of each address, standing, meta, body ('' = not kept). A standing is '0' (ready,
--- never received) or "visible_ms is_flight number count first_ms".
+-- Messages passed to put and fill: for each its address, standing, meta, body ('' = not kept). A standing is '0'
+-- (ready, never received) or "visible_ms is_flight number count first_ms".
 
--- Records of those that are neither known nor removed lately (while the shard fills: since it began).
+-- Records of the messages that are neither known nor recently removed (during a fill: removed since it began).
 local function read_entries(s, from)
   local addresses = {}
   for i = from, #ARGV, 4 do
@@ -32,7 +32,7 @@ local function read_entries(s, from)
   return fresh
 end
 
--- Messages of a standard shard have tenants from now on.
+-- From now on messages of a standard shard have tenants.
 local function begin_fairness(s)
   local hidden = call('ZCARD', DUE) - 1
   local ready, in_flight = call('HLEN', META) - 1 - hidden, hidden - s.delayed
@@ -45,8 +45,8 @@ local function begin_fairness(s)
   end
 end
 
--- Writes down what does not change, and begins fairness when a standard shard meets its first message with a group.
--- Must come before the line is made.
+-- Stores the immutable parts, and starts fairness when a standard shard meets its first message with a group. Must be
+-- called before the line is made.
 local function keep_entries(s, fresh)
   local metas, bodies, leases, has_groups = {}, {}, {}, false
   for _, m in ipairs(fresh) do

@@ -1,7 +1,7 @@
--- The line of a standard shard whose messages have tenants (message groups): the plain line, and besides the lines of
--- tenants whose messages were passed. The order of sources is: parked lines of tenants that are quiet again, the oldest
--- head first; the main line, where messages of noisy tenants are parked as they are met; the parked line of the noisy
--- tenant with the fewest in flight. Nobody's message is ever left out.
+-- The line of a standard shard whose messages have tenants (message groups): the plain line, plus parked lines for
+-- tenants whose messages were passed over. Messages come from these sources, in this order: parked lines of tenants
+-- that are quiet again (oldest head first); the main line, where messages of noisy tenants are parked as they are met;
+-- the parked line of the noisy tenant with the fewest messages in flight. No message is ever left out.
 --
 --   parked  zset  all of score 0, ordered as text: group \0 position (16 digits) \0 address + place
 
@@ -35,7 +35,7 @@ local function fair_line(plain)
     call('ZADD', PARKED, 0, name .. '\0' .. text(position) .. '\0' .. item)
   end
 
-  -- The first of a parked line; what is stale before it goes.
+  -- The first message of a parked line; removes stale items before it.
   local function head_of(name)
     for _ = 1, LOOKS_MAX do
       local member = first_member(name)
@@ -104,7 +104,7 @@ local function fair_line(plain)
     parked_heads()[m.group] = heads[m.group] or head_of(m.group)
   end
 
-  -- Puts the message in front of its tenant's parked line, if there is one.
+  -- Puts the message at the front of its tenant's parked line, if there is one.
   local function return_parked(m)
     local name = tenants.group_of(m)
     local first = name ~= '' and parked_heads()[name] and first_member(name)
@@ -116,7 +116,7 @@ local function fair_line(plain)
     return true
   end
 
-  -- What was picked in this step, and hides nothing, is back.
+  -- A message picked in this step with visibility 0 is ready again.
   local function arrived(m)
     tenants.arrived(m)
     picked[m.address] = nil

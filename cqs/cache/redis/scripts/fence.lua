@@ -1,5 +1,5 @@
 -- include: common
--- Which of the leases live; those then last at least hold_ms more.
+-- Which of the leases are current; those are extended to at least hold_ms from now.
 -- Keys: state, meta, hidden, due, cqs:vesting.
 -- ARGV: hold_ms, then address and receive number of each. Returns done|gone|stale for each, or nothing when absent.
 

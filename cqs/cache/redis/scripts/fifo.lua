@@ -1,14 +1,14 @@
--- The line of a FIFO shard. All groups share a few keys; a message stands as its member: group \0 sequence \0 address.
+-- The line of a FIFO shard. All groups share a few keys; a message's member in them: group \0 sequence \0 address.
 --
 --   fifo    zset  ready messages, all of score 0: ordered by group, sequence, address
---   locks   zset  in-flight messages, likewise. A group hands out what stands before its first one here
---   busy    hash  group -> how many of it are in flight
---   groups  zset  the rotation: groups with something to hand out, by turn. While the shard fills, the turn is the
+--   locks   zset  in-flight messages, likewise. A group hands out only what precedes its first one here
+--   busy    hash  group -> how many of its messages are in flight
+--   groups  zset  the rotation: groups with messages to hand out, by turn. While the shard fills, the turn is the
 --                 sequence of the first message; later, counters in the state: `turn` at the end, `front` before all
 --   ages    zset  ready messages (addresses) by sent_ms
 --
--- Sequences of 61 bits lose their last 8 in a score: groups first sent to within the same microsecond or so may change
--- turns after a fill; the order within a group is exact, since it is that of text.
+-- Sequences have 61 bits and lose their last 8 in a score: groups first sent to within about the same microsecond may
+-- swap turns after a fill; the order within a group is exact, since it is that of text.
 
 local BACK = 4611686018427387904
 local STEP = 1024
@@ -34,7 +34,7 @@ local function fifo_line(s)
     return call('ZRANGEBYLEX', key, '[' .. name .. '\0', '(' .. name .. '\1', 'LIMIT', 0, 1)[1]
   end
 
-  -- Digits compare alike in every locale; addresses, which may be any bytes, are looked at only when they must be.
+  -- Digits compare alike in every locale; addresses, which may be any bytes, are compared only if necessary.
   local function stands_before(name, a, b)
     local at = #name + 2
     local x, y = string.sub(a, at, at + 19), string.sub(b, at, at + 19)
@@ -44,7 +44,7 @@ local function fifo_line(s)
     return is_before(string.sub(a, -16), string.sub(b, -16))
   end
 
-  -- Gives the group its place in the rotation if it has something to hand out; an empty one has none.
+  -- Adds the group to the rotation if it has messages to hand out; removes an empty one.
   local function offer(name, is_first)
     local first, held = first_of(FIFO, name), first_of(LOCKS, name)
     local has_work = first and (not held or stands_before(name, first, held))
@@ -111,8 +111,8 @@ local function fifo_line(s)
     offer(m.group)
   end
 
-  -- Up to n records of one group, taken out of the line; nil when no group has anything to hand out. What was in
-  -- flight when the group's turn began locks it, not what this take hands out.
+  -- Up to n records of one group, taken out of the line; nil when no group has messages to hand out. Messages in flight
+  -- when the group's turn began lock it; those handed out by this take do not.
   function line.next(n)
     for _ = 1, LOOKS_MAX do
       if group then

@@ -1,7 +1,7 @@
 -- include: common tombs entries moves
--- A page of entries read from the store: ready, delayed or, with a living lease, in flight. The last page makes the
--- shard ready, and every node hears of it: those whose receives waited for an earlier life of the shard are not in its
--- ears. Known and removed ones are left alone.
+-- A page of entries read from the store: ready, delayed or, with an unexpired lease, in flight. The last page makes the
+-- shard ready and notifies every node, because nodes whose receives waited for an earlier life of the shard are not in
+-- its ears. Skips known and removed messages.
 -- Keys: all of the shard, cqs:vesting.
 -- ARGV: epoch, is_last 1|0, fill lease, then messages, see entries.lua. Returns 1, or 0 when the epoch is not this
 -- fill's.

@@ -1,6 +1,6 @@
 -- include: common moves
--- Takes undone: ready again in the old place, not counted. A lease that does not live is passed over.
--- Keys: state, meta, hidden, due, the line's, cqs:vesting.
+-- Undoes takes: the messages are ready again in their old place, not counted. Skips leases that are not current. Keys:
+-- state, meta, hidden, due, the line's, cqs:vesting.
 -- ARGV: address and receive number of each. Returns how many.
 
 use(KEYS[1])

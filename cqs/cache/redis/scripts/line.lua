@@ -1,12 +1,12 @@
--- Makes `line`, the line of the shard `s`: what stands ready in it, and in which order. The three kinds have one face:
+-- Makes `line`, the line of the shard `s`: its ready messages and their order. All three kinds have one interface:
 --
 --        join ──► │                  │ ──► next, start ──► in flight ──► finish
 --      rejoin ──► │       line       │ ◄────────────────── undo ◄──┘
 --        fill ──► │                  │ ──► leave
 --
--- join, rejoin and fill take lists of records, each in its order; rejoin puts them in front (FIFO: in their places).
--- next(n) takes out up to n records, of which the caller starts or forgets each before it asks again; nil = none is
--- left, or, with is_unfinished, too much that is stale stood in front. save writes what the line kept to itself.
+-- join, rejoin and fill take lists of records in order; rejoin puts them at the front (FIFO: at their positions).
+-- next(n) takes out up to n records; the caller starts or forgets each before the next call. nil = none is left or,
+-- with is_unfinished, too many stale items were in front. save writes what the line had kept in memory.
 
 local line
 if s.is_fifo then

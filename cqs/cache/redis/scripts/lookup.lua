@@ -1,7 +1,7 @@
 -- include: common
--- What is known of messages. Changes nothing.
+-- What the shard holds for each message. Changes nothing.
 -- Keys: state, meta, hidden, due, body.
--- ARGV: addresses. Returns of each {meta, lease or nil, due time or nil, body or nil}, or {} when it is not here;
+-- ARGV: addresses. Returns for each {meta, lease or nil, due time or nil, body or nil}, or {} when it is not here;
 -- nothing when absent.
 
 use(KEYS[1])

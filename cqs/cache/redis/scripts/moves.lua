@@ -1,11 +1,11 @@
--- The moves of messages in and out of the line of their shard; see line.lua.
+-- Moves messages in and out of the line of their shard; see line.lua.
 
--- A message that is or becomes ready has an expiry to look after.
+-- A message that is or becomes ready has an expiry to watch.
 local function expect_expiry(s, m)
   expect(s, sent_of(m) + s.retention)
 end
 
--- In flight (the record's lease says until when) until `at`.
+-- Keeps a message in flight until `at` (the record's lease says since which receive).
 local function hide(s, m, at)
   m.ends = at
   call('ZREM', DUE, m.address)
@@ -14,7 +14,7 @@ local function hide(s, m, at)
   expect(s, at)
 end
 
--- In-flight and delayed messages are ready, each still without a place; line_up must follow.
+-- Makes in-flight and delayed messages ready, without a place in the line yet; line_up must follow.
 local function unhide(s, line, messages)
   local addresses, leases = {}, {}
   for i, m in ipairs(messages) do
@@ -35,7 +35,7 @@ local function unhide(s, line, messages)
   call_many('HSET', HIDDEN, leases)
 end
 
--- In front, in this order, what comes back after few receives; behind, in this order, all else.
+-- Places messages with few receives at the front and all others at the back, each in the given order.
 local function line_up(line, messages)
   local front, back = {}, {}
   for _, m in ipairs(messages) do
@@ -53,7 +53,7 @@ local function forget(addresses)
   call_many('HDEL', BODY, addresses)
 end
 
--- The message leaves the shard; `is_due` tells of one without a living lease whether it is delayed.
+-- Removes the message from the shard; `is_due` says whether one that is not in flight is delayed.
 local function remove(s, line, m, is_due)
   forget({ m.address })
   if m.ends > 0 then
@@ -65,7 +65,7 @@ local function remove(s, line, m, is_due)
   end
 end
 
--- When reveal has work: the first that is due, or the expiry of the one that waits longest.
+-- When reveal has work: the first due message, or the expiry of the message that has waited longest.
 local function next_work(s, line)
   local first = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')
   local at = first[1] == BLANK and NEVER or tonumber(first[2])

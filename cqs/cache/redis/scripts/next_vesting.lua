@@ -1,5 +1,5 @@
 -- include: common moves
--- When the first shard has work. Times that are too early are put right, up to `limit` of them.
+-- When the first shard has work. Corrects times that are too early, up to `limit` of them.
 -- Keys: cqs:vesting, and of each shard looked at state, due and the line's.
 -- ARGV: limit. Returns the time, '' = never.
 

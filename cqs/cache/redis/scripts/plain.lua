@@ -1,5 +1,5 @@
--- The line of a standard shard: list (and late), in which a message stands as its address + place. What left from the
--- middle stays behind and is stale: its message is gone, hidden, or stands elsewhere under another place.
+-- The line of a standard shard: list (and late) of items address + place. An item removed from the middle stays behind
+-- and is stale: its message is gone, hidden, or has another item with another place.
 
 local function plain_line(s)
   local line = {}
@@ -21,7 +21,7 @@ local function plain_line(s)
     end
   end
 
-  -- The records of items that are not stale, each once. (A message put again long after its removal stands twice.)
+  -- The records of items that are not stale, each once. (A message put again long after its removal has two items.)
   local function fresh(items)
     local addresses, found, seen = {}, {}, {}
     if #items == 0 then
@@ -41,7 +41,7 @@ local function plain_line(s)
     return found
   end
 
-  -- late becomes list once that is empty; true when it did.
+  -- late becomes list once list is empty; true when it did.
   local function turn_page()
     if s.is_ready and s.is_late then
       s.is_late, s.is_changed, back = false, true, list
@@ -108,7 +108,7 @@ local function plain_line(s)
     end
   end
 
-  -- Records that the caller gives back or marks as picked.
+  -- Takes out records, which the caller puts back or marks as picked.
   function line.pop(n)
     while looks_left > 0 do
       local items = call('LPOP', list, n)
@@ -134,7 +134,7 @@ local function plain_line(s)
     return found
   end
 
-  -- The ready message that waits longest, roughly.
+  -- Roughly the ready message that has waited longest.
   function line.head()
     local head = first_of(front)
     if not head and turn_page() then
@@ -143,7 +143,7 @@ local function plain_line(s)
     return head
   end
 
-  -- The same among those received a few times at most: its sent time, or nil.
+  -- The same among messages received only a few times: its sent time, or nil.
   function line.oldest()
     local head = line.head()
     if not head then

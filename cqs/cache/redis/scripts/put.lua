@@ -1,9 +1,9 @@
 -- include: common tombs entries moves
--- Messages, ready, delayed or, with a living lease, in flight. Known and lately removed ones are left alone; later takes
--- have higher numbers than all leases that were brought.
+-- Adds messages: ready, delayed or, with an unexpired lease, in flight. Skips known and recently removed ones; later
+-- takes get higher numbers than all leases passed in.
 -- Keys: state, meta, hidden, due, body, tomb (read), the line's, cqs:vesting.
--- ARGV: epoch ('' = any), then messages, see entries.lua. Returns the residency a|i|r; a, too, when the shard's epoch is
--- another.
+-- ARGV: epoch ('' = any), then messages, see entries.lua. Returns the residency a|i|r; also a when the shard has
+-- another epoch.
 
 local epoch = ARGV[5]
 

@@ -1,10 +1,10 @@
 -- include: common moves
--- A page of the delayed messages becomes visible at sent time + delay_ms. First those that are visible sooner by it,
--- the earliest first; then, in a second walk, those that are visible later, the latest first: whoever takes between two
--- pages finds nothing visible that was sent after what is still hidden.
+-- Makes a page of the delayed messages visible at sent time + delay_ms. A first walk moves those that become visible
+-- sooner, earliest first; a second walk moves those that become visible later, latest first: so a take between two
+-- pages finds no visible message that was sent after one still hidden.
 -- Keys: state, meta, hidden, due, the line's, cqs:vesting.
 -- ARGV: delay_ms, cursor ('' = from the start), page size, second walk 1|0. Returns the cursor of the next page, which
--- is the due time of this one's last message, '' when this was the last page.
+-- is the due time of this page's last message, or '' when this was the last page.
 
 local delay, cursor, size, is_later = tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7]), ARGV[8] == '1'
 

@@ -1,6 +1,6 @@
 -- include: common tombs
--- Messages leave the shard, in whatever state; each leaves a tombstone, known or not. While the shard fills, tombstones
--- are all kept; else, now and then, those past their time, or beyond TOMBSTONES_MAX, go.
+-- Removes messages in any state, and leaves a tombstone for each, known or not. While the shard fills, all tombstones
+-- are kept; otherwise those past their time or beyond TOMBSTONES_MAX are swept now and then.
 -- Keys: all of the shard but list and late.
 -- ARGV: addresses. Returns how many were known.
 

@@ -1,10 +1,10 @@
--- The answers of the takes of nodes, which are given again to one whose answer was lost:
+-- The answers of takes by nodes, replayed to a node whose answer was lost:
 --
 --   replays   hash  node + slot -> request id and answer, see take.lua; BLANK -> when this hash began
---   replayed  hash  the one before
+--   replayed  hash  the previous one
 --
--- Each lasts REPLAYS_TURN_MS, far longer than an answer counts. So what an idle shard or a node that has ended leaves
--- behind goes: a node keeps up to 256 answers of half a kilobyte in each shard.
+-- Each lasts REPLAYS_TURN_MS, far longer than an answer is valid. So leftovers of an idle shard or of a node that has
+-- ended disappear: a node keeps up to 256 answers of half a kilobyte in each shard.
 
 local REPLAYS_TURN_MS = 30000
 
@@ -12,7 +12,7 @@ local function begun_of(word)
   return tonumber(word or '') or 0
 end
 
--- The answer in this slot, if there is one, and when the present hash began.
+-- The answer in this slot, if any, and when the current hash began.
 local function find_answer(slot, replay)
   local found = call('HMGET', BASE .. 'replays', slot, BLANK)
   local begun = begun_of(found[2])

@@ -1,6 +1,6 @@
 -- include: common moves
--- What is due becomes ready, or leaves when it is past its retention; so do the oldest of the ready ones then. At most
--- `limit` messages are touched.
+-- Due messages become ready, or are dropped when past their retention; then the oldest ready ones past it are dropped,
+-- too. Touches at most `limit` messages.
 -- Keys: all of the shard but tomb, cqs:vesting.
 -- ARGV: retention_ms, limit. Returns {visible, next_ms ('' = never), expired addresses}.
 

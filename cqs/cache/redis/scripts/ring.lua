@@ -1,6 +1,6 @@
 -- include: common
--- Wake-ups that the calling node has no use for go to the next node where receives wait. When nobody waits at the caller
--- any more, it is told of nothing until one of its receives comes away empty again.
+-- Passes wake-ups that the calling node has no use for on to the next node where receives wait. If nobody waits at the
+-- caller any more, it is not notified again until one of its receives comes back empty.
 -- Keys: state, ears.
 -- ARGV: how many, whether any wait at the caller 1|0. Returns 1, or 0 when the shard is absent.
 

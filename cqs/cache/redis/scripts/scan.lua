@@ -1,5 +1,5 @@
 -- include: common
--- A page of the addresses in one state, in no order; some may come twice. Changes nothing.
+-- A page of the addresses in one state, in no order, possibly with repeats. Changes nothing.
 -- Keys: state, meta, hidden, due.
 -- ARGV: state ready|delayed|in_flight, cursor ('0' = from the start), page size. Returns {next cursor ('0' = that was
 -- all), addresses}.

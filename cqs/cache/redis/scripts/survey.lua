@@ -1,6 +1,6 @@
 -- include: common moves tombs replays
--- State and numbers of shards. Drops nothing but what is stale or was kept for its time, which nobody else does where
--- nothing is removed or taken any more; does not keep an idle shard alive.
+-- State and counts of shards. Also drops stale items, old tombstones and old replays, which nothing else drops in a
+-- shard where nothing is removed or taken any more; does not extend the life of an idle shard.
 -- Keys: the state of each shard.
 -- Returns for each {residency a|i|r, epoch, ready, in flight, delayed, groups in flight, noisy groups, sent time of the
 -- oldest ('' = none)}, or {} when it is absent.

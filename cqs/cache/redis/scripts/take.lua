@@ -1,17 +1,17 @@
 -- include: common moves
--- ready -> in flight. The answer is kept, and given again to the same request, its leases lasting anew, as long as all
--- of them live unchanged. What is past its retention leaves the shard; what was received too often goes in flight as
+-- ready -> in flight. The answer is kept, and replayed to the same request with its leases restarted, as long as all of
+-- them are current and unchanged. Messages past their retention are dropped; those received too often go in flight as
 -- dead.
 -- Keys: state, meta, body, hidden, due, the line's, replays and replayed or attempt:ID, cqs:vesting.
 -- ARGV: count_max, visibility_ms, retention_ms, receive_count_max (0 = no limit), in_flight_max, request id, replay_ms,
 -- slot, is_waiting 1|0.
--- An answer is kept as "request_id received_ms ends_ms" + tickets, of 16 bytes of address and 16 digits of receive
--- number. A request id with a slot is a node's own, told apart from others only as long as the slot is not used again;
--- else it is a client's, and its answer a key of its own.
--- A take that waits and comes away empty has its node told of what becomes ready later: in one step, so nothing falls
+-- An answer is kept as "request_id received_ms ends_ms" + tickets of 16 bytes of address and 16 digits of receive
+-- number. A request id with a slot is a node's own, and unique only until the slot is reused; one without a slot is a
+-- client's, and its answer has a key of its own.
+-- A take that waits and finds nothing registers its node for notifications in the same step, so no message can slip
 -- between the look and the registration.
--- Returns {residency, is_over_limit, is_unfinished, received_ms, received, dead, expired}: of each received or dead one
--- address, meta, lease, body; of an expired one the address. Unfinished: too much that is stale stood in front.
+-- Returns {residency, is_over_limit, is_unfinished, received_ms, received, dead, expired}: for each received or dead
+-- one address, meta, lease, body; for an expired one the address. Unfinished: too many stale items were in front.
 
 local DEAD_LEASE_MS, DEAD_BATCH_MAX, EXPIRED_BATCH_MAX = 30000, 100, 1000
 local count_max, visibility, retention = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])

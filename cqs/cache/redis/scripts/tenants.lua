@@ -1,12 +1,12 @@
--- The load of the tenants of a standard shard, and who is noisy, by the rule of cqs/cache/tenants.py.
+-- The load of a standard shard's tenants, and which are noisy, by the rule of cqs/cache/tenants.py.
 --
---   tenants hash  group -> "backlog last_send_ms" + meter;  BLANK -> "ungrouped backlogged" + meter, of all together:
+--   tenants hash  group -> "backlog last_send_ms" + meter;  BLANK -> "ungrouped backlogged" + meter, for all together:
 --                 how many ready messages have no group, and how many groups have ready messages
 --                 a meter: " in_flight since_ms window busy_ms earlier_ms"
---   noisy   set   groups that were noisy when last looked at
+--   noisy   set   groups that were noisy when last checked
 --
--- A tenant is idle, and is forgotten, with nothing ready, parked or in flight and little recent work. `has_parked` tells
--- of a group whether something of it is parked.
+-- A tenant is idle, and forgotten, when nothing of it is ready, parked or in flight and it did little recent work.
+-- `has_parked` says whether a group has parked messages.
 
 local WINDOW_MS, NOISY_BUSY_MIN_MS, NOISY_IN_FLIGHT_MIN, NOISY_SHARE = 300000, 60000, 30, 0.1
 
@@ -107,7 +107,7 @@ local function tenants_of(has_parked)
     return read(name).n
   end
 
-  -- The message is ready.
+  -- The message has become ready.
   function tenants.arrived(m)
     local t = tenant_of(m)
     if not t then
@@ -134,7 +134,7 @@ local function tenants_of(has_parked)
     end
   end
 
-  -- The message is not ready any more, and was not handed out.
+  -- The message is no longer ready, and was not handed out.
   function tenants.left(m)
     tenants.departed(m)
     forget_idle(tenant_of(m))
@@ -158,7 +158,7 @@ local function tenants_of(has_parked)
     end
   end
 
-  -- Whether the group has to let others go first: it is noisy and not alone.
+  -- Whether the group must let others go first: it is noisy and not alone.
   function tenants.is_passed(name)
     local is_alone = ungrouped == 0 and backlogged <= 1
     return name ~= '' and not is_alone and is_noisy(read(name))
@@ -179,7 +179,7 @@ local function tenants_of(has_parked)
     return m.group
   end
 
-  -- Writes back, without idle tenants.
+  -- Writes back, dropping idle tenants.
   function tenants.save()
     total.backlog, total.last_send = ungrouped, backlogged
     local words = {}

@@ -1,11 +1,11 @@
--- Tombstones: what was removed from the shard, and when. While it fills all are kept.
+-- Tombstones: which messages were removed from the shard, and when. All are kept while it fills.
 --
---   tomb  zset  address, by the time of its removal
+--   tomb  zset  address, by time of removal
 
 local TOMBSTONE_MS, TOMBSTONES_MAX = 60000, 100000
 local SWEEP_MAX = 2000
 
--- Those past their time, or beyond TOMBSTONES_MAX, go, up to `limit`; returns how many.
+-- Drops up to `limit` tombstones that are past their time or beyond TOMBSTONES_MAX; returns how many.
 local function sweep_tombs(s, limit)
   local TOMB = BASE .. 'tomb'
   local old = call('ZCARD', TOMB) - 1

@@ -1,6 +1,6 @@
 -- include: common moves
--- Shards that have work now, each leased for VESTING_LEASE_MS. A shard's time in the index may be too early: then it is
--- put right.
+-- Shards that have work now, each leased for VESTING_LEASE_MS. A shard's time in the index may be too early: it is then
+-- corrected.
 -- Keys: cqs:vesting, and of each shard named there state, due and the line's.
 -- ARGV: limit, lease. Returns their names.
 
