@@ -3,6 +3,8 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+# Bytecode is kept, whatever the shell says: each of a test's servers would compile its code anew.
+export PYTHONDONTWRITEBYTECODE :=
 QUICK_TESTS := tests/unit tests/contract tests/protocol
 
 .DEFAULT_GOAL := help

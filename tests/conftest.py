@@ -6,6 +6,7 @@ it changes. A failing case that chance finds becomes a test of its own.
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -30,6 +31,10 @@ _SLOW = (
 """What `make check` leaves to `make test`: thousands of generated cases, and processes that are killed."""
 
 
+_LAST = ("unit/test_layers.py", "unit/test_plural.py", "unit/test_tidy.py")
+"""What fills the memory with syntax trees, which slow down the garbage collector."""
+
+
 def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("ci", derandomize=True, print_blob=True)
     if os.environ.get("CI") == "true":
@@ -46,6 +51,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if str(item.path).endswith(_SLOW):
             item.add_marker("slow")
+    items.sort(key=lambda item: str(item.path).endswith(_LAST))
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: the garbage collector need not look through it for each test that calls it."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

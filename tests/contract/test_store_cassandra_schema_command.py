@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import os
-import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
+from cqs.cli import main
 from cqs.store.cassandra import Options
 from tests.cassandra_server import free_ports
 from tests.contract.cassandra_home import ask
 from tests.needs import needs
 
-SECONDS_MAX = 60
 
-
-def cqs(*arguments: str, **environ: str) -> tuple[int, str, str]:
+def cqs(*arguments: str, **environ: str) -> tuple[object, str, str]:
     """Exit code, output, errors."""
-    command = [sys.executable, "-m", "cqs", *arguments]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=SECONDS_MAX, env=os.environ | environ
-    )
-    return done.returncode, done.stdout, done.stderr
+    out, errors = io.StringIO(), io.StringIO()
+    with (
+        redirect_stdout(out),
+        redirect_stderr(errors),
+        patch.object(sys, "argv", ["cqs", *arguments]),
+        patch.dict(os.environ, environ),
+        pytest.raises(SystemExit) as ended,
+    ):
+        main()
+    return ended.value.code, out.getvalue(), errors.getvalue()
 
 
 def test_the_schema_is_shown_with_its_reasons() -> None:
@@ -77,8 +84,8 @@ def test_settings_of_the_server_say_where_the_tables_go(tmp_path: Path) -> None:
 async def test_the_tables_are_made_once(keyspace: Options) -> None:
     where = ["--cassandra", f"127.0.0.1:{keyspace.port}", "--keyspace", "by_command", "--replicas", "dc1=1"]
 
-    first = cqs("schema", "apply", *where)
-    second = cqs("schema", "apply", *where)
+    first = await asyncio.to_thread(cqs, "schema", "apply", *where)
+    second = await asyncio.to_thread(cqs, "schema", "apply", *where)
 
     assert (first[0], second[0]) == (0, 0)
     assert first[1].endswith("schema version 1 created.\n")

@@ -119,6 +119,7 @@ async def test_requests_that_were_answered_leave_their_room(is_fast: bool) -> No
         writer.close()
 
 
+@pytest.mark.usefixtures("looks_often")
 async def test_slow_client_with_room_still_times_out() -> None:
     world = await make_world()
     async with world.listening(Bounds(requests_bytes_max=ROOM, body_grace_s=0.05, body_rate_min=10**9)) as door:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from cqs.api.http.bounds import Bounds
 from cqs.api.lane import Lane
 from tests.protocol.wire import POLL, PROBE, answer, wire
@@ -51,6 +53,7 @@ async def test_a_connection_is_handed_over_once_and_stays() -> None:
         writer.close()
 
 
+@pytest.mark.usefixtures("looks_often")
 async def test_an_unfinished_request_gets_the_deadlines_of_aiohttp() -> None:
     world = await make_world()
     async with world.listening(Bounds(body_grace_s=0.2, header_s_max=0.4)) as door:
@@ -81,15 +84,16 @@ async def test_a_client_that_does_not_read_is_not_read_from_either() -> None:
     await world.bench.send(world.standard, "." * 1_000_000)
     async with world.listening() as door:
         reader, writer = await door.connect()
-        peek = b'{"QueueUrl":"/000000000000/orders","VisibilityTimeout":0}'
-        for _ in range(40):
+        peek, count = b'{"QueueUrl":"/000000000000/orders","VisibilityTimeout":0}', 16
+        for _ in range(count):
             writer.write(wire(json_request("ReceiveMessage", peek)))
-        bodies = [await answer(reader) for _ in range(40)]
+        bodies = [await answer(reader) for _ in range(count)]
         writer.close()
 
-        assert [len(body) > 1_000_000 for body in bodies] == [True] * 40
+        assert [len(body) > 1_000_000 for body in bodies] == [True] * count
 
 
+@pytest.mark.usefixtures("looks_often")
 async def test_stopping_answers_what_was_accepted_and_closes_what_is_idle() -> None:
     world = await make_world(waits=True)
     async with world.listening() as door:

@@ -10,6 +10,7 @@ import pytest
 from cqs.api.http.bounds import Bounds
 from tests.protocol.world import ANSWER_S_MAX, Door, eventually, make_world, read_answer
 
+pytestmark = pytest.mark.usefixtures("looks_often")
 SHORT_S = 0.05
 HEAD = b"POST / HTTP/1.1\r\nHost: a\r\nX-Amz-Target: AmazonSQS.ListQueues\r\nx-amzn-query-mode: true\r\n"
 HEALTH = b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n"

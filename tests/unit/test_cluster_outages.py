@@ -18,7 +18,8 @@ from tests.cluster import PLACE, Cut, two_nodes, waits_for_marks
 SECOND_MS = 1_000
 
 
-async def test_what_a_cut_off_node_deleted_is_not_handed_out_by_another() -> None:
+async def test_what_a_cut_off_node_deleted_is_not_handed_out_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits_for_marks(monkeypatch)
     town, a, b, queue = await two_nodes()
     await a.send(queue, "one", "two")
     (one,) = await a.receive(queue, 1, visibility_ms=SECOND_MS)
@@ -122,7 +123,10 @@ async def test_a_node_that_ends_repairs_what_it_can_and_leaves_no_mark() -> None
     assert await b.bodies(queue) == ["one"]
 
 
-async def test_the_leader_drops_the_shard_of_a_dead_nodes_mark_and_it_is_filled_anew() -> None:
+async def test_the_leader_drops_the_shard_of_a_dead_nodes_mark_and_it_is_filled_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits_for_marks(monkeypatch)
     town, a, b, queue = await two_nodes()
     await b.send(queue, "one", "two")
     (one, two_) = await b.receive(queue, visibility_ms=60_000)
@@ -201,6 +205,7 @@ async def test_nodes_that_serve_from_the_store_begin_with_rows_of_their_own() ->
 
 
 async def test_a_node_that_was_taken_for_dead_makes_its_mark_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits_for_marks(monkeypatch)
     town, a, b, queue = await two_nodes()
     await a.send(queue, "one")
     (one,) = await a.receive(queue)

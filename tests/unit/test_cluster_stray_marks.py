@@ -9,7 +9,7 @@ from cqs.queue import Queue
 from cqs.service import marking, repair
 from cqs.service.engine import shard_of
 from cqs.store.coordination import DirtyMark
-from tests.cluster import Cut, Town, two_nodes
+from tests.cluster import Cut, Town, two_nodes, waits_for_marks
 from tests.engine import Bench
 
 
@@ -54,6 +54,7 @@ async def test_a_mark_whose_writing_had_no_answer_is_removed_when_nothing_needs_
 
 
 async def test_a_mark_whose_removal_failed_is_removed_at_a_later_beat(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits_for_marks(monkeypatch)
     town, a, b, queue = await two_nodes("orders.fifo")
     coordination = a.engine.cluster.coordination
 

@@ -19,9 +19,15 @@ from cqs.config import load
 from cqs.errors import CannotStart, ConfigError, IdentityError
 from cqs.people import accounts_for_command, open_people
 from cqs.store.sqlite.store import SqliteStore
+from tests.unit.people import cheap_passwords
 
 PASSWORD = "correct horse battery"
 Run = Callable[..., Result]
+
+
+@pytest.fixture(autouse=True)
+def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cqs.people.Passwords", cheap_passwords)
 
 
 @pytest.fixture

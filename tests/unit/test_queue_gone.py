@@ -12,7 +12,7 @@ from cqs.queue import Queue
 from cqs.service import queues
 from cqs.service.engine import Engine, shard_of
 from cqs.service.send import Draft, send_batch
-from tests.cluster import Cut, two_nodes
+from tests.cluster import Cut, two_nodes, waits_for_marks
 from tests.engine import make_bench
 
 
@@ -65,7 +65,8 @@ async def test_a_stored_message_is_never_told_as_not_written() -> None:
     assert [message.body for message in await a.stored(queue)] == ["one"]
 
 
-async def test_a_batch_that_is_stored_in_part_is_never_told_as_not_written() -> None:
+async def test_a_batch_that_is_stored_in_part_is_never_told_as_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits_for_marks(monkeypatch)
     town, a, b, queue = await two_nodes("orders.fifo")
     drafts = [Draft(body, group="g", dedup_id=body) for body in ("one", "two")]
     await send_batch(a.engine, queue, drafts[:1], "sender")
