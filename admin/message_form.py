@@ -101,7 +101,7 @@ def numbered_lines(text: str) -> list[tuple[int, str]]:
 
 
 def read_lines(text: str, settings: Settings) -> list[Draft]:
-    """A message a line; empty lines are left out. Raises BadInput, which names the line."""
+    """One message per line; empty lines are left out. Raises BadInput, which names the line."""
     lines = numbered_lines(text)
     if not 1 <= len(lines) <= LINES_MAX:
         raise BadInput(f"1 to {LINES_MAX:,} lines are needed, each a message.")

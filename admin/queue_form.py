@@ -49,12 +49,12 @@ class Limit(msgspec.Struct, frozen=True):
 
 LIMITS = (
     Limit("visibility_ms", "Visibility timeout", 0, limits.VISIBILITY_S_MAX, "How long a received message is hidden."),
-    Limit("retention_ms", "Retention", limits.RETENTION_S_MIN, limits.RETENTION_S_MAX, "Older messages are dropped."),
-    Limit("delay_ms", "Delivery delay", 0, limits.DELAY_S_MAX, "Before a new message can be received."),
-    Limit("receive_wait_ms", "Receive wait", 0, limits.WAIT_S_MAX, "How long an empty receive waits."),
+    Limit("retention_ms", "Retention", limits.RETENTION_S_MIN, limits.RETENTION_S_MAX, "Older messages are deleted."),
+    Limit("delay_ms", "Delivery delay", 0, limits.DELAY_S_MAX, "Time before a new message can be received."),
+    Limit("receive_wait_ms", "Receive wait time", 0, limits.WAIT_S_MAX, "How long a receive waits by default."),
     Limit(
         "message_size_max",
-        "Largest message",
+        "Maximum message size",
         limits.MESSAGE_SIZE_SETTING_MIN,
         limits.MESSAGE_SIZE_MAX,
         "Body and attributes.",
@@ -63,8 +63,8 @@ LIMITS = (
 )
 KMS_REUSE = Limit("kms_reuse_s", "Key reuse", limits.KMS_REUSE_S_MIN, limits.KMS_REUSE_S_MAX, "Of a data key.")
 ENCRYPTIONS = (("managed", "Managed by the server (SSE-SQS)"), ("kms", "A KMS key"), ("none", "Not declared"))
-SCOPES = ((DedupScope.QUEUE.value, "The whole queue"), (DedupScope.GROUP.value, "Each message group"))
-THROUGHPUTS = ((ThroughputLimit.QUEUE.value, "The whole queue"), (ThroughputLimit.GROUP.value, "Each message group"))
+SCOPES = ((DedupScope.QUEUE.value, "Queue"), (DedupScope.GROUP.value, "Message group"))
+THROUGHPUTS = ((ThroughputLimit.QUEUE.value, "Queue"), (ThroughputLimit.GROUP.value, "Message group"))
 
 
 def write(settings: Settings) -> dict[str, str]:
@@ -113,7 +113,7 @@ def only_changes(settings: Settings, wanted: dict[str, object]) -> dict[str, obj
 
 
 def read_tags(text: str) -> dict[str, str]:
-    """One `key = value` a line. Raises BadInput."""
+    """One `key = value` per line. Raises BadInput."""
     tags: dict[str, str] = {}
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) > TAG_LINES_MAX:

@@ -27,12 +27,12 @@ def read_redrive(form: Form, owner: QueueName, region: str) -> Redrive | None:
     if not name:
         return None
     low, high = limits.REDRIVE_COUNT_MIN, limits.REDRIVE_COUNT_MAX
-    count = form.number("receive_count_max", "Receives before", low, high)
+    count = form.number("receive_count_max", "Maximum receives", low, high)
     return Redrive(arn_of(name, owner, region), count)
 
 
 def write_allow(allow: RedriveAllow | None) -> dict[str, str]:
-    """The fields `redrive_allow` and `allowed_sources` (names, one a line)."""
+    """The fields `redrive_allow` and `allowed_sources` (names, one per line)."""
     names = [name_of_arn(arn) for arn in allow.source_arns] if allow is not None else []
     return {
         "redrive_allow": allow.permission.value if allow is not None else "",
@@ -50,7 +50,7 @@ def read_allow(form: Form, owner: QueueName, region: str) -> RedriveAllow | None
         return RedriveAllow(permission)
     names = form.text("allowed_sources").split()
     if not 1 <= len(names) <= limits.REDRIVE_SOURCES_MAX:
-        raise BadInput(f"Queues that may use it: name 1 to {limits.REDRIVE_SOURCES_MAX}, one a line.")
+        raise BadInput(f"Queues that may use it: name 1 to {limits.REDRIVE_SOURCES_MAX}, one per line.")
     return RedriveAllow(permission, tuple(arn_of(name, owner, region) for name in names))
 
 

@@ -14,7 +14,7 @@ async def drain(visit: Visit, form: Form) -> Done:
     done = await service.drain(visit.console.engine)
     whole = f" by each of its {counted(done.workers, 'worker')}" if done.workers > 1 else ""
     answered = counted(done.answered, "waiting receive was", "waiting receives were")
-    text = f"Draining: /ready says 503{whole}, and {answered} answered. “Take it in again” undoes it."
+    text = f"Draining: /ready says 503{whole}, and {answered} answered. “Put it back into service” undoes it."
     return Done(text, visit.links.to("/nodes"), target=visit.console.about.node)
 
 

@@ -72,7 +72,7 @@ async def test_a_home_that_cannot_be_read_is_not_known_and_hides_nothing_else(
 
     assert page.status == 200
     assert "Home not known now" in page.words
-    assert "What it is" in page.words
+    assert "Properties" in page.words
 
 
 async def test_where_the_store_has_one_data_centre_none_is_named(desk: Desk) -> None:

@@ -60,7 +60,7 @@ async def redrive(desk: Desk, which: str, **fields: str | list[str]) -> Seen:
 async def test_the_list_of_dead_letter_queues_says_whose_they_are(desk: Desk, dead: Queue) -> None:
     page = await desk.get("/dead-letters")
 
-    row = page.words.partition("Under way")[2]
+    row = page.words.partition("Move in progress")[2]
     assert row.split()[:2] == ["dead", "4"]
     assert "mails, orders" in row.replace(" ,", ",")
 
@@ -124,7 +124,7 @@ async def test_everything_goes_back_by_a_move_task_with_its_own_page(desk: Desk,
 
     assert page.path.startswith("/ADMIN/moves/task?handle=")
     assert "0 of 4 moved" in page.words
-    assert "10 a second" in page.words
+    assert "10 per second" in page.words
     running = asyncio.ensure_future(move_tasks.run(desk.bench.engine, _no_pause))
     await until(lambda: not desk.bench.engine.moves.active())
     running.cancel()

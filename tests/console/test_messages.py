@@ -123,7 +123,7 @@ async def test_a_search_goes_on_from_step_to_step_until_all_was_looked_at(
 
     assert steps == 3
     assert len(found) == 1
-    assert "That is all: 11 looked at." in page.words
+    assert "End of the list: 11 looked at." in page.words
 
 
 async def test_a_search_stops_at_its_stated_limit(desk: Desk, orders: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +197,7 @@ async def test_a_message_has_a_life(desk: Desk, orders: Queue) -> None:
 
     page = await desk.get(f"{ORDERS}/messages/{message.message_id}")
 
-    life = page.words.partition("Its life")[2]
+    life = page.words.partition("History")[2]
     assert life.index("Sent") < life.index("Received") < life.index("Visibility changed")
     assert "by AIDAWORKER, hidden for 1 min" in life
     assert "visible at once" in life

@@ -103,7 +103,7 @@ def test_messages_are_found_edited_and_deleted(eye: Eye, sqs: Any) -> None:
     for number in range(3):
         sqs.send_message(QueueUrl=url, MessageBody=f"brokne {number}")
     page = eye.open(own("mended", "/messages"))
-    page.get_by_label("Body has").fill("KNE 1")
+    page.get_by_label("Body contains").fill("KNE 1")
     page.get_by_role("button", name="Find").click()
     expect(page.locator("tbody tr[data-row]")).to_have_count(1)
 
@@ -154,7 +154,7 @@ def test_dead_letters_go_back(eye: Eye, sqs: Any) -> None:
     page = eye.open(own("jobs-dead", "/dead-letters"))
     expect(page.locator("tbody tr[data-row]").first).to_contain_text("Received more than once in jobs.")
     page.locator("input[name=chosen]").first.check()
-    page.get_by_role("button", name="Send 1 chosen").click()
+    page.get_by_role("button", name="Send 1 selected").click()
     expect(page.locator("#live h2").first).to_have_text("1 of 1 moved")
     expect(page.locator("#live .badge").first).to_have_text("done")
 
