@@ -1,5 +1,5 @@
-"""The circuit breaker of one Redis server: a pure state machine, so that one dead server costs its own queues a few
-microseconds instead of a time-out each, and the queues of the other servers nothing.
+"""The circuit breaker of one Redis server: a pure state machine. With it a dead server costs its own queues a few
+microseconds instead of a timeout per call, and the queues on other servers nothing.
 
     closed ──FAILURES_MAX failures in a row──► open ──after a jittered pause──► half-open: ONE probe
       ▲                                          ▲                                   │
@@ -16,7 +16,7 @@ PAUSE_MIN_MS, PAUSE_MAX_MS = 200, 5_000
 
 
 class Breaker:
-    """Not thread-safe. Times are the caller's, in ms of any steady clock."""
+    """Not thread-safe. Times are given by the caller, in ms of any monotonic clock."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -30,7 +30,7 @@ class Breaker:
         return self._closed_again_ms is not None
 
     def may_call(self, now_ms: float) -> bool:
-        """Whether this call may go out. Half-open, the first caller is the probe and everyone else is refused."""
+        """Whether this call is allowed. When half-open, the first caller is the probe and all others are refused."""
         if self._closed_again_ms is None:
             return True
         if self._is_probing or now_ms < self._closed_again_ms:
@@ -45,7 +45,7 @@ class Breaker:
         self._is_probing = False
 
     def abandoned(self) -> None:
-        """The call ended without telling anything; if it was the probe, the next caller is."""
+        """The call ended without a result; if it was the probe, the next caller becomes the probe."""
         self._is_probing = False
 
     def failed(self, now_ms: float) -> None:

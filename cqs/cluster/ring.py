@@ -1,9 +1,9 @@
-"""Which server a key lives on: rendezvous hashing. Every node that knows the same servers answers the same, without
-anything to agree on.
+"""Which server holds a key: rendezvous hashing. Nodes that know the same servers give the same answer without
+coordination.
 
-Each server draws a number from the key, and the highest wins. So a server that is added takes a share of each other's
-keys, and one that leaves gives each of the others a share of its own; all other keys stay where they are. With n
-servers of equal weight, adding one moves 1/(n + 1) of the keys, all of them to the new one.
+Each server draws a number from the key, and the highest wins. So a new server takes a share of each other server's
+keys, and a removed one leaves each of the others a share of its own; all other keys stay where they are. With n servers
+of equal weight, adding one moves 1/(n + 1) of the keys, all of them to the new one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _BITS = 53
 
 
 class Ring:
-    """Servers by name, each with its weight (above 0): one of weight 2 gets twice as many keys as one of weight 1."""
+    """Servers by name, each with a weight above 0: one of weight 2 gets twice as many keys as one of weight 1."""
 
     __slots__ = ("_servers",)
 
@@ -26,15 +26,15 @@ class Ring:
         self._servers = [(name, name.encode(), weight) for name, weight in sorted(weights.items())]
 
     def owner(self, key: bytes) -> str:
-        """The name of the server that the key lives on."""
+        """The name of the server that holds the key."""
         if len(self._servers) == 1:
             return self._servers[0][0]
         return max(self._servers, key=lambda server: _score(server[1], server[2], key))[0]
 
 
 def _score(name: bytes, weight: float, key: bytes) -> float:
-    """weight / -ln(u) with u uniform in (0, 1): the highest of these belongs to each server as often as its weight's
-    share of all weights."""
+    """weight / -ln(u) with u uniform in (0, 1): the probability that a server has the highest score is its share of the
+    total weight."""
     drawn = int.from_bytes(blake2b(key, digest_size=8, key=blake2b(name, digest_size=32).digest()).digest(), "big")
     uniform = ((drawn >> (64 - _BITS)) + 0.5) / (1 << _BITS)
     return weight / -math.log(uniform)

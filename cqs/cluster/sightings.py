@@ -1,13 +1,13 @@
-"""Clocks of other nodes, as far as their beats prove that they differ. A beat's stamp says what its node's clock said;
-this node's clock says since when and until when that can have been.
+"""Detects clock differences between nodes, as far as their beats prove them. A beat's stamp is the time on its node's
+clock; this node's clock bounds when that can have been.
 
     this node's looks    q: not yet the one before     p: the one before       t: this beat
                          ├──────────────────────────────┼───────────────────────┤
     the other node           beat before is written ─ then ─ stamps this beat ─ writes it
 
-A beat is stamped after the one before was written, which look q did not find, and before look t found it. So a stamp
-later than t is of a clock that is ahead, one earlier than q of a clock that is behind, however late a beat is written
-or looked at: that makes the time between q and t longer, and proves less.
+A beat is stamped after the previous one was written (look q did not find that one) and before look t found it. So a
+stamp later than t proves that the clock is ahead, and one earlier than q that it is behind. Delays in writing or
+looking only widen the interval from q to t, and so prove less.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from dataclasses import dataclass
 class _Sighting:
     stamp_ms: int
     missed_ms: int | None
-    """The begin of the last look that did not find it; None = it was there at the first look."""
+    """The start of the last look that did not find it; None = it was there at the first look."""
     off_ms: int
-    """How far the clock is off at least; > 0 = ahead."""
+    """The least that the clock is off; > 0 = ahead."""
 
 
 class Sightings:
-    """Times are milliseconds of this node's clock, stamps of the other one's."""
+    """Times are milliseconds of this node's clock, stamps of the other node's."""
 
     def __init__(self) -> None:
         self._last: dict[str, _Sighting] = {}
         self._looked_ms: int | None = None
 
     def look(self, stamps: Iterable[tuple[str, int]], begin_ms: int, end_ms: int) -> None:
-        """What a look between these times found of the other nodes, by name."""
+        """Records what a look between these times found of the other nodes, by name."""
         last, self._last = self._last, {}
         for name, stamp_ms in stamps:
             known = last.get(name)
@@ -44,7 +44,8 @@ class Sightings:
         self._looked_ms = begin_ms
 
     def off_ms(self, name: str) -> int:
-        """How far that node's clock is off this one's at least, as its last beat proved; > 0 = ahead, 0 = not known."""
+        """The least that the node's clock differs from this one's, as proved by its last beat; > 0 = ahead, 0 =
+        unknown."""
         known = self._last.get(name)
         return 0 if known is None else known.off_ms
 

@@ -1,18 +1,18 @@
-"""Token buckets by key: a steady rate, and a burst after a pause. Pure; time is a parameter.
+"""Token buckets by key: a steady rate, with bursts after pauses. Pure; time is a parameter.
 
-    tokens  burst ┤●●●      ●●            full again at `full_ms`, which is all that is kept of a bucket:
+    tokens  burst ┤●●●      ●●            full again at `full_ms`, the only state of a bucket:
                   │   ●●  ●●  ●           tokens = burst - (full_ms - now) / period
-                0 ┤     ●●                a token more costs one period
+                0 ┤     ●●                each token taken adds one period
                   └──────────── time
 
-A bucket that is full need not be kept. When there are too many, the one unused for longest is forgotten, that is: full.
+A full bucket need not be stored. When there are too many, the least recently used one is dropped, which makes it full.
 """
 
 from __future__ import annotations
 
 
 class TokenBuckets:
-    """At most `rate` takes a second of each key, and `burst` at once."""
+    """Allows each key `rate` takes per second, and `burst` at once."""
 
     def __init__(self, rate: float, burst: int, *, keys_max: int = 100_000) -> None:
         self._period_ms = 1_000.0 / rate
@@ -24,9 +24,8 @@ class TokenBuckets:
         return len(self._full_ms)
 
     def take(self, key: str, now_ms: int) -> int:
-        """0: a token was taken. Else the milliseconds until there is one, at least 1; nothing was taken then.
-
-        A clock that was set back makes nobody wait for longer than an empty bucket does."""
+        """0: a token was taken. Otherwise the milliseconds until one is available, at least 1; nothing was taken. After
+        the clock is set back, nobody waits for longer than with an empty bucket."""
         full_ms = self._full_ms.pop(key, 0.0)
         full_ms = min(max(full_ms, now_ms), now_ms + self._span_ms) + self._period_ms
         wait_ms = full_ms - now_ms - self._span_ms
@@ -40,4 +39,4 @@ class TokenBuckets:
 
 
 _ROUNDING_MS = 1e-3
-"""What sums of periods may be off; far less than any wait."""
+"""The rounding error of summed periods; far less than any wait."""

@@ -72,8 +72,8 @@ class Lists:
     def __init__(self, listed: Listed) -> None:
         self.listed = listed
         self.is_settled = True
-        """This node may use its list: no other node uses a different list or, as far as is known, reaches different
-        servers by the same one."""
+        """This node may use its list: no other node uses a different one, and every difference in the servers reached
+        has been seen for SPLIT_LOOKS, and so is dealt with."""
         self._splits: dict[tuple[str, str, str, str], int] = {}
         """Looks in a row at which a node's run reached, by a name, a server other than this node's."""
 

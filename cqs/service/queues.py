@@ -1,12 +1,12 @@
-"""The life of a queue: created, changed, purged, deleted, counted, listed.
+"""The life of a queue: create, change, purge, delete, list.
 
-Where its messages are to be found is always ready before the queue is known, so that no send comes too early:
+The place for its messages is ready before the queue becomes visible, so no send comes too early:
 
     create   cache shard ready, empty ──► store.create ══► registry.put        (a race lost: the shard is dropped again)
     purge    new shard ready, empty ──► store.save(generation + 1) ══► registry.put ──► old shard dropped
     delete   store.drop ══► registry.discard, waiting receives end ──► shard dropped
 
-Purge and a send at the same time. A send holds the queue as it was when it began:
+A purge concurrent with sends. A send uses the queue as it was when the send began:
 
     send A (generation 3)             purge                                 send B
     ─────────────────────             ─────                                 ──────
@@ -16,8 +16,9 @@ Purge and a send at the same time. A send holds the queue as it was when it bega
       nothing when dropped            drop shard 3                          append and put to it: kept
     answered: sent, and purged        answered
 
-What was acknowledged before the purge began is gone after it; what began after the purge was answered stays; what ran
-beside it may do either, as on SQS. Deduplication is remembered under the storage id, so a purged queue starts without.
+Messages acknowledged before the purge began are gone after it, and messages sent after the purge was answered stay;
+concurrent ones may do either, as on SQS. Deduplication is recorded under the storage id, so a purged queue starts
+without.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ HEARD_MS = 2 * BEAT_MS
 
 
 async def create(engine: Engine, key: QueueName, changes: dict[str, object], tags: dict[str, str]) -> Queue:
-    """The new queue, or the one of that name when everything passed equals what it has; tags are not compared. Raises
-    QueueNameExists, QueueDeletedRecently, what `queue_rules` and `check_new_tags` raise, StoreUnavailable,
-    OutcomeUnknown."""
+    """Returns the new queue, or the existing one of that name if all the given attributes equal its own; tags are not
+    compared. Raises QueueNameExists, QueueDeletedRecently, what `queue_rules` and `check_new_tags` raise,
+    StoreUnavailable, OutcomeUnknown."""
     is_fifo = changes.get("is_fifo") is True
     queue_rules.check_name(key.name, is_fifo=is_fifo)
     queue_rules.check_type(changes, is_fifo=is_fifo)
@@ -75,9 +76,9 @@ async def create(engine: Engine, key: QueueName, changes: dict[str, object], tag
 async def change_settings(
     engine: Engine, queue: Queue, changes: dict[str, object], version: int | None = None
 ) -> Queue:
-    """The queue with the changes, which rule from now on, also for stored messages (retention, redrive, a FIFO queue's
-    delay). All or none. Raises as `create`, QueueDoesNotExist, and ServiceUnavailable when it is not of this
-    version any more."""
+    """Returns the changed queue. The settings apply from now on, also to stored messages (retention, redrive, a FIFO
+    queue's delay). All or none. Raises as `create`, QueueDoesNotExist, and ServiceUnavailable if the queue no longer
+    has this version."""
     queue_rules.check_type(changes, is_fifo=queue.settings.is_fifo)
     implied = queue_rules.with_encryption(changes)
     await _meet_target(engine, msgspec.structs.replace(queue.settings, **implied))
@@ -98,8 +99,8 @@ async def change_settings(
 
 
 async def delete(engine: Engine, queue: Queue) -> None:
-    """The queue and all it holds, for good; receives that wait on it end. Raises QueueDoesNotExist when it is gone
-    already, StoreUnavailable, OutcomeUnknown."""
+    """Deletes the queue and all its messages permanently; waiting receives end. Raises QueueDoesNotExist if it is
+    already gone, StoreUnavailable, OutcomeUnknown."""
     was_there = await drop(engine, queue)
     present = engine.registry.get(queue.key)
     gone = present if present is not None and present.uid == queue.uid else queue
@@ -112,8 +113,8 @@ async def delete(engine: Engine, queue: Queue) -> None:
 
 
 async def purge(engine: Engine, queue: Queue, pause: Pause = pause_ms) -> None:
-    """Every message sent before this call is gone when it returns, and none that is sent later. Raises
-    PurgeQueueInProgress within 60 s of the last one (if that rule is on), and as `delete`."""
+    """When it returns, all messages sent before this call are gone; messages sent later are kept. Raises
+    PurgeQueueInProgress within 60 s of the last purge (if that rule is on), and as `delete`."""
     before = engine.registry.find(queue.key)
     if before.uid != queue.uid:
         raise QueueDoesNotExist
@@ -135,14 +136,14 @@ async def purge(engine: Engine, queue: Queue, pause: Pause = pause_ms) -> None:
 
 
 def page(engine: Engine, account: str, prefix: str, token: str, limit: int | None) -> tuple[list[Queue], str]:
-    """Queues whose names start with `prefix`, in order, and the token of the next page, "" when there is none. Without
-    a limit at most 1,000, and no token (SQS). Raises InvalidParameterValue for a token that is none."""
+    """Queues whose names start with `prefix`, in order, and the token of the next page, "" if there is none. Without a
+    limit: at most 1,000, and no token (SQS). Raises InvalidParameterValue for an invalid token."""
     found = engine.registry.page(account, prefix, page_token.read(token), (limit or limits.LIST_RESULTS_MAX) + 1)
     return _cut(found, limit)
 
 
 def dead_letter_sources(engine: Engine, queue: Queue, token: str, limit: int | None) -> tuple[list[Queue], str]:
-    """Queues whose dead-letter queue this is; pages as those of `page`."""
+    """Queues that have this one as their dead-letter queue; paginated like `page`."""
     found = engine.registry.sources(queue, page_token.read(token), (limit or limits.LIST_RESULTS_MAX) + 1)
     return _cut(found, limit)
 
@@ -154,7 +155,7 @@ def _cut(found: list[Queue], limit: int | None) -> tuple[list[Queue], str]:
 
 
 async def _meet_target(engine: Engine, settings: Settings) -> None:
-    """A dead-letter queue that was just made through another node is known, too."""
+    """Makes known a dead-letter queue that was just created through another node."""
     if settings.redrive is not None:
         await lookup.meet(engine, settings.redrive.target_arn)
 
@@ -179,7 +180,7 @@ def _new_uid(engine: Engine) -> int:
 
 
 async def _create_ready(engine: Engine, queue: Queue) -> Queue:
-    """The queue as the store has it now: this one, or the one that another create was faster with."""
+    """The queue as the store has it now: this one, or the one of a concurrent create that was faster."""
     shard = shard_of(queue)
     await _make_ready(engine, queue)
     try:
@@ -222,7 +223,8 @@ def _purged(engine: Engine, queue: Queue) -> Queue:
 
 
 async def _make_ready(engine: Engine, queue: Queue) -> None:
-    """An empty shard, ready: only for a storage id that nobody has used. A cache that fails is filled later."""
+    """Creates an empty, ready shard; only for a storage id that has never been used. A cache that fails now is filled
+    later."""
     shard = shard_of(queue)
     with contextlib.suppress(CacheUnavailable):
         epoch = await engine.cache.begin_fill(shard, queue.settings.retention_ms)
@@ -232,8 +234,8 @@ async def _make_ready(engine: Engine, queue: Queue) -> None:
 
 
 async def _drop(engine: Engine, shard: Shard) -> bool:
-    """Frees the memory of a shard that no queue names any more. False: it may still be there, for nodes that have not
-    heard the news."""
+    """Frees the memory of a shard that no queue refers to any more. False: it may still be there, for nodes that have
+    not heard the news."""
     with contextlib.suppress(CacheUnavailable):
         await engine.cache.drop(shard)
         return True

@@ -1,12 +1,12 @@
-"""ReceiveMessage: take, then make sure of what was taken, then answer.
+"""ReceiveMessage: take messages, check them, answer.
 
-    take ──► dead? to the dead-letter queue ──► bodies (cache, else store) ──► lease written down ──► handles ──► answer
-      ▲                                                                                                 │
-      └──────────── give back: the client is gone, or the store failed; not counted ◄──────────────────┘
+    take ──► dead? to the dead-letter queue ──► bodies (cache, else store) ──► lease stored ──► handles ──► answer
+      ▲                                                                                            │
+      └──────────── give back: the client is gone, or the store failed; not counted ◄──────────────┘
 
-Where the cache is absent or being filled, the store answers (`cqs.service.fallback`); where it is dirty or out of reach
-for this node, it does once the others know, and nothing is given until then (`cqs.service.marking`). Waiting for
-messages is `cqs.service.long_poll`'s: register, look, sleep.
+While the cache is absent or being filled, the store serves (`cqs.service.fallback`). While it is dirty or unreachable
+from this node, the store serves once the other nodes know, and nothing is handed out until then
+(`cqs.service.marking`). Waiting for messages follows `cqs.service.long_poll`: register, look, sleep.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from cqs.service.deliver import Delivery
 from cqs.service.engine import Engine, shard_of
 
 STORE_POLL_S = 1.0
-"""While the cache can't wake anybody, a queue's pollers together look at the store this often."""
+"""While the cache can't wake anybody, a queue's pollers together poll the store at this interval."""
 _LOOKS_MAX = 100
-"""Takes that one look may need when all it takes are dead or damaged."""
+"""Takes per look, for the case that all messages taken are dead letters or damaged."""
 
 
 class ReceiveRequest(msgspec.Struct, frozen=True, gc=False):
@@ -51,15 +51,15 @@ class ReceiveRequest(msgspec.Struct, frozen=True, gc=False):
     wait_ms: int | None = None
     attempt_id: str = ""
     receiver_id: str = ""
-    """Who asks, for the witness."""
+    """Identifies the caller for the witness."""
     account: str = ""
-    """Whose receive it is: an account may have only so many that wait."""
+    """The account of the receive; the number of waiting receives per account is limited."""
     is_waiting: bool = False
-    """It sleeps when this look finds nothing."""
+    """The receive sleeps if this look finds nothing."""
 
 
 class _Look(msgspec.Struct, frozen=True):
-    """What one look gave. `is_from_store`: the cache could not be asked."""
+    """The result of one look. `is_from_store`: the cache could not be used."""
 
     deliveries: list[Delivery]
     is_over_limit: bool = False
@@ -69,9 +69,9 @@ class _Look(msgspec.Struct, frozen=True):
 async def receive(
     engine: Engine, queue: Queue, request: ReceiveRequest, is_still_wanted: Callable[[], bool]
 ) -> list[Delivery]:
-    """Up to `count_max` messages, now hidden; [] when none came in time, or they are not wanted any more, as is asked
-    after each wait. Raises OverLimit (short poll, standard queue), QueueDoesNotExist when the queue is deleted
-    meanwhile, RequestThrottled when too many receives of the account wait, StoreUnavailable, and what `is_still_wanted`
+    """Returns up to `count_max` messages, now hidden; [] if none came in time or `is_still_wanted`, called after each
+    wait, returned False. Raises OverLimit (short poll, standard queue), QueueDoesNotExist if the queue is deleted
+    meanwhile, RequestThrottled if too many receives of the account wait, StoreUnavailable, and what `is_still_wanted`
     raises."""
     _check_attempt(queue, request.attempt_id)
     wait_ms = queue.settings.receive_wait_ms if request.wait_ms is None else request.wait_ms
@@ -99,7 +99,7 @@ def _check_attempt(queue: Queue, attempt_id: str) -> None:
 
 
 async def give_back(engine: Engine, queue: Queue, deliveries: Sequence[Delivery], attempt_id: str = "") -> None:
-    """The answer reached nobody: see `deliver.give_back`."""
+    """The response did not reach the client: see `deliver.give_back`."""
     await deliver.give_back(engine, queue, [delivery.received for delivery in deliveries], attempt_id)
 
 
@@ -137,15 +137,15 @@ async def _wait(
 
 
 def _pass_on(engine: Engine, queue: Queue) -> None:
-    """A wake-up that no look was for goes to the next, here or on another node. The same when this node is told nothing
-    (lost subscription) and a look by chance found something: there may be more."""
+    """Passes an unused wake-up to another waiter, here or on another node. Also after a look that found messages by
+    chance while this node gets no notifications (lost subscription): there may be more."""
     present = engine.registry.get(queue.key)
     if present is not None and present.uid == queue.uid and not engine.waiters.wake_spare(queue.uid, 1):
         engine.bells.ring(shard_of(present), 1)
 
 
 async def _look(engine: Engine, queue: Queue, request: ReceiveRequest) -> _Look:
-    """One look; its time counts for the queue when it found messages."""
+    """One look. Its duration counts for the queue if it found messages."""
     started_ns = perf_counter_ns()
     shard = shard_of(queue)
     take = _take_request(engine, queue, request)
@@ -182,8 +182,8 @@ def _note_time(engine: Engine, queue: Queue, started_ns: int) -> None:
 
 
 async def _take(engine: Engine, queue: Queue, shard: Shard, request: TakeRequest) -> Taken | None:
-    """What the cache gives; None when it is absent, or being filled. Raises CacheUnavailable when it can't be asked, or
-    not be believed."""
+    """What the cache returns; None if it is absent or being filled. Raises CacheUnavailable if it can't be reached or
+    trusted."""
     if engine.dirt.is_on(shard):
         raise CacheUnavailable(f"What the cache has of {queue.name} is not true.")
     if queue.settings.is_fifo and not fifo_order.may_hand_out(engine, shard):
@@ -197,9 +197,9 @@ async def _take(engine: Engine, queue: Queue, shard: Shard, request: TakeRequest
 
 
 async def _look_in_store(engine: Engine, queue: Queue, take: TakeRequest, receiver_id: str) -> _Look:
-    """Return-From-Cassandra. A node that alone has lost the cache gives nothing, rather than what the others hold;
-    nor does one in a data centre whose messages another one may hand out. A shard is absent, too, when another node has
-    purged or deleted the queue a moment ago, and its messages may lie in the store for some time yet."""
+    """Return-From-Cassandra. Returns nothing on a node that alone has lost the cache, where the others may hold the
+    same messages, or in a data centre whose messages another one may hand out. A shard is also absent if another node
+    has just purged or deleted the queue; its messages may remain in the store for some time."""
     cluster, shard = engine.cluster, shard_of(queue)
     if cluster.membership.is_lost_here_alone(cluster.place(shard)):
         return _Look([], is_from_store=True)
@@ -231,7 +231,8 @@ def _take_request(engine: Engine, queue: Queue, request: ReceiveRequest) -> Take
 
 
 async def _dispose(engine: Engine, queue: Queue, taken: Taken) -> bool:
-    """What a take found besides living messages: expired ones leave the store, over-received ones their queue. False:
-    that takes its time, so it is no time to take more."""
+    """Handles the other messages that a take returned: expired ones are deleted from the store, those over their
+    receive maximum go to the dead-letter queue. False: the latter is still in progress, so this look should take no
+    more."""
     expiry.start(engine, queue, taken.expired)
     return not taken.dead or await redrive.bury(engine, queue, taken.dead)

@@ -1,11 +1,11 @@
-"""Dead letters: a message received too often moves to its queue's dead-letter queue when the next receive touches it.
+"""Redrive: when a receive meets a message that was received too often, it moves to its queue's dead-letter queue.
 
-    take names it dead (in flight, 30 s) ──► store.move: there first, then gone here ──► cache: remove here, put there
+    take reports it dead (in flight, 30 s) ──► store.move: there first, then gone here ──► cache: remove here, put there
 
-A mover that dies leaves the message in its queue when the lease runs out, or in both queues, never in none. The message
-keeps its id, and what was counted of its receives: ReceiveMessage tells them over all queues (SQS), a queue's maximum
-is about its own. On a standard queue it keeps its sent time, too, so that retention goes on counting. It gets a new
-address, since an address is never used twice.
+If the mover dies, the message stays in its queue once the lease expires, or is in both queues, but never in neither. It
+keeps its id and its past receives: ReceiveMessage reports the total over all queues (SQS), while a queue's maximum
+counts only its own. On a standard queue it also keeps its sent time, so that retention keeps counting. It gets a new
+address, since an address is never reused.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _log = structlog.get_logger("cqs.redrive")
 
 
 async def bury(engine: Engine, queue: Queue, dead: Sequence[Received]) -> bool:
-    """Moves over-received messages to the dead-letter queue. When the store fails, or the target has just been deleted,
-    they stay where they are and are seen again after their lease; a receive does not fail for it, and waits for BURY_S
-    at most: a move whose outcome is unknown takes as long as the store is away. False: it goes on."""
+    """Moves over-received messages to the dead-letter queue. If the store fails or the target has just been deleted,
+    they stay and are taken again after their lease. The receive does not fail, and waits BURY_S at most, since a move
+    with an unknown outcome takes as long as the store's outage. False: the move is still in progress."""
     target = engine.registry.dead_letter_queue(queue)
     return target is None or await engine.background.wait_for("bury", _bury(engine, queue, target, dead), BURY_S)
 

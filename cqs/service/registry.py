@@ -1,9 +1,9 @@
-"""Which queues there are, in memory: the queue of a name is found without asking the store.
+"""All queues, in memory: a name resolves to a queue without a store read.
 
-Embedded, the registry is loaded once and is the truth, since only this process changes queues. With several nodes the
-same calls also take changes read from the store (`put`, `discard`).
+In embedded mode the registry is loaded once and is authoritative, since only this process changes queues. With several
+nodes the same calls (`put`, `discard`) also apply changes read from the store.
 
-News may arrive out of order, since whoever saved a change tells the registry only when it runs again:
+Updates may arrive out of order, since whoever saved a change updates the registry only when it runs again:
 
     settings                          tags                              deletion
     ────────                          ────                              ────────
@@ -24,7 +24,7 @@ from cqs.errors import QueueDoesNotExist
 from cqs.queue import Queue, QueueName, name_of_arn
 
 DISCARDED_MAX = 1_000
-"""How many deleted queues are remembered, so that late news do not bring them back."""
+"""How many deleted queues are remembered, so that late updates do not bring them back."""
 
 
 class Registry:
@@ -58,7 +58,7 @@ class Registry:
         return queue
 
     def has_uid(self, uid: int) -> bool:
-        """Whether a queue has this uid, or one that was discarded lately had it."""
+        """Whether a queue has this uid, or a recently discarded one had it."""
         return uid in self._uids or uid in self._discarded
 
     def of_arn(self, arn: str) -> Queue | None:
@@ -66,17 +66,17 @@ class Registry:
         return None if key is None else self._by_name.get(key)
 
     def dead_letter_queue(self, queue: Queue) -> Queue | None:
-        """Where its dead letters go; None when it names no queue, or one that does not exist."""
+        """Its dead-letter queue; None if it has none configured, or that does not exist."""
         redrive = queue.settings.redrive
         return None if redrive is None else self.of_arn(redrive.target_arn)
 
     def of_storage(self, storage_id: int) -> Queue | None:
-        """The queue whose present generation this is; None when it was purged or deleted."""
+        """The queue whose current generation has this storage id; None if it was purged or deleted."""
         return self._by_storage.get(storage_id)
 
     def put(self, queue: Queue) -> None:
-        """Adds the queue or replaces its namesake. Older than what is known of the same queue, or of a queue discarded
-        before: nothing happens."""
+        """Adds the queue or replaces the one of that name. Ignored if a newer version of it is known, or it was
+        discarded."""
         if queue.uid in self._discarded:
             return
         old = self._by_name.get(queue.key)
@@ -96,7 +96,7 @@ class Registry:
             insort(self._sources.setdefault(target_arn, []), queue.name)
 
     def discard(self, queue: Queue) -> None:
-        """Removes the queue, if it is still the one with this uid, and keeps it from coming back."""
+        """Removes the queue if the one of that name has this uid, and keeps it from coming back."""
         self._discarded[queue.uid] = None
         if len(self._discarded) > DISCARDED_MAX:
             self._discarded.popitem(last=False)
@@ -120,7 +120,7 @@ class Registry:
         return [self._by_name[QueueName(account, name)] for name in chosen]
 
     def sources(self, target: Queue, after: str, limit: int) -> list[Queue]:
-        """Up to `limit` queues that send their dead letters to `target` and have names above `after`, in order."""
+        """Up to `limit` queues that have `target` as their dead-letter queue and names above `after`, in order."""
         names = self._sources.get(target.arn, [])
         start = bisect_right(names, after)
         return [self._by_name[QueueName(target.account, name)] for name in names[start : start + limit]]
@@ -142,7 +142,7 @@ class Registry:
 
 
 def _target_of(queue: Queue) -> str:
-    """The ARN of its dead-letter queue, "" when it has none; SQS wants it in the queue's own account."""
+    """The ARN of its dead-letter queue, "" if it has none; SQS requires it to be in the queue's own account."""
     redrive = queue.settings.redrive
     target = name_of_arn(redrive.target_arn) if redrive is not None else None
     return redrive.target_arn if redrive is not None and target is not None and target.account == queue.account else ""

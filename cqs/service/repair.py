@@ -1,9 +1,9 @@
-"""Makes the cache true again after an outage: for each dirty address, what the store says.
+"""Repairs the cache after an outage, using what the store says about each dirty address.
 
-in the store      ──► put (known: left alone)         out of reach     ──► later
-not in the store  ──► remove                          shard absent   ──► nothing: the next fill is true
-leased by the store while the cache has it ready      filling              ──► when it is ready
-                  ──► drop, and fill anew       refused (full)   ──► later; of a FIFO queue as when leased by the store
+in the store      ──► put (if unknown there)          unreachable      ──► later
+not in the store  ──► remove                          shard absent     ──► nothing: the next fill reads the store
+leased in the store but ready in the cache            filling          ──► when it is ready
+                  ──► drop and refill                 refused (full)   ──► later; on a FIFO queue drop and refill
 
 node A                         Redis                          without the order "repair, then serve"
 ──────                         ─────
@@ -32,13 +32,13 @@ from cqs.service.epochs import Known
 from cqs.service.retry import Pause, pause_ms
 
 PAUSE_MS, PAUSE_MS_MAX = 100, 3_000
-"""Between two steps; the longer, the more steps in a row were refused by a cache that answers (a full one)."""
+"""Between two steps; grows while a cache that answers refuses the steps (a full one)."""
 BATCH = 500
 _log = structlog.get_logger("cqs.repair")
 
 
 async def run(engine: Engine, pause: Pause = pause_ms) -> None:
-    """For ever."""
+    """Repairs for ever."""
     wait_ms = PAUSE_MS
     while True:
         await pause(wait_ms)
@@ -47,8 +47,8 @@ async def run(engine: Engine, pause: Pause = pause_ms) -> None:
 
 
 async def step(engine: Engine) -> bool:
-    """Repairs what can be repaired now. Whether messages were read from the store for a cache that did not take them:
-    to read them again at once would keep store and node busy for as long as it is full."""
+    """Repairs what can be repaired now. True: messages were read from the store but the cache refused them. Reading
+    them again at once would keep store and node busy for as long as the cache is full."""
     is_refused = False
     for shard in engine.dirt.shards():
         queue = engine.registry.of_storage(shard.storage_id)
@@ -73,8 +73,8 @@ async def step(engine: Engine) -> bool:
 
 
 async def _make_room(engine: Engine, queue: Queue, shard: Shard) -> None:
-    """A FIFO queue hands nothing out while its shard misses anything, so it would never free a byte of a full cache. A
-    fill brings no contents, and may fit."""
+    """A FIFO queue hands out nothing while its shard is incomplete, so it would never free memory in a full cache. A
+    refill brings no contents, and may fit."""
     stand = engine.dirt.stand
     with contextlib.suppress(CqsError):
         await engine.cache.drop(shard)
@@ -83,7 +83,7 @@ async def _make_room(engine: Engine, queue: Queue, shard: Shard) -> None:
 
 
 async def _repair(engine: Engine, queue: Queue, shard: Shard, stand: int, state: Residency) -> None:
-    """`state`: as it was after this `stand`."""
+    """`state`: read after this `stand`."""
     if state is Residency.ABSENT:
         engine.dirt.forget(shard, stand)
         return
@@ -105,8 +105,8 @@ async def _repair(engine: Engine, queue: Queue, shard: Shard, stand: int, state:
 
 
 async def make_true(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
-    """The cache knows of these what the store knows. A shard that is filled anew meanwhile reads the store itself.
-    Raises CacheUnavailable, StoreUnavailable; idempotent."""
+    """Makes the cache's knowledge of these addresses equal to the store's. A shard that is refilled meanwhile reads the
+    store itself. Raises CacheUnavailable, StoreUnavailable; idempotent."""
     shard = shard_of(queue)
     seen = engine.epochs.note(shard, (await engine.cache.state(shard)).epoch)
     stored = {message.address: message for message in await engine.store.read(queue, addresses)}
@@ -120,8 +120,8 @@ async def make_true(engine: Engine, queue: Queue, addresses: Sequence[int]) -> N
 
 
 async def _put(engine: Engine, queue: Queue, shard: Shard, messages: Sequence[Message], seen: Known) -> bool:
-    """Puts them as the store knows them, with their leases. False: one was handed out from the store while the
-    cache kept it as ready, or under an older lease; only a fill tells it."""
+    """Puts them with the store's current leases. False: one was handed out from the store while the cache had it ready
+    or under an older lease; only a refill corrects that."""
     entries = await entries_of(engine, queue, messages)
     held = {entry.address: entry.receive_number for entry in entries if entry.state is State.IN_FLIGHT}
     if engine.epochs.in_time(seen) != seen.epoch:

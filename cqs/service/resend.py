@@ -1,9 +1,9 @@
-"""Sending a message again, as it is or edited, and taking the original away: repairing dead letters by hand.
+"""Sends a message again, unchanged or edited, and deletes the original on request: repairing dead letters by hand.
 
-    find ──► send (a new message, durable) ──► if wished: discard the original (store first, then cache)
+    find ──► send (a new message, durable) ──► on request: discard the original (store first, then cache)
 
-A crash between the two leaves both, never none. On a FIFO queue the copy gets a deduplication id of its own unless one
-is given; a copy that was taken for a repeat of something sent before is no new message, so the original then stays.
+A crash between the two leaves both messages, never none. On a FIFO queue the copy gets a new deduplication id unless
+one is given. If the copy is rejected as a duplicate of an earlier message, no message was sent, so the original stays.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DEDUP_BITS = 64
 
 
 class Edits(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be other than in the original; None = as it is."""
+    """Changes to the original; None = unchanged."""
 
     body: str | None = None
     attributes: tuple[Attribute, ...] | None = None
@@ -34,7 +34,7 @@ class Edits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Resent(msgspec.Struct, frozen=True):
-    """The answer."""
+    """The result."""
 
     sent: Sent
     is_original_deleted: bool
@@ -50,8 +50,8 @@ async def resend(
     *,
     is_original_deleted: bool = False,
 ) -> Resent:
-    """Sends a copy to `target`, which may be `source`. Raises ResourceNotFound, and as `send`; OutcomeUnknown also when
-    the copy was sent and the original could not be deleted, in these words."""
+    """Sends a copy to `target`, which may be `source`. Raises ResourceNotFound, and as `send`; also OutcomeUnknown,
+    which says so, if the copy was sent but the original could not be deleted."""
     original = await find(engine, source, message_id)
     before = engine.addresses.next(engine.store.rows)
     sent = await send(engine, target, _draft(engine, target, original, edits), sender_id)
@@ -65,7 +65,7 @@ async def resend(
 
 
 async def discard(engine: Engine, queue: Queue, address: int) -> None:
-    """Deletes the message whatever its state, without a receipt handle. Idempotent. Raises StoreUnavailable,
+    """Deletes the message in any state, without a receipt handle. Idempotent. Raises StoreUnavailable,
     OutcomeUnknown."""
     await erase(engine, queue, [address])
 

@@ -4,19 +4,19 @@
        ▲                                                 │
        └───────────────── drop (purged, deleted) ◄───────┘
 
-Filling reads ids, times and leases from the store, never bodies: those are read when a message is received. Leases keep
-what was in flight hidden until its own time, with its receive count.
+A fill reads ids, times and leases from the store, but no bodies: those are read when a message is received. Leases keep
+messages in flight hidden until their own time, with their receive counts.
 
 Several nodes start       node A, first               node B                      node C, later
                           ──────────────              ──────                      ─────────────
                           beat: nobody serves         beat: nobody serves
                           opening: mine               opening: A's, so wait       beat: A serves: use what is there
-                          drop and fill all ════ serves ──► use what is there, when no node goes by an older
+                          drop and fill all ════ serves ──► use what is there, once no node uses an older
                                                             list of cache servers
 
-Where several data centres share the store, a fill is what draws a queue's home to its data centre, and a start draws
-none (`cqs.service.homes`). What the other one acknowledged but had not replicated when it died, a fill here misses; it
-comes back with the other data centre, and then the sweep finds it.
+Where several data centres share the store, a fill moves a queue's home to its data centre; a start moves none
+(`cqs.service.homes`). A fill here misses messages that the other data centre acknowledged but had not replicated when
+it died. They reappear when that data centre returns, and then the sweep finds them.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ from cqs.store.interface import Lease, Stored
 
 OPENING_LOOK_MS = 200
 KEEP_S = 3.0
-"""A fill tells its shard at least so often that it goes on."""
+"""A fill in progress renews its shard at least this often."""
 _log = structlog.get_logger("cqs.residency")
 
 
 async def open_all(engine: Engine, pause: Pause = pause_ms) -> None:
-    """At start: loads the queues and makes new addresses higher than every stored one. What lies in the caches is used
-    as it is when another node serves, and so looks after it; else it may be older than the store, and every queue is
-    filled anew, by one of the nodes that start now. A queue whose cache can't be reached is filled when it can. Raises
-    StoreUnavailable, OutcomeUnknown; CannotStart for a node among others whose cache is its own."""
+    """At startup: loads the queues and makes new addresses higher than every stored one. If another node serves, and so
+    maintains the caches, they are used as they are. Otherwise they may be older than the store, and one of the nodes
+    starting now refills every queue. A queue whose cache is unreachable is filled later. Raises StoreUnavailable,
+    OutcomeUnknown; CannotStart for a node with peers that does not share its cache."""
     engine.addresses.raise_above(await engine.store.highest_address())
     for queue in await engine.store.queues():
         engine.registry.put(queue)
@@ -82,7 +82,7 @@ async def _open_among_others(engine: Engine, pause: Pause) -> None:
 
 
 async def _check_cache(engine: Engine, pause: Pause) -> None:
-    """A node that shares its cache with nobody must be the only one. One that just died is waited for."""
+    """A node that does not share its cache must be the only one. Waits out one that has just died."""
     membership = engine.cluster.membership
     for _ in range(LIFE_MS // OPENING_LOOK_MS + 1):
         await membership.beat()
@@ -96,7 +96,7 @@ async def _check_cache(engine: Engine, pause: Pause) -> None:
 
 
 async def _fill_beating(engine: Engine) -> None:
-    """Nobody else may think that this node has died while it fills."""
+    """Keeps beating during the fill, so that no other node takes this one for dead."""
     filling = asyncio.ensure_future(_fill_all(engine))
     try:
         while not filling.done():
@@ -125,16 +125,16 @@ async def _fill_all(engine: Engine) -> None:
 
 
 def ensure(engine: Engine, queue: Queue) -> None:
-    """Fills the queue's shard in the background, unless that is under way. A few at a time: when a Redis has lost
-    hundreds of them, none would get its next page in before its lease ends, and all would begin again and again.
-    Receives are answered from the store meanwhile."""
+    """Fills the queue's shard in the background, unless that is under way. Only a few at a time: after a Redis server
+    has lost hundreds of shards, parallel fills would be too slow to keep their leases, and all would start over
+    repeatedly. Receives are served from the store meanwhile."""
     engine.background.start_in_turn(f"fill {queue.storage_id}", lambda: fill(engine, queue))
 
 
 async def fill(engine: Engine, queue: Queue) -> None:
-    """Fills the queue's shard from the store, if it is absent; does nothing when somebody else fills or has filled.
-    What this node has handed out from the store meanwhile stays hidden. Raises CacheUnavailable, StoreUnavailable; the
-    shard is absent then, and the next touch begins anew."""
+    """Fills the queue's shard from the store if it is absent; does nothing if another fill is running or done. Messages
+    that this node handed out from the store meanwhile stay hidden. Raises CacheUnavailable, StoreUnavailable; the shard
+    is absent then, and the next access starts over."""
     shard = shard_of(queue)
     epoch = await engine.cache.begin_fill(shard, queue.settings.retention_ms)
     if epoch is None:
@@ -171,8 +171,8 @@ async def _fill(engine: Engine, queue: Queue, shard: Shard, epoch: int) -> None:
 async def _kept(
     engine: Engine, shard: Shard, epoch: int, pages: AsyncIterator[list[Stored]]
 ) -> AsyncIterator[list[Stored]]:
-    """The pages, as long as the fill has its shard: it says that it goes on while one takes long, as those behind many
-    tombstones do. Else the shard would be absent again by then, and the next fill would fare alike."""
+    """Yields the pages for as long as the fill holds its shard, and renews that while a page is slow, such as one
+    behind many tombstones. Without it the shard would be absent again, and so would the next fill's."""
     while True:
         coming = asyncio.ensure_future(_next(pages))
         try:
@@ -192,8 +192,8 @@ async def _next(pages: AsyncIterator[list[Stored]]) -> list[Stored] | None:
 
 
 async def _is_current(engine: Engine, queue: Queue) -> bool:
-    """Whether this is still where the queue's messages are. Asked once the shard is Initializing: whoever purges or
-    deletes the queue later drops the shard, and whoever did so before is seen here."""
+    """Whether the queue's messages are still here. Checked while the shard is Initializing: a later purge or delete
+    drops the shard, and an earlier one is seen here."""
     present = await lookup.present(engine, queue.key)
     if present is not None and present.storage_id == queue.storage_id:
         return True
@@ -202,7 +202,8 @@ async def _is_current(engine: Engine, queue: Queue) -> bool:
 
 
 def hide_handed(handed: dict[int, Lease], entries: Sequence[Entry]) -> None:
-    """Entries that have a lease here, by address, are in flight: one given after a page was read is not in the page."""
+    """Marks entries with a lease here, by address, as in flight: leases given after a page was read are not in the
+    page."""
     if not handed:
         return
     for entry in entries:

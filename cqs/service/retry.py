@@ -1,4 +1,4 @@
-"""Waiting and trying again, for work that must get through in the end. How to wait is handed in, so that tests move a
+"""Waiting and retrying, for work that must succeed in the end. The pause is a parameter, so that tests can advance a
 clock instead."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cqs.errors import CqsError
 RETRY_MIN_MS, RETRY_MAX_MS = 100, 10_000
 
 Pause = Callable[[int], Awaitable[None]]
-"""Waits so many milliseconds."""
+"""Waits this many milliseconds."""
 _T = TypeVar("_T")
 _log = structlog.get_logger("cqs.retry")
 
@@ -24,7 +24,7 @@ async def pause_ms(duration_ms: int) -> None:
 
 
 async def insist(pause: Pause, what: str, call: Callable[[], Awaitable[_T]]) -> _T:
-    """The result of `call`, which must be idempotent: made again, at growing distances, until it raises no CqsError."""
+    """The result of `call`, which must be idempotent: retried with exponential backoff until it raises no CqsError."""
     retry_ms = RETRY_MIN_MS
     while True:
         try:
@@ -36,5 +36,5 @@ async def insist(pause: Pause, what: str, call: Callable[[], Awaitable[_T]]) -> 
 
 
 def longer(retry_ms: int) -> int:
-    """The next distance between two tries."""
+    """The next backoff delay."""
     return min(2 * retry_ms, RETRY_MAX_MS)

@@ -1,4 +1,4 @@
-"""Taking back a change of a queue's settings and tags: both as they were, if nobody has changed the queue since."""
+"""Undo for changes to a queue's settings and tags: restores both, if nobody has changed the queue since."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from cqs.service.revisibility import settle
 
 
 async def put_back(engine: Engine, before: Queue, version: int) -> Queue:
-    """The queue with the settings and tags that `before` had, durable. All or none. Raises ServiceUnavailable when it
-    is not of this version any more, QueueDoesNotExist, StoreUnavailable, OutcomeUnknown."""
+    """Restores the settings and tags of `before`, durably. All or none. Raises ServiceUnavailable if the queue no
+    longer has this version, QueueDoesNotExist, StoreUnavailable, OutcomeUnknown."""
 
     def change(current: Queue) -> Queue:
         if current.version != version:

@@ -1,15 +1,15 @@
-"""The worker that makes due messages ready again and wakes whoever waits for them.
+"""The worker that makes due messages ready again and wakes the receives that wait for them.
 
-The CQS paper walks the whole hidden hash, O(h). Here the cache's `vesting` index names the shards that have work now,
-and `reveal` costs what is due; idle queues cost nothing.
+The CQS paper scans the whole hidden hash, O(h). Here the cache's `vesting` index names the shards with due work, so
+`reveal` costs only what is due, and idle queues cost nothing.
 
-A shard of a queue that this node does not know is left alone where there are other nodes. It may be a new one:
+A node with peers leaves alone a shard whose queue it does not know. The queue may be new:
 
     node A                                 cache                       node B
     ──────                                 ─────                       ──────
     creates the queue, sends, receives     m in flight
-                                           m is due ─────────────────► does not know the queue: dropped, m would come
-    hears the news, a beat later                                       without its lease, from the store
+                                           m is due ─────────────────► does not know the queue: if it dropped the
+    B learns of it a beat later                                        shard, m would come back without its lease
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from cqs.service.retry import Pause, pause_ms
 
 SHARDS_MAX, MESSAGES_MAX = 100, 1_000
 PAUSE_MIN_MS, PAUSE_MAX_MS = 5, 50
-"""The bounds of a pause: a due message is late by at most the upper one."""
+"""The bounds of a pause; a due message is late by at most the upper one."""
 
 _log = structlog.get_logger("cqs.revisibility")
 
 
 async def run(engine: Engine, pause: Pause = pause_ms) -> None:
-    """For ever: one step after the other, with pauses until the next work is due. Survives an unavailable cache, of
-    which it tells when that begins and when it is over."""
+    """Runs for ever, step by step, with pauses until the next work is due. Survives an unavailable cache; logs when
+    that begins and ends."""
     is_failing = False
     while True:
         try:
@@ -55,8 +55,8 @@ async def run(engine: Engine, pause: Pause = pause_ms) -> None:
 
 
 async def step(engine: Engine) -> bool:
-    """Reveals what is due in up to SHARDS_MAX shards, MESSAGES_MAX each; True when there may be more. Raises
-    CacheUnavailable when that failed for a shard, once all others had their turn: they are leased to this node."""
+    """Reveals what is due in up to SHARDS_MAX shards, MESSAGES_MAX each; True if there may be more. If that fails for a
+    shard, raises CacheUnavailable once the others are done, since they are leased to this node."""
     shards = await engine.cache.vesting(SHARDS_MAX)
     is_more, failure = len(shards) == SHARDS_MAX, None
     for shard in shards:
@@ -70,7 +70,8 @@ async def step(engine: Engine) -> bool:
 
 
 async def settle(engine: Engine, queue: Queue, fields: Container[str]) -> None:
-    """Lets these settings rule for what is there: a FIFO queue's delay, retention, waiting receives. Idempotent."""
+    """Applies these settings to existing messages and receives: a FIFO queue's delay, retention, waiting receives.
+    Idempotent."""
     is_delay_new = queue.settings.is_fifo and "delay_ms" in fields
     if is_delay_new:
         await engine.cache.redelay(shard_of(queue), queue.settings.delay_ms)
@@ -81,8 +82,8 @@ async def settle(engine: Engine, queue: Queue, fields: Container[str]) -> None:
 
 
 async def reveal(engine: Engine, shard: Shard) -> bool:
-    """Reveals what is due in the shard, and lets the queue's present retention rule there; True when there may be more.
-    Raises CacheUnavailable."""
+    """Reveals what is due in the shard and applies the queue's current retention; True if there may be more. Raises
+    CacheUnavailable."""
     queue = engine.registry.of_storage(shard.storage_id)
     if queue is None:
         if engine.cluster.is_alone:

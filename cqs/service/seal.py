@@ -4,9 +4,9 @@
     │ format 1 │ master key 4  │ nonce 12   │ ciphertext, then tag 16  │
     └──────────┴───────────────┴────────────┴──────────────────────────┘
 
-The four bytes say which master key was used, so that several can be in use while a new one takes over: the first
-configured key seals, any of them opens. Each record has a random nonce of its own, and is bound to what it belongs to:
-a record copied to another access key does not open. No text of an error or of an object here shows a secret.
+The four bytes identify the master key, so that several can be in use during a rotation: the first configured key
+encrypts, all of them decrypt. Each record has its own random nonce and is bound to its owner: a record copied to
+another access key does not decrypt. No error text or repr here contains a secret.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _HEAD_BYTES = 1 + _ID_BYTES + _NONCE_BYTES
 
 
 class CanNotOpen(CqsError):
-    """A sealed record is damaged, belongs elsewhere, or its master key is not configured."""
+    """A sealed record is damaged, belongs to another owner, or its master key is not configured."""
 
 
 class Sealer:
-    """Seals and opens with one or more master keys of 32 bytes; the first one seals."""
+    """Encrypts and decrypts with one or more 32-byte master keys; the first one encrypts."""
 
     def __init__(self, master_keys: Sequence[bytes]) -> None:
         if not master_keys or any(len(key) != KEY_BYTES for key in master_keys):
@@ -45,13 +45,13 @@ class Sealer:
         self._current = _id_of(master_keys[0])
 
     def seal(self, plain: bytes, owner: str) -> bytes:
-        """The plain text, encrypted and bound to `owner`; never twice the same."""
+        """The plaintext, encrypted and bound to `owner`; different every time."""
         nonce = os.urandom(_NONCE_BYTES)
         head = _FORMAT + self._current + nonce
         return head + self._ciphers[self._current].encrypt(nonce, plain, _bound(head, owner))
 
     def open(self, sealed: bytes, owner: str) -> bytes:
-        """The plain text. Raises CanNotOpen."""
+        """The plaintext. Raises CanNotOpen."""
         head, cipher = sealed[:_HEAD_BYTES], self._ciphers.get(sealed[1 : 1 + _ID_BYTES])
         if sealed[:1] != _FORMAT or cipher is None:
             raise CanNotOpen(f"The secret of {owner} was sealed with a master key that is not configured.")
@@ -61,12 +61,12 @@ class Sealer:
             raise CanNotOpen(f"The sealed secret of {owner} is damaged or belongs to another.") from None
 
     def is_current(self, sealed: bytes) -> bool:
-        """Whether the first master key sealed it."""
+        """Whether it was encrypted with the first master key."""
         return sealed[1 : 1 + _ID_BYTES] == self._current
 
 
 def master_key_of(text: str) -> bytes:
-    """A master key as it is configured: 32 bytes in base64. Raises ConfigError, which does not show it."""
+    """Parses a configured master key: 32 bytes in base64. Raises ConfigError, which does not show it."""
     try:
         key = b64decode(text.strip(), validate=True)
     except (binascii.Error, ValueError):
@@ -77,8 +77,8 @@ def master_key_of(text: str) -> bytes:
 
 
 def read_or_make_master_key(path: Path) -> bytes:
-    """The master key in this file, which is made, for its owner's eyes only, when there is none. Raises ConfigError
-    when others may read it or it holds no key."""
+    """Reads the master key from this file, which is created, readable by its owner only, if it does not exist. Raises
+    ConfigError if others may read it or it holds no key."""
     try:
         if not path.exists():
             make_private_file(path, b64encode(os.urandom(KEY_BYTES)) + b"\n")

@@ -1,25 +1,25 @@
-"""SendMessage: from here on a message exists.
+"""SendMessage: creates a message.
 
-    check ──► (FIFO: claim) ──► store.append ═══► success, whatever comes ──► witness ──► cache.put ──► wake ──► answer
+    check ──► (FIFO: claim) ──► store.append ═══► success from here on ──► witness ──► cache.put ──► wake ──► answer
                                  durable here
 
-The store first, the cache second. A crash between them costs nothing: the next fill finds the message in the store.
-The other order would hand out messages that a crash un-sends. (The first CQS reported an error when the cache failed
-after the store had the message; its clients retried, and every message existed four times.)
+The store first, the cache second. A crash between them loses nothing: the next fill finds the message in the store. In
+the other order, a message could be handed out that a crash then un-sends. (The first CQS returned an error if the cache
+failed after the store had the message; its clients retried, and every message existed four times.)
 
-A FIFO send first claims its deduplication id, which also gives its place in the order:
+A FIFO send first claims its deduplication id, which also assigns its position in the order:
 
     sender A                          sender B, same id
     ────────                          ─────────────────
     claim: new, sequence 7
                                       claim: waits, since A's append is under way
-    append fails, release             claim: taken over, new, sequence 8          (had A's append gone well:
+    append fails, release             claim: taken over, new, sequence 8          (had A's append succeeded:
                                       append …                                     A's id and sequence, no append)
 
-A send whose outcome is unknown may be in the store, and the cache has not heard of it: it becomes dirt, so that repair
-finds out (`cqs.service.dirt`). Otherwise it would lie there until its shard is filled anew.
+A send with an unknown outcome may be in the store without the cache knowing. It is noted as dirt, so that repair finds
+out (`cqs.service.dirt`); otherwise it would wait in the store until its shard is refilled.
 
-A door that loses its client lets a send run to its end. One that a stopping server breaks off is in doubt.
+When a client disconnects, its send still completes. A send cancelled by a stopping server has an unknown outcome.
 """
 
 from __future__ import annotations
@@ -66,15 +66,15 @@ class Sent(msgspec.Struct, frozen=True, gc=False):
 
 
 async def send(engine: Engine, queue: Queue, draft: Draft, sender_id: str) -> Sent:
-    """Durable when it returns. Raises the SqsError of the rule that the draft breaks; StoreUnavailable when nothing was
-    stored; OutcomeUnknown when that is not known."""
+    """Durable when it returns. Raises the SqsError of the rule that the draft violates; StoreUnavailable if nothing was
+    stored; OutcomeUnknown if that is not known."""
     draft_rules.check(draft, queue.settings)
     return (await _send_checked(engine, queue, [draft], sender_id))[0]
 
 
 async def send_batch(engine: Engine, queue: Queue, drafts: Sequence[Draft], sender_id: str) -> list[Sent | SqsError]:
-    """As `send`, for up to ten, in one commit; answers in order. A draft that breaks a rule fails alone, except for
-    too many bytes in all and, on a FIFO queue, a missing group or deduplication id, which fail the call."""
+    """As `send`, for up to ten drafts in one commit; answers in order. A draft that violates a rule fails alone, except
+    for too many bytes in all and, on a FIFO queue, a missing group or deduplication id: these fail the whole call."""
     _check_batch(queue, drafts)
     answers: list[Sent | SqsError | None] = []
     good: list[Draft] = []
@@ -146,8 +146,8 @@ async def _send_fifo(engine: Engine, queue: Queue, messages: Sequence[Message]) 
 
 
 async def _append_claimed(engine: Engine, queue: Queue, messages: Sequence[Message]) -> None:
-    """Appends, or gives the claims up, so that nobody's repeat is answered with a message that does not exist. What may
-    exist in one data centre alone keeps its claim: the repeat writes it again (`fifo_order.make_sure`)."""
+    """Appends, or releases the claims, so that no retry is answered with a message that does not exist. A message that
+    may exist in only one data centre keeps its claim: the retry stores it again (`fifo_order.make_sure`)."""
     addresses = [message.address for message in messages]
     try:
         await engine.store.append(queue, messages)
@@ -168,7 +168,7 @@ async def _append_claimed(engine: Engine, queue: Queue, messages: Sequence[Messa
 
 
 def _doubt(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
-    """Nobody knows whether the store has these: the cache is to be made true, and the audit to know of it."""
+    """It is unknown whether the store has these: marks them for repair and tells the audit."""
     engine.dirt.note(shard_of(queue), addresses)
     engine.witness.doubtful(queue, addresses)
 
@@ -182,8 +182,8 @@ async def _publish(engine: Engine, queue: Queue, messages: Sequence[Message], kn
 
 
 async def _check_current(engine: Engine, queue: Queue) -> None:
-    """A shard that is absent, or out of reach, may be one that another node dropped with its queue (see
-    `cqs.service.news`): then the messages went where nobody looks."""
+    """The shard may be absent or unreachable because another node has purged or deleted the queue (see
+    `cqs.service.news`); then nobody will ever read these messages."""
     present = await lookup.renewed(engine, queue)
     if present.storage_id != queue.storage_id:
         raise ServiceUnavailable(f"{queue.name} was purged while this was sent. Send it again.")

@@ -1,4 +1,4 @@
-"""The waiting receives of this node as the bells of the cache see them: by shard."""
+"""This node's waiting receives by shard, as the cache's bells address them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cqs.service.registry import Registry
 
 
 class NodeSleepers:
-    """`cqs.cache.bells.Sleepers` over the waiters, by the queue that the shard belongs to."""
+    """Implements `cqs.cache.bells.Sleepers`: maps each shard to its queue's waiters."""
 
     def __init__(self, registry: Registry, waiters: Waiters) -> None:
         self._registry = registry

@@ -1,11 +1,11 @@
-"""What the node knows of itself: samples for the charts, snapshots for scrapes, its health.
+"""The node's own statistics: samples for charts, snapshots for scrapes, and health.
 
     every 5 s    count up to QUEUES_MAX queues ──► depths ──► rings (node, and each queue with traffic or messages)
-    a scrape     count the admitted queues anew ──► snapshot ──► text, in a thread
+    a scrape     recount the queues with series ──► snapshot ──► text, in a thread
 
-Queues are counted SURVEYED_MAX at a time, one call of the cache each; a pass spreads them over SPREAD_S, so that nobody
-waits for more than that many. With more queues than QUEUES_MAX, or than can be counted in PASS_S_MAX, each pass goes on
-where the last one ended, and the totals lag by that much.
+Queues are counted SURVEYED_MAX at a time, with one cache call each time. A pass is spread over SPREAD_S, so that other
+work never waits for more than one such call. With more queues than QUEUES_MAX, or than can be counted in PASS_S_MAX,
+each pass continues where the last one ended, and the totals lag accordingly.
 """
 
 from __future__ import annotations
@@ -29,18 +29,19 @@ from cqs.service.engine import Engine, shard_of
 
 SENDS = ("SendMessage", "SendMessageBatch")
 QUEUES_MAX = 10_000
-"""Counted in one pass."""
+"""Queues counted in one pass."""
 SPREAD_S, PASS_S_MAX = 3.0, 4.0
-"""How long a pass takes, and how long on a machine that is too busy for that: charts are drawn each SAMPLE_S."""
+"""How long a pass takes normally, and at most on an overloaded machine: charts get a sample every SAMPLE_S."""
 QUEUES_A_TURN = 50
-"""Queues drawn before others run."""
+"""Queues sampled before other tasks get a turn."""
 SAMPLES_A_HOUSEKEEPING = 12
 LAG_PERIOD_S = 0.25
 HEALTH_S_MAX = 5.0
 
 
 async def run(engine: Engine) -> None:
-    """For ever: a sample each SAMPLE_S, the first one at once, and the event loop's lag in between."""
+    """Runs for ever: takes a sample every SAMPLE_S, the first one at once, and measures the event loop's lag in
+    between."""
     async with asyncio.TaskGroup() as group:
         group.create_task(_measure_lag(engine))
         sampler, spread_s = Sampler(engine), 0.0
@@ -51,7 +52,7 @@ async def run(engine: Engine) -> None:
 
 
 class Sampler:
-    """Feeds depths and charts."""
+    """Updates depths and charts."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -62,8 +63,8 @@ class Sampler:
         )
 
     async def sample(self, spread_s: float = 0.0) -> None:
-        """One pass; `spread_s`: how long it takes its time for counting. Without the cache the depths stay as they
-        were."""
+        """One pass; `spread_s`: the time over which counting is spread. If the cache is unavailable, depths keep their
+        last values."""
         engine, metrics = self._engine, self._engine.metrics
         queues = list(engine.registry)
         await self._count(queues, spread_s)
@@ -77,7 +78,8 @@ class Sampler:
         await self._draw()
 
     async def _count(self, queues: Sequence[Queue], spread_s: float) -> None:
-        """Some of them, SURVEYED_MAX at a time, from where the last pass ended; others run in between."""
+        """Counts some of the queues, SURVEYED_MAX at a time, from where the last pass ended; other tasks run in
+        between."""
         now_s = asyncio.get_running_loop().time
         begun_s, first = now_s(), self._next if self._next < len(queues) else 0
         place, end = first, min(first + QUEUES_MAX, len(queues))
@@ -108,7 +110,7 @@ class Sampler:
                 _add(ring, now_ms, [getattr(stats, field) for field in QUEUE_SUMS], peaks)
 
     def _latencies(self) -> list[float]:
-        """In the order of NODE_PEAKS. Of calls only sends: how long a receive takes is the client's wish."""
+        """In the order of NODE_PEAKS. Of API calls only sends: how long a receive takes is up to the client."""
         metrics = self._engine.metrics
         by_action = metrics.calls.by_action
         self._sends.look(by_action[name].duration for name in SENDS if name in by_action)
@@ -129,7 +131,7 @@ def _peaks(counts: Counts, now_ms: int) -> list[float]:
 
 
 def _admit(engine: Engine, queues: Sequence[Queue]) -> None:
-    """Places for queues that nothing has happened to yet, but that hold messages, or fit anyway."""
+    """Gives series to queues without traffic that hold messages or, if there is room, to all."""
     table = engine.metrics.queues
     if table.has_room_for(len(queues)):
         for queue in queues:
@@ -141,8 +143,8 @@ def _admit(engine: Engine, queues: Sequence[Queue]) -> None:
 
 
 async def survey(engine: Engine, queues: Sequence[Queue]) -> list[Sight | None]:
-    """What the cache says of each now; None = it can't be reached. Depths are kept, and epochs: who sends to the queue
-    next need not ask for its epoch then. What the cache has lost is filled, and keeps the depth it had."""
+    """Counts these queues now; None = cache unreachable. Records depths, and epochs, which saves the next send a
+    lookup. Queues that the cache has lost are refilled and keep their last depth."""
     try:
         sights = await engine.cache.survey([shard_of(queue) for queue in queues])
     except CacheUnavailable:
@@ -160,7 +162,7 @@ async def survey(engine: Engine, queues: Sequence[Queue]) -> list[Sight | None]:
 
 
 def depth_of(engine: Engine, queue: Queue, counts: Counts) -> Depth:
-    """The queue's depth as metrics keep it."""
+    """The queue's depth in the form that metrics keep."""
     return Depth(
         name=queue.key,
         uid=queue.uid,
@@ -171,7 +173,8 @@ def depth_of(engine: Engine, queue: Queue, counts: Counts) -> Depth:
 
 
 async def snapshot(engine: Engine) -> Snapshot:
-    """What a scrape asks in the loop: the admitted queues are counted now, the others as last sampled."""
+    """The part of a scrape that runs in the event loop: queues with series are counted now, the others as last
+    sampled."""
     metrics = engine.metrics
     is_leader = metrics.is_leader()
     depths = await admitted_depths(engine) if is_leader else None
@@ -191,7 +194,7 @@ async def snapshot(engine: Engine) -> Snapshot:
 
 
 async def admitted_depths(engine: Engine) -> list[Depth]:
-    """Of every queue with series of its own that exists, and at the end of all others together, named `_other`."""
+    """The depth of every existing queue with its own series, then the sum of all other queues, named `_other`."""
     metrics = engine.metrics
     found = [engine.registry.get(QueueName(stats.account, stats.name)) for stats in metrics.queues]
     queues = [queue for queue in found if queue is not None]
@@ -203,7 +206,7 @@ async def admitted_depths(engine: Engine) -> list[Depth]:
 
 
 async def check_health(engine: Engine) -> None:
-    """Returns when store and cache answer. Raises ServiceUnavailable, which names the part that does not."""
+    """Returns if store and cache answer. Raises ServiceUnavailable, naming the part that does not."""
     await _probe("store", engine.store.highest_address())
     await _probe("cache", engine.cache.next_vesting_ms())
 

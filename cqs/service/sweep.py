@@ -1,24 +1,24 @@
-"""The sweep: finds what is in the store and in no cache, whatever the cause, and puts it back.
+"""The sweep finds messages that are in the store but in no cache, for whatever reason, and puts them back.
 
     a pass      page of the store ──► not in the cache: seen once         a crash between append and put, a message
-    SIGHT_MS                                                              that another data centre replicated late
+    SIGHT_MS                                                              that another data centre replicated late)
     later       page of the store ──► still not: put it back ──► read the store again: gone? removed
 
-Two sightings, because a message between its append and its put is in the store alone for a moment; the second read,
-because one that was deleted after the page was read must not come back (a removed one leaves a tombstone, too).
+It takes two sightings, because between append and put every message is briefly in the store only. The second read
+prevents the return of a message deleted after the page was read (a removal also leaves a tombstone).
 
-A node that dies between an append and its put leaves a message behind that its sender knows nothing of. So when one is
-gone, a pass begins at once, and SOON_MS after it what it saw is looked at again: what was not put by then, never will.
+A node that dies between append and put leaves a message that its sender does not know about. So when a node is gone, a
+pass begins at once, and what it saw is checked again after SOON_MS: what has not been put by then never will be.
 
     killed ──► the others know ──► one tends ──────► a pass ──────────────────────────► what it saw again
                LIFE_MS, or         at once, or       QUEUE_PAUSE_MS and a scan a queue,  after SOON_MS
                BEAT_MS when it     LEASE_MS when it  PAGE_PAUSE_MS each PAGE messages
                is back sooner      was the dead one
 
-It runs on the node that tends the caches of its data centre, a page at a time with pauses, and only over shards that
-are ready: a fill would find the same. What it finds should be nothing, so it is counted; with two data centres it is
-also what one acknowledged and had not replicated when it died. A node that is alone fills everything at its start
-instead.
+The sweep runs on the node that tends the caches of its data centre, page by page with pauses, and only over shards that
+are ready, since a fill finds the same messages. It should find nothing, so its finds are counted; with two data centres
+they include messages that one had acknowledged but not replicated when it died. A node that is alone does not sweep: it
+refills everything at startup.
 """
 
 from __future__ import annotations
@@ -40,36 +40,36 @@ from cqs.store.interface import Stored
 SIGHT_MS, SOON_MS = 60_000, 2_000
 PAGE_PAUSE_MS, QUEUE_PAUSE_MS, LOOK_MS = 50, 200, 1_000
 PAGE = 1_000
-"""Messages looked at between two pauses; a row with few of them is a page of its own, and no reason for one."""
+"""Messages checked between two pauses. A row with few messages is a page of its own, without a pause."""
 AGAIN = 500
-"""Messages looked at again in one step: they are read with their bodies."""
+"""Messages re-checked per step; they are read with their bodies."""
 SEEN_MAX = 100_000
-"""Messages seen once that are remembered; what is beyond is seen once more at the next pass."""
+"""Messages seen once that are remembered; the rest are found again by the next pass."""
 _log = structlog.get_logger("cqs.sweep")
 
 
 class Sweep:
     """What was seen once, and how much was put back since the start. `is_hurried`: a node is gone, and no pass has
-    looked for what it left behind."""
+    looked yet for what it left behind."""
 
     def __init__(self) -> None:
         self.found = 0
         self.passed_over = ""
-        """Why the last pass left queues out, in words; "" = it did not."""
+        """Why the last pass skipped queues; "" = it did not."""
         self.is_hurried = False
         self._seen: dict[int, int] = {}
         self._lives: set[tuple[str, int]] = set()
 
     def look_around(self, engine: Engine) -> None:
-        """Notes who lives, as of the last beat. A node that was started anew has another life."""
+        """Records which nodes are alive, as of the last beat. A restarted node counts as a new one."""
         lives = {(node.name, node.started_ms) for node in engine.cluster.membership.nodes}
         if self._lives - lives:
             self.is_hurried = True
         self._lives = lives
 
     async def sweep(self, engine: Engine, pause: Pause) -> None:
-        """One pass over all queues, while this node tends the caches. A queue whose cache server does not answer is
-        passed over. Raises StoreUnavailable."""
+        """One pass over all queues, while this node tends the caches. Queues whose cache server does not answer are
+        skipped. Raises StoreUnavailable."""
         before, self._seen, self.passed_over = self._seen, {}, ""
         seen: list[tuple[Queue, list[int]]] = []
         for queue in engine.registry:
@@ -94,7 +94,7 @@ class Sweep:
             self.passed_over = str(error)
 
     async def _sweep_queue(self, engine: Engine, queue: Queue, before: dict[int, int], pause: Pause) -> list[int]:
-        """The addresses that were seen for the first time, or too short a time ago to be put back."""
+        """The addresses that were seen for the first time, or too recently to be put back."""
         sight_ms = SOON_MS if self.is_hurried else SIGHT_MS
         seen: list[int] = []
         count = 0
@@ -114,7 +114,7 @@ class Sweep:
         return seen
 
     async def _look_again(self, engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
-        """Puts back what is still in the store and still not in the cache."""
+        """Puts back what is still in the store and still missing in the cache."""
         for start in range(0, len(addresses), AGAIN):
             some = addresses[start : start + AGAIN]
             if not await _is_ready(engine, queue):
@@ -151,8 +151,8 @@ async def _remove_deleted(engine: Engine, queue: Queue, addresses: Sequence[int]
 
 
 async def run(engine: Engine, pause: Pause = pause_ms) -> None:
-    """For ever, or not at all on a node that is alone. A pass that fails is given up, and the next one begins
-    later; that, or that queues were passed over, is told once, until one ends well. A node that begins can't know who
+    """Runs for ever; returns at once on a node that is alone. A failed pass is abandoned, and the next one begins
+    later. Failed or incomplete passes are logged once, until a complete one. A starting node can't know which nodes
     died before, so it hurries."""
     sweep = Sweep()
     engine.metrics.watch(SWEEP_FOUND, lambda: sweep.found)

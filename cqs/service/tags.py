@@ -1,5 +1,5 @@
-"""Tags of a queue: up to 50 names with values that mean something to its owner only; except `cqs:consistency-hint`,
-which receives heed unless the server is strict (`cqs.cluster.hint`)."""
+"""Tags of a queue: up to 50 names and values that mean something only to its owner, except `cqs:consistency-hint`,
+which affects receives unless the server is strict (`cqs.cluster.hint`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RESERVED_PREFIX = "aws:"
 
 
 def check_tags(tags: Mapping[str, str]) -> None:
-    """Raises InvalidParameterValue for too many, or for the first tag that SQS would not have."""
+    """Raises InvalidParameterValue for too many tags, or for the first one that SQS would reject."""
     if len(tags) > limits.TAGS_MAX:
         raise InvalidParameterValue(f"Too many tags: {len(tags)}. A queue can have at most {limits.TAGS_MAX}.")
     for key, value in tags.items():
@@ -33,7 +33,7 @@ def check_tags(tags: Mapping[str, str]) -> None:
 
 
 def check_new_tags(engine: Engine, tags: Mapping[str, str]) -> None:
-    """As `check_tags`, and refuses a consistency hint that is none."""
+    """As `check_tags`, and rejects an invalid consistency hint."""
     check_tags(tags)
     value = tags.get(hint.TAG)
     if value is not None and engine.tuning.is_hint_on and hint.parse(value) is None:
@@ -41,8 +41,8 @@ def check_new_tags(engine: Engine, tags: Mapping[str, str]) -> None:
 
 
 async def tag(engine: Engine, queue: Queue, tags: dict[str, str]) -> None:
-    """Adds tags, replacing those of the same key. All or none. Raises as `check_new_tags` (the limit counts the tags
-    the queue has already), QueueDoesNotExist, StoreUnavailable, OutcomeUnknown."""
+    """Adds tags, replacing those with the same key. All or none. Raises as `check_new_tags` (the limit includes the
+    queue's existing tags), QueueDoesNotExist, StoreUnavailable, OutcomeUnknown."""
     check_new_tags(engine, tags)
 
     def change(current: Queue) -> Queue:
@@ -54,7 +54,7 @@ async def tag(engine: Engine, queue: Queue, tags: dict[str, str]) -> None:
 
 
 async def untag(engine: Engine, queue: Queue, keys: Sequence[str]) -> None:
-    """Removes the tags with these keys; unknown ones are fine. Raises QueueDoesNotExist, StoreUnavailable,
+    """Removes the tags with these keys; unknown keys are ignored. Raises QueueDoesNotExist, StoreUnavailable,
     OutcomeUnknown."""
 
     gone = frozenset(keys)

@@ -1,4 +1,4 @@
-"""A node that alone has lost a cache server asks another one to tell it.
+"""A node that alone has lost a cache server asks another node to update it.
 
     node A, cut off                          store                     node B, which tends the server
     ───────────────                          ─────                     ──────────────────────────────
@@ -7,7 +7,7 @@
     each BEAT_MS: "addresses: m …" ────────► news ───────────────────► reads m ── there: puts it; gone: removes it
     m is clean, unless dirty again ◄──────── news ◄─────────────────── "told"
 
-So what is sent through A is received through B at the next beat, however long A stays cut off.
+So messages sent through A can be received through B by the next beat, however long A stays cut off.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cqs.store.coordination import News
 
 TELL, TOLD = "addresses", "addresses told"
 BATCH, BATCHES_MAX = 500, 20
-"""Addresses in one piece of news, and such pieces for a shard and beat."""
+"""Addresses per news item, and items per shard and beat."""
 
 
 async def tell(engine: Engine) -> None:

@@ -1,7 +1,7 @@
-"""ChangeMessageVisibility: an acknowledged change is durable, so that a consumer's heartbeat survives a crash.
+"""ChangeMessageVisibility. An acknowledged change is durable, so that a consumer's heartbeat survives a crash.
 
-The cache decides, fenced by the receive number of the handle; the new end of the lease then goes to the store. Of a
-message that the cache does not know, which may have lost it, the store's leases decide.
+The cache decides, fenced by the receive number in the handle; the new end of the lease then goes to the store. If the
+cache does not know the message, which it may have lost, the store's leases decide.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _EXPIRED = "The receipt handle has expired."
 
 
 async def change(engine: Engine, queue: Queue, handle: str, timeout_ms: int) -> None:
-    """The message becomes visible `timeout_ms` from now; 0 = at once. Raises ReceiptHandleIsInvalid,
+    """Makes the message visible `timeout_ms` from now; 0 = at once. Raises ReceiptHandleIsInvalid,
     InvalidParameterValue (gone, stale handle, or over 12 h after the receive), StoreUnavailable, OutcomeUnknown."""
     error = (await change_batch(engine, queue, [(handle, timeout_ms)]))[0]
     if error is not None:
@@ -37,7 +37,7 @@ async def change(engine: Engine, queue: Queue, handle: str, timeout_ms: int) -> 
 
 
 async def change_batch(engine: Engine, queue: Queue, changes: Sequence[tuple[str, int]]) -> list[SqsError | None]:
-    """As `change`, with one durable write for all; for each its error, or None."""
+    """As `change`, with one durable write for all. Returns the error of each, or None."""
     now_ms = engine.clock.now_ms()
     answers: list[SqsError | None] = []
     done: list[tuple[Receipt, int]] = []
@@ -60,7 +60,7 @@ async def change_batch(engine: Engine, queue: Queue, changes: Sequence[tuple[str
 
 
 async def _hide(engine: Engine, queue: Queue, handle: str, now_ms: int, timeout_ms: int) -> Receipt:
-    """Changes it in the cache and returns what the handle says."""
+    """Changes it in the cache and returns the parsed handle."""
     receipt = engine.receipts.read(handle, queue.uid)
     if receipt is None:
         raise ReceiptHandleIsInvalid(handle)
@@ -88,8 +88,8 @@ async def _hide(engine: Engine, queue: Queue, handle: str, now_ms: int, timeout_
 
 
 async def _write_down(engine: Engine, queue: Queue, done: Sequence[tuple[Receipt, int]]) -> None:
-    """In fallback the leases are written already. A message that somebody has taken since has his lease, which is his
-    to write down."""
+    """Stores the changed leases; those changed by the fallback are stored already. If somebody else has taken a message
+    since, its lease is theirs to store."""
     try:
         known = await engine.cache.lookup(shard_of(queue), [receipt.address for receipt, _ in done])
     except CacheUnavailable:

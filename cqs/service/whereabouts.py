@@ -1,4 +1,4 @@
-"""Where a queue is at home, for people."""
+"""Which data centre is home to a queue, for display."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Whereabouts(NamedTuple):
 
 
 async def whereabouts(engine: Engine, queue: Queue) -> Whereabouts | None:
-    """As this node knows, at most `homes.BELIEVED_MS` old: else the store is asked. None = it has one data centre, so
-    that there are no homes. Raises StoreUnavailable, OutcomeUnknown."""
+    """From this node's knowledge if it is at most `homes.BELIEVED_MS` old, else from the store. None = the store has
+    one data centre, so there are no homes. Raises StoreUnavailable, OutcomeUnknown."""
     homes = engine.cluster.homes
     return Whereabouts(homes.datacenter, await homes.look(shard_of(queue))) if homes is not None else None
