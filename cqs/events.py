@@ -1,18 +1,18 @@
-"""What happened to messages, told once, in one place: the service calls a `Witness`, and metrics, the console's message
-lives and the event journal are witnesses. A witness never blocks and never raises.
+"""What happened to messages, reported in one place: the service calls a `Witness`; metrics, the console's message
+histories and the event journal are witnesses. A witness never blocks and never raises.
 
-The journal writes it down as JSON, and Spark reads it again: `Line`, one event, is the schema of both sides. Its place
-is (node, incarnation, number), and the numbers of one incarnation have no gap:
+The journal writes events as JSON, and Spark reads them: `Line`, one event, is the schema of both sides. Its position is
+(node, incarnation, number), and the numbers of one incarnation have no gaps:
 
     opened │ sent │ received │ deleted │ … │ closed      one file
        1       2       3          4      …    500        the next one opens with 501
 
-A line of text holds events of one kind, by columns: what is of the `Head` once, all else as arrays of a value for each
-event, or of one value that all of them have. That takes a third of the bytes and about half of the time.
+A line of text holds events of one kind as columns: the fields of `Head` once, all others as arrays with one value per
+event, or with a single value that applies to all. That takes a third of the bytes and about half of the time.
 
     {"v":2,"node":"api-1","incarnation":"…","event":"deleted","number":[4,9],"at_ms":[…],"queue":["orders"],"address":[…]}
 
-Fields that do not belong to an event are left out. Fields may be added; a changed meaning is a new VERSION.
+Fields that do not belong to an event are left out. Fields may be added; a changed meaning requires a new VERSION.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from cqs.receipt import Receipt
 
 VERSION = 2
 RUN_ATTRIBUTE, SENDER_ATTRIBUTE, INDEX_ATTRIBUTE = "cqs.run", "cqs.sender", "cqs.index"
-"""Message attributes by which a sender says which run and which sender this is, and the how manieth of its messages."""
+"""Message attributes in which a sender states its run, its own name, and the index of the message among its own."""
 
 
 class EventName(StrEnum):
-    """What a line tells."""
+    """The kind of event."""
 
     SENT = "sent"
     DEDUPLICATED = "deduplicated"
@@ -54,35 +54,36 @@ class EventName(StrEnum):
     DROPPED_EVENTS = "dropped_events"
     PRUNED = "pruned"
     ALIVE = "alive"
-    """All that this incarnation was told before is written: an idle server says so every now and then."""
+    """Everything reported before by this incarnation is written: an idle server says so every now and then."""
     OPENED = "opened"
     CLOSED = "closed"
 
 
 class Head(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, kw_only=True):
-    """What a line of text says once."""
+    """The fields that a line of text has once."""
 
     v: int
     node: str
     incarnation: str
-    """Random at each start of the node."""
+    """Random, new each time the node starts."""
     event: EventName
     file: int = 0
-    """opened, closed: the how manieth file of the incarnation."""
+    """opened, closed: the file's number within the incarnation."""
     sampled: int = 0
-    """opened: one message in so many is written down."""
+    """opened: one message in this many is recorded."""
     checksum: int = 0
-    """closed: sum of the CRC-32 of each line of text before, without its end."""
+    """closed: sum of the CRC-32 of each line of text before this one, without its newline."""
     is_last: bool = False
-    """closed: the incarnation ended in order, and no file follows. Without it, nobody would miss a lost one."""
+    """closed: the incarnation ended in order, and no file follows. Without this, the loss of the last file would go
+    unnoticed."""
     predecessor: str = ""
-    """opened, the incarnation's first file: the incarnation of the same node that was the latest in the folder."""
+    """opened, first file of an incarnation: the same node's most recent incarnation in the folder."""
     counts: dict[str, int] = {}
-    """closed: events by kind, `opened` included."""
+    """closed: number of events by kind, including `opened`."""
 
 
 class Line(Head, frozen=True, gc=False, omit_defaults=True, kw_only=True):
-    """One event. Times in ms since the epoch, by the node's clock unless said otherwise."""
+    """One event. Times in ms since the epoch, by the node's clock unless stated otherwise."""
 
     number: int
     at_ms: int
@@ -90,13 +91,13 @@ class Line(Head, frozen=True, gc=False, omit_defaults=True, kw_only=True):
     queue: str = ""
     uid: int = 0
     generation: int = 0
-    """With `uid`: which incarnation of the queue, and how often it was purged before."""
+    """With `uid`: the queue's incarnation and how often it had been purged."""
     is_fifo: bool = False
     address: str = ""
-    """The message's address as text, which is its message id unless it was moved; unique for all time."""
+    """The message's address as text, which is its message id unless the message was moved; globally unique."""
     message_id: str = ""
     md5: str = ""
-    """Of the body."""
+    """MD5 of the body."""
     bytes: int = 0
     tenant: str = ""
     """MessageGroupId."""
@@ -104,7 +105,8 @@ class Line(Head, frozen=True, gc=False, omit_defaults=True, kw_only=True):
     sent_ms: int = 0
     visible_ms: int = 0
     begun_ms: int = 0
-    """deleted, of a FIFO queue: when the delete began. The next of the group may be received before it is told."""
+    """deleted, FIFO queues: when the delete began. The group's next message may be received before the delete is
+    reported."""
     sender_id: str = ""
     run: str = ""
     sender: str = ""
@@ -112,13 +114,13 @@ class Line(Head, frozen=True, gc=False, omit_defaults=True, kw_only=True):
     """`run`, `sender`, `index`: from the message attributes above."""
     receiver_id: str = ""
     call: int = 0
-    """Number of the first event of the same call: what was received together."""
+    """Number of the first event of the same call: groups messages that were received together."""
     receive_number: int = 0
-    """The place in the order of receives: a counter of the cache's, not a clock. hidden: of the receive, as
+    """Position in the order of receives: a counter of the cache, not a clock. hidden: that of the receive, as is
     `received_ms`."""
     receive_count: int = 0
     received_ms: int = 0
-    """By the cache's clock, as `hidden_until_ms`. received_nothing: by the node's, when it was for the last time."""
+    """By the cache's clock, as is `hidden_until_ms`. received_nothing: the last time, by the node's clock."""
     hidden_until_ms: int = 0
     to_queue: str = ""
     to_uid: int = 0
@@ -130,58 +132,59 @@ class Line(Head, frozen=True, gc=False, omit_defaults=True, kw_only=True):
 
 _SHARED = {field.name for field in msgspec.structs.fields(Head)}
 COLUMNS = tuple(field.name for field in msgspec.structs.fields(Line) if field.name not in _SHARED)
-"""Fields that are arrays in a line of text."""
+"""The fields that are arrays in a line of text."""
 
 
 def address_text(key: int, tail: int) -> str:
-    """The address that a store keeps as these two numbers, as lines have it."""
+    """The text form, as used in lines, of an address that a store keeps as these two numbers."""
     return text_of(pack(key, tail))
 
 
 class Witness(Protocol):
-    """Hears of every step of every message, after it was made. It may keep what it is given, which nobody changes."""
+    """Is told every step of every message, after it happened. It may keep the arguments, which nobody modifies."""
 
     def sent(self, queue: Queue, messages: Sequence[Message]) -> None: ...
 
     def deduplicated(self, queue: Queue, addresses: Sequence[int]) -> None:
-        """A send was answered with the first message of its deduplication id."""
+        """A send was answered with the first message that had its deduplication id."""
 
     def doubtful(self, queue: Queue, addresses: Sequence[int]) -> None:
-        """A send or a delete of these failed with OutcomeUnknown: nobody knows whether they are in the store."""
+        """A send or a delete of these failed with OutcomeUnknown: it is unknown whether they are in the store."""
 
     def received(
         self, queue: Queue, received: Sequence[Received], *, is_from_store: bool, receiver_id: str = ""
     ) -> None:
-        """All by one call; `message` is always there."""
+        """Messages received by one call; `message` is always set."""
 
     def received_nothing(self, queue: Queue) -> None: ...
 
     def given_back(self, queue: Queue, received: Sequence[Received]) -> None:
-        """A receive's answer reached nobody."""
+        """A receive's response reached nobody."""
 
     def deleted(self, queue: Queue, addresses: Sequence[int], begun_ms: int = 0) -> None:
-        """`begun_ms`: since when they may have been gone, where an order hangs on it (FIFO); 0 = since now."""
+        """`begun_ms`: the earliest time at which they may have been gone, where order depends on it (FIFO); 0 = now."""
 
     def hidden(self, queue: Queue, receipt: Receipt, until_ms: int) -> None:
-        """By the receive of the receipt; as early as it may be, when it is not known whether it was written."""
+        """By the receive in the receipt. If it is unknown whether the change was written, `until_ms` is the earliest
+        possible."""
 
     def revealed(self, queue: Queue, count: int) -> None:
-        """Timeouts ran out or delays came due."""
+        """Visibility timeouts ended or delays came due."""
 
     def expired(self, queue: Queue, addresses: Sequence[int]) -> None: ...
 
     def moved(self, source: Queue, target: Queue, messages: Sequence[tuple[int, Message]]) -> None:
-        """Old address and new message, by redrive to a dead-letter queue or by a move task."""
+        """Old address and new message, moved by redrive to a dead-letter queue or by a move task."""
 
     def purged(self, queue: Queue) -> None:
-        """What earlier generations of the queue held is gone."""
+        """The messages of earlier generations of the queue are gone."""
 
     def queue_deleted(self, queue: Queue) -> None:
-        """The queue and what it held is gone."""
+        """The queue and its messages are gone."""
 
 
 class NullWitness:
-    """Hears nothing: for tools and tests that do not care."""
+    """Ignores everything: for tools and tests that need no witness."""
 
     def sent(self, queue: Queue, messages: Sequence[Message]) -> None:
         pass

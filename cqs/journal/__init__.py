@@ -10,12 +10,12 @@
                                                             ▼
                                     ….jsonl.gz     (durable, then renamed)
 
-A request never waits for it and never fails for it. What does not fit into the buffer, was at a recorder that died, or
-is lost to a full disk is counted, and the count becomes a line. What was on its way at `kill -9` of the server is lost,
-and seen to be: that file has no closing line. Numbers are given when a line is written, so that they have no gap but a
-real one.
+No request ever waits for the journal or fails because of it. Events that do not fit into the buffer, were at a recorder
+that died, or are lost to a full disk are counted, and the count becomes a line. Events in transit at `kill -9` of the
+server are lost, and detectably so: that file has no closing line. Numbers are assigned when a line is written, so any
+gap in them means lost events.
 
-journal.py, rows.py, buffer.py and recorder_process.py are the server's part; recording.py, recorder.py, lines.py and
-columns.py the recorder's, with writer.py and files.py; calls.py is what goes between the two, and blocks.py reads lines
-of text again. Nothing is imported here: the recorder's process needs only its own.
+journal.py, rows.py, buffer.py and recorder_process.py are the server's part; recording.py, recorder.py, lines.py,
+columns.py, writer.py and files.py the recorder's. calls.py is the protocol between the two, and blocks.py parses lines
+of text. This module imports nothing: the recorder's process needs only its own part.
 """

@@ -1,4 +1,4 @@
-"""A line of the journal's text, which holds events of one kind by columns, and the events in it (`cqs.events`)."""
+"""Parses a line of the journal's text, which holds events of one kind as columns (`cqs.events`)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _decode = msgspec.json.Decoder(msgspec.defstruct("_Block", map(_field_of, _FIELD
 
 
 def lines_of(text: bytes) -> list[Line]:
-    """The events of a line of text, in order of their numbers. Raises msgspec.DecodeError for what is no such line, or
-    one of another version."""
+    """The events of a line of text, in order of their numbers. Raises msgspec.DecodeError for anything else, or a line
+    of another version."""
     try:
         block = _decode(text)
     except UnicodeDecodeError as error:
@@ -40,6 +40,6 @@ def lines_of(text: bytes) -> list[Line]:
 
 
 def block_of(line: Line) -> bytes:
-    """One event as a line of text, without its end."""
+    """One event as a line of text, without its newline."""
     fields = msgspec.to_builtins(line)
     return msgspec.json.encode({name: [value] if name in COLUMNS else value for name, value in fields.items()})

@@ -1,11 +1,11 @@
-"""What the event loop has told and the recorder has not been given: bounded, packed by the pack.
+"""A bounded buffer for what the event loop has reported and the recorder has not been given yet.
 
 put(told) put(told) … ──► pack │ pack │ … ──► frame │ frame │ frame ──► take()
-at most PACK_LINES         at most LINES_MAX    at most about bytes_max; what has no room is counted, and the next
-as they came               as bytes             frame says how much
+at most PACK_LINES         at most LINES_MAX    at most about bytes_max; what does not fit is counted, and the next
+as they came               as bytes             frame has the count
 
-Rows are made of a pack's worth at once: one after the other, that takes less than between two calls. Of
-more, the bodies of messages that are long gone would crowd the caches.
+Rows are made for a whole pack at once: that is faster than making them one by one between calls. With larger packs, the
+bodies of messages long gone would crowd the CPU caches.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import structlog
 from cqs.journal.calls import Told, frame_of
 
 PACK_LINES = 64
-"""So many messages, at most, are kept in memory for the journal's sake."""
+"""At most this many messages are kept in memory for the journal."""
 LINES_MAX = 1_000
-"""Of a frame. A frame costs the event loop and the recorder a turn each."""
+"""Maximum number of lines in a frame. Each frame costs the event loop and the recorder one iteration."""
 _log = structlog.get_logger("cqs.journal")
 
 
@@ -33,10 +33,10 @@ class Frame(NamedTuple):
 
 
 class Buffer:
-    """Belongs to the event loop. `dropped` counts the lines that had no room or were lost later."""
+    """Belongs to the event loop. `dropped` counts the lines that did not fit or were lost later."""
 
     def __init__(self, bytes_max: int, packed: Callable[[Sequence[Told]], bytes]) -> None:
-        """`packed` makes the pack of calls (`cqs.journal.calls`), and raises ValueError for what can't be told."""
+        """`packed` packs calls (`cqs.journal.calls`), and raises ValueError for values that can't be packed."""
         self._bytes_max = bytes_max
         self._packed = packed
         self._told: list[Told] = []
@@ -48,7 +48,7 @@ class Buffer:
         self._untold = 0
         self.dropped = 0
         self.is_ready: Callable[[], None] = lambda: None
-        """Called when there is a whole frame."""
+        """Called when a frame is full."""
 
     def put(self, told: Told) -> None:
         """Never waits and never raises."""
@@ -61,7 +61,7 @@ class Buffer:
                 self.is_ready()
 
     def take(self) -> Frame | None:
-        """The oldest frame, a part of one if need be; None when nothing is to be told."""
+        """The oldest frame, possibly a partial one; None when there is nothing to report."""
         if not self._frames:
             if self._told:
                 self._pack()
@@ -74,7 +74,7 @@ class Buffer:
         return frame
 
     def miss(self, lines: int) -> None:
-        """So many were lost on their way: the journal is told with the next frame."""
+        """Counts lines lost in transit; the next frame reports them to the journal."""
         self._untold += lines
         self.dropped += lines
 

@@ -1,12 +1,13 @@
-"""Calls of the witness as bytes, between the server and its recorder: flat tuples for `marshal`. Version 2 of its
-format looks for no repetitions, which in rows takes longer than to write them; what many calls share is their pack's.
+"""The witness's calls as bytes, between the server and its recorder: flat tuples for `marshal`. Version 2 of its format
+does not search for repetitions, which for rows would take longer than writing them; values that many calls share are
+stored once per pack.
 
-    to the recorder    (events missing before, (pack, …))    or None: that was all
-              pack     ([queue, …], [group of each kind of event, …])
-             group     (event, [place, events, time in ms, queue's place, what is common, … of each call], [row, …])
-    back               (events done, of these lost, [note, …], why no file can be written or "")
+    to the recorder    (events missing before, (pack, …))    or None: end of the stream
+              pack     ([queue, …], [group for each kind of event, …])
+             group     (event, [place, events, time in ms, index of the queue, shared value, … per call], [row, …])
+    back               (events done, number of these lost, [note, …], why no file can be written or "")
 
-A call's place is that of its first event among those of the pack, in the order in which they were heard.
+A call's place is the position of its first event in the pack, in the order in which they were reported.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
 _FORMAT = 2
 Row = tuple[Any, ...]
 Told = tuple[str, int, "Queue", Any, Sequence[Any]]
-"""A call as the event loop heard it: event, time in ms, queue, what its events have in common (a receiver's id, or the
-place a move goes to), and what rows are made of (`cqs.journal.rows`)."""
+"""A call as the event loop heard it: event, time in ms, queue, the value its events share (a receiver's id, or where a
+move goes), and the objects from which rows are made (`cqs.journal.rows`)."""
 Place = tuple[str, str, int, int, bool]
 """A queue: account, name, uid, generation, whether it is FIFO."""
 Group = tuple[str, list[Any], list[Any]]
 CALL = 5
-"""Values of a call in a group."""
+"""Number of values per call in a group."""
 Pack = tuple[list[Place], list[Group]]
 Note = tuple[str, str, dict[str, Any]]
 """For the server's log: level, event, fields."""
@@ -35,17 +36,17 @@ GOODBYE = marshal.dumps(None, _FORMAT)
 
 
 class Report(NamedTuple):
-    """What became of what the recorder was given since the last report."""
+    """What happened to the events that the recorder has been given since the last report."""
 
     lines: int
-    """Done with: written, or lost."""
+    """Number of events done: written or lost."""
     lost: int
     notes: list[Note]
     trouble: str = ""
 
 
 def pack_calls(pack: Pack) -> bytes:
-    """Raises ValueError for what is no plain value."""
+    """Raises ValueError for values that marshal can't write."""
     return marshal.dumps(pack, _FORMAT)
 
 
@@ -61,7 +62,7 @@ def unpack(data: bytes) -> tuple[int, list[Pack]]:
 
 
 def events_of(packs: Sequence[Pack]) -> int:
-    """How many events they tell."""
+    """Number of events in the packs."""
     return sum(len(rows) for _, groups in packs for _, _, rows in groups)
 
 

@@ -1,5 +1,5 @@
-"""Rows (`cqs.journal.rows`) as the columns of a line of text. This runs for every event of a busy server: what is done
-for each is done by what is written in C."""
+"""Converts rows (`cqs.journal.rows`) to the columns of a line of text. This runs for every event of a busy server, so
+the work per event is done by functions written in C."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Columns = dict[str, Sequence[Any]]
 RECEIVES = {EventName.RECEIVED.value, EventName.FROM_STORE.value}
 _DELETED, _MOVED = EventName.DELETED.value, EventName.MOVED.value
 _ADDRESSES_MAX = 32_768
-"""A message is told of three times, mostly within this many others."""
+"""Each message is reported three times, mostly within this many others."""
 _text_of = lru_cache(_ADDRESSES_MAX)(text_of)
 
 
 def of_queues(queues: Sequence[Place]) -> Columns:
-    """Of the queue of each event, or of the one that all have."""
+    """Columns for the queue of each event, or for the one queue that all have."""
     if queues.count(queues[0]) == len(queues):
         queues = queues[:1]
     return dict(zip(("account", "queue", "uid", "generation", "is_fifo"), zip(*queues, strict=True), strict=True))
 
 
 def of_rows(event: str, common: Sequence[Any], rows: Sequence[Any]) -> Columns:
-    """What is told of each, and what it has in common with others of its call."""
+    """Columns for each event's own values, and for those shared by the events of a call."""
     columns = _COLUMNS[event](rows)
     if event in RECEIVES:
         columns["receiver_id"] = common

@@ -1,11 +1,12 @@
-"""The journal's folder: names, finishing, pruning. Used by the writer, and by `cqs journal` beside a running server.
+"""The journal's folder: file names, finishing, pruning. Used by the writer, and by `cqs journal` beside a running
+server.
 
     api-1.20260131T120000250.0f3a9c1b2d4e5.000001.jsonl.open     being written, locked (flock) by its writer
     api-1.20260131T120000250.0f3a9c1b2d4e5.000001.jsonl.gz       finished
     ….jsonl.gz.part                                           being compressed
 
-A file becomes `.gz` in one rename, after fsync. An `.open` file that nobody locks was left by a process that died, or
-by a full disk: it is finished as it is, without a closing line, which is how a reader sees the gap.
+A file becomes `.gz` in one rename, after fsync. An unlocked `.open` file was left by a process that died or by a full
+disk: it is finished as it is, without a closing line, from which readers see the gap.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _NAME = re.compile(
 )
 _COPY_BYTES = 1 << 20
 _LEVEL = 1
-"""A third of the time that zlib's takes, and fewer bytes."""
+"""A third of the time that zlib takes, and fewer bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +58,14 @@ class JournalFile:
 
 
 def name_of(node: str, incarnation: str, started_ms: int, file: int) -> str:
-    """The name of a file being written. `started_ms` is the incarnation's start, kept whole: names sort by it."""
+    """The name of a file being written. `started_ms`, the start of the incarnation, is written in full: names sort by
+    it."""
     start = datetime.fromtimestamp(started_ms // 1_000, UTC).strftime("%Y%m%dT%H%M%S")
     return f"{node}.{start}{started_ms % 1_000:03}.{incarnation}.{file:06}.jsonl.open"
 
 
 def node_name(text: str) -> str:
-    """A node id that can stand in a file name, which nobody takes for a hidden one."""
+    """The node id, made safe for a file name that is not hidden."""
     return re.sub(r"[^A-Za-z0-9._-]", "-", text).lstrip("._")[:64] or "node"
 
 
@@ -87,18 +89,19 @@ def files_of(folder: Path) -> list[JournalFile]:
 
 
 def predecessor_of(folder: Path, node: str, incarnation: str) -> str:
-    """The node's latest other incarnation that has files there; "" without one. Raises OSError."""
+    """The node's most recent other incarnation with files in the folder; "" without one. Raises OSError."""
     others = [file for file in files_of(folder) if file.node == node and file.incarnation != incarnation]
     return others[-1].incarnation if others else ""
 
 
 def finish_leftovers(folder: Path) -> int:
-    """Compresses every `.open` file that no process holds; how many. Raises OSError."""
+    """Compresses every `.open` file that no process has locked; returns how many. Raises OSError."""
     return sum(_finish(file.path) for file in files_of(folder) if not file.is_finished)
 
 
 def prune(folder: Path, bytes_max: int) -> tuple[int, int]:
-    """Deletes the oldest finished files until the rest takes at most `bytes_max`; files and bytes deleted."""
+    """Deletes the oldest finished files until the rest takes at most `bytes_max`; returns the files and bytes
+    deleted."""
     finished = [file for file in files_of(folder) if file.is_finished]
     excess = sum(file.size for file in finished) - bytes_max
     files = freed = 0
@@ -136,7 +139,7 @@ def _finish(path: Path) -> bool:
 
 
 def _compress(source: BinaryIO, target: Path) -> None:
-    """Durable and whole, or not at all: what a full disk had no room for takes none."""
+    """Durable and complete, or not at all: a file that did not fit on a full disk is removed."""
     part = target.with_suffix(".gz.part")
     try:
         with open(part, "wb") as raw:

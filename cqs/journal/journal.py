@@ -1,9 +1,9 @@
-"""The witness that keeps the journal. For each call it appends a tuple to a buffer, which makes rows of many calls at
-once (`_packed`); the rest is the recorder's, a process of its own, because what a thread did would take the
-interpreter from the event loop.
+"""The witness that writes the journal. For each call it appends a tuple to a buffer, which makes rows for many calls at
+once (`_packed`); the rest is done by the recorder, a process of its own, because a thread would take the GIL from the
+event loop.
 
-Sampling takes a message or leaves it, by a hash of its address: all that happens to it is written, or nothing. What
-concerns a whole queue is always written.
+Sampling selects messages by a hash of their address: of each message either every event is written, or none. Events of
+a whole queue are always written.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from cqs.queue import Queue
 from cqs.receipt import Receipt
 
 NOTHING_MS = 1_000
-"""Empty receives of a queue are added up for about so long."""
+"""Empty receives of a queue are summed up for about this long."""
 BEAT_MS = 10_000
-"""As often, at least, a line says that what was told before is written (`spark_jobs.window`)."""
+"""At least this often, a line says that everything reported before is written (`spark_jobs.window`)."""
 _NO_QUEUE = Queue(account="", name="", region="", uid=0, created_ms=0, modified_ms=0)
 _SENT, _RECEIVED, _FROM_STORE = EventName.SENT.value, EventName.RECEIVED.value, EventName.FROM_STORE.value
 _DELETED = EventName.DELETED.value
@@ -40,7 +40,7 @@ class Journal:
         self._now_ms = clock.now_ms
         self._sample_every = rules.sample_every
         self._nothing: dict[int, tuple[Queue, int, int]] = {}
-        """By uid: the queue, how often, and when at last."""
+        """By uid: the queue, the number of empty receives, and the time of the last one."""
         self._nothing_since_ms = 0
         self.buffer = Buffer(rules.buffer_bytes_max, self._packed)
         self._put = self.buffer.put
@@ -49,7 +49,7 @@ class Journal:
 
     @property
     def dropped(self) -> int:
-        """Events since the start that are not in the journal, as far as is known by now."""
+        """Events since the start that are missing in the journal, as far as known."""
         return self.buffer.dropped
 
     async def open(self) -> None:
@@ -57,7 +57,7 @@ class Journal:
         await self.recorder.open()
 
     async def close(self) -> None:
-        """Returns when everything that was heard is written, with a closing line. Idempotent; never raises."""
+        """Returns when everything reported is written, with a closing line. Idempotent; never raises."""
         self.tell_nothing()
         await self.recorder.close()
 
@@ -124,7 +124,7 @@ class Journal:
         self._tell(EventName.QUEUE_DELETED.value, queue, [None])
 
     def beat(self) -> None:
-        """Says, when it is time to, that it lives: behind all that was told before."""
+        """When due, writes that this node is alive, after everything reported before."""
         now_ms = self._now_ms()
         if not 0 <= now_ms - self._beaten_ms < BEAT_MS:
             self._beaten_ms = now_ms
@@ -132,7 +132,7 @@ class Journal:
             self._tell(EventName.ALIVE.value, _NO_QUEUE, [None])
 
     def tell_nothing(self) -> None:
-        """What was added up of empty receives, and when the last was: what came later was not there yet."""
+        """Reports the empty receives summed up so far, and when the last one was."""
         for queue, count, last_ms in self._nothing.values():
             self._tell(EventName.RECEIVED_NOTHING.value, queue, [(count, last_ms)])
         self._nothing.clear()
@@ -142,7 +142,7 @@ class Journal:
             self._put((event, self._now_ms(), queue, common, things))
 
     def _packed(self, told: Sequence[Told]) -> bytes:
-        """Raises ValueError for what can't be told: no plain value, or a text that is no Unicode."""
+        """Raises ValueError for values that can't be packed, or a text that is not valid Unicode."""
         places: dict[int, int] = {}
         queues: list[Place] = []
         groups: dict[str, Group] = {}

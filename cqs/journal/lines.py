@@ -1,10 +1,10 @@
-"""Lines of text, and numbers for their events. Belongs to the recorder: a number is given when a line is written, never
-before, so that a gap in the numbers is a real one.
+"""Builds lines of text, and numbers their events. Belongs to the recorder: a number is assigned when a line is written,
+never before, so that a gap in the numbers is a real one.
 
     {"v":2,"node":"api-1","incarnation":"…","event":"received","number":[17,18],"at_ms":[…],"queue":["orders"],…
     └──────────── head ───────────────────────────────────────┘└───── columns (`cqs.journal.columns`) ──────────
 
-Numbers follow the order in which calls were heard, whichever line an event stands in. The lines of a frame stand in the
+Numbers follow the order in which calls were reported, whichever line an event is in. The lines of a frame are in the
 order of their last events, so that a file's last line has its highest number.
 """
 
@@ -23,25 +23,25 @@ from cqs.journal.blocks import block_of
 from cqs.journal.calls import CALL, Pack, Place
 
 LINE_EVENTS_MAX = 1_000
-"""Of a line of text: what a reader has to hold at a time."""
+"""Maximum number of events in a line of text, which a reader must hold in memory."""
 _DEFAULTS = {field.name: field.default for field in msgspec.structs.fields(Line)}
 _encode = msgspec.json.encode
 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Lines of text ready to be written, each with its end."""
+    """Lines of text ready to be written, each with its newline."""
 
     block: bytes
     checksum: int
     counts: dict[str, int]
-    """Events by kind."""
+    """Number of events by kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Events:
-    """Those of one kind, a value for each in every list: number, that of its call's first, time, queue, what its call's
-    have in common, row."""
+    """Events of one kind, with one list per value: number, number of the call's first event, time, queue, shared value
+    of the call, row."""
 
     numbers: list[int] = field(default_factory=list)
     firsts: list[int] = field(default_factory=list)
@@ -51,7 +51,7 @@ class _Events:
     rows: list[Any] = field(default_factory=list)
 
     def add(self, start: int, queues: Sequence[Place], calls: Sequence[Any], rows: Sequence[Any]) -> None:
-        """From a pack with these queues, whose first event has the number `start`."""
+        """Adds the events of a pack with these queues, whose first event has the number `start`."""
         if len(calls) == CALL * len(rows):
             numbers = [start + place for place in calls[::CALL]]
             self.numbers.extend(numbers)
@@ -71,7 +71,7 @@ class _Events:
 
 
 class Numberer:
-    """Gives out an incarnation's numbers. `number` is the last one given, and may be set back when a write failed."""
+    """Assigns an incarnation's numbers. `number` is the last one assigned, and may be reset when a write failed."""
 
     def __init__(self, node: str, incarnation: str, sample_every: int = 1) -> None:
         self.node = node
@@ -81,7 +81,7 @@ class Numberer:
         self._head = f'{{"v":{VERSION},"node":"{node}","incarnation":"{incarnation}","event":"'
 
     def encode(self, packs: Sequence[Pack]) -> Encoded:
-        """The lines of these calls."""
+        """The lines for these calls."""
         by_kind: dict[str, _Events] = {}
         known: dict[Place, Place] = {}
         number = self.number
@@ -98,7 +98,7 @@ class Numberer:
         return _encoded([text for _, text in lines], {event: len(events.rows) for event, events in by_kind.items()})
 
     def _lines_of(self, event: str, events: _Events) -> Iterator[tuple[int, bytes]]:
-        """Each with its last event's number."""
+        """The lines, each with the number of its last event."""
         head = f'{self._head}{event}",'.encode()
         for at in range(0, len(events.rows), LINE_EVENTS_MAX):
             part = slice(at, at + LINE_EVENTS_MAX)
@@ -125,7 +125,7 @@ class Numberer:
 
 
 def _short(told: columns.Columns) -> columns.Columns:
-    """Without columns that have nothing but their default, and with one value of those in which all are the same."""
+    """Leaves out columns that have only default values, and reduces those with equal values to one."""
     found: columns.Columns = {}
     for name, values in told.items():
         first = values[0]
@@ -144,7 +144,7 @@ def _text_of(told: columns.Columns) -> bytes:
 
 
 def _unicode_of(value: Any) -> Any:
-    """With a question mark for what is no Unicode in a text."""
+    """Replaces what is not valid Unicode in texts by question marks."""
     return value.encode(errors="replace").decode() if isinstance(value, str) else value
 
 

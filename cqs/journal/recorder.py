@@ -1,7 +1,7 @@
-"""Writes what was told to the journal's files: the work of the recorder's process (`cqs.journal.recording`).
+"""Writes reported events to the journal's files: the work of the recorder's process (`cqs.journal.recording`).
 
-It survives a full disk and a lost folder: it counts, tries again each RETRY_MS, and when a write succeeds says how much
-is missing.
+It survives a full disk and a lost folder: it counts lost events, retries every RETRY_MS, and when a write succeeds,
+writes how many are missing.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ RETRY_MS = 1_000
 
 
 def leave_unended(rules: JournalRules, clock: Clock, rng: random.Random) -> None:
-    """Where a journal was kept before, a file without an end, of an incarnation that keeps none: its reader sees that
-    something may have happened meanwhile. Nothing in a folder without a journal. Raises OSError."""
+    """If a journal was kept before, leaves a file without a closing line, for an incarnation that keeps none: its
+    reader sees that events may have happened since. Does nothing in a folder without a journal. Raises OSError."""
     if files.files_of(rules.folder):
         recorder = Recorder(rules, clock, rng)
         recorder.open()
@@ -46,8 +46,8 @@ class Recorder:
         self._notes: list[Note] = []
 
     def open(self) -> None:
-        """Makes the folder, finishes what dead processes left, and begins the first file. Raises OSError, and can be
-        used after it as after any failure."""
+        """Creates the folder, finishes files left by dead processes, and begins the first file. Raises OSError; it is
+        usable afterwards, as after any failure."""
         self._rules.folder.mkdir(parents=True, exist_ok=True)
         self._tidy()
         self._writer.open()
@@ -60,7 +60,7 @@ class Recorder:
         self.tick()
 
     def tick(self) -> None:
-        """Says what is missing, if it can be written now, and goes on to the next file when this one is due, or was
+        """Writes how many events are missing, if possible, and starts a new file when the current one is due or was
         deleted."""
         deleted = self._writer.deleted
         if deleted is not None:
@@ -82,7 +82,7 @@ class Recorder:
             self._fail(_reason_of(error), 0)
 
     def abandon(self) -> None:
-        """Leaves the file without a closing line: its reader is to see that the end is missing."""
+        """Leaves the file without a closing line, so that its reader sees that the end is missing."""
         self._writer.abandon()
 
     def report(self) -> Report:
@@ -93,7 +93,7 @@ class Recorder:
         return report
 
     def _write(self, packs: Sequence[Pack]) -> None:
-        """How many are missing, before what came after them, and these calls; or, when the disk fails, counts them as
+        """Writes how many events are missing before these calls, and the calls; if the disk fails, counts them as
         missing."""
         lines = events_of(packs)
         self._lines += lines
@@ -120,7 +120,7 @@ class Recorder:
         self._untold = 0
 
     def _fail(self, reason: str, lines: int) -> None:
-        """Told once, and once more for each other reason, until something is written again."""
+        """Logged once per reason until a write succeeds again."""
         self._failed_ms = self._clock.now_ms()
         self._miss(lines)
         self._writer.abandon()

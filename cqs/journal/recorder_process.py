@@ -1,13 +1,13 @@
-"""The recorder as a process of its own, seen from the server.
+"""The recorder process, seen from the server.
 
     event loop  Buffer ── frames ──►  recorder (cqs.journal.recording) ──► files
                        ◄─ reports ──  how many lines are done, and lost
 
-Whoever dies, the gap is seen:
+Whichever process dies, the gap is visible:
 
-    the server dies     the recorder writes what it got, without a closing line, and ends
-    the recorder dies   what it had not reported is counted as missing, though some of it may be in its file, which
-                        stays without a closing line; another one begins an incarnation, and says how much is missing
+    the server dies     the recorder writes what it has received, without a closing line, and ends
+    the recorder dies   unreported events count as missing, though some may be in its file, which stays without a
+                        closing line; a new recorder begins an incarnation, and writes how many are missing
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from cqs.journal.rules import JournalRules
 
 FLUSH_S = 0.1
 RESTART_S = 1.0
-"""From one start to the next, at least."""
+"""Minimum time from one start to the next."""
 STOP_S_MAX = 30.0
 _log = structlog.get_logger("cqs.journal")
 
 
 class RecorderProcess:
-    """Hands over what is in the buffer, each FLUSH_S or when a frame is full. Belongs to one event loop."""
+    """Sends the buffer's contents every FLUSH_S, or when a frame is full. Belongs to one event loop."""
 
     def __init__(self, rules: JournalRules, buffer: Buffer, ticked: Callable[[], None]) -> None:
-        """`ticked` is called each FLUSH_S, before what is in the buffer is handed over."""
+        """`ticked` is called every FLUSH_S, before the buffer's contents are sent."""
         self._rules = rules
         self._ticked = ticked
         self._buffer = buffer
         self._child: Child | None = None
         self.unreported = 0
-        """Lines that the recorder was sent and has not reported."""
+        """Lines that were sent to the recorder and not reported by it yet."""
         self._started_s = 0.0
         self._opening: asyncio.Future[str] | None = None
         self._ending: asyncio.Future[None] | None = None
@@ -50,11 +50,11 @@ class RecorderProcess:
 
     @property
     def pid(self) -> int | None:
-        """None when there is none."""
+        """None when there is no process."""
         return None if self._child is None else self._child.pid
 
     async def open(self) -> None:
-        """Returns when the first file is begun. Raises CannotStart."""
+        """Returns when the first file has begun. Raises CannotStart."""
         self._loop = asyncio.get_running_loop()
         self._opening = self._loop.create_future()
         self._start()
@@ -67,7 +67,7 @@ class RecorderProcess:
         self._tick()
 
     async def close(self) -> None:
-        """Returns when all is written and the process has ended. Idempotent; never raises."""
+        """Returns when everything is written and the process has ended. Idempotent; never raises."""
         self._buffer.is_ready = lambda: None
         if self._timer is not None:
             self._timer.cancel()
@@ -85,7 +85,7 @@ class RecorderProcess:
             await self._ending
 
     def _start(self) -> None:
-        """Tries to."""
+        """Tries to start the process."""
         self._started_s = self._loop.time()
         try:
             self._child = Child(
@@ -106,7 +106,7 @@ class RecorderProcess:
         self._hand_over()
 
     def _hand_over(self) -> None:
-        """As much as the socket takes: no more than one frame waits outside the buffer and its bound."""
+        """Sends as much as the socket takes: at most one frame waits outside the buffer, and so beyond its limit."""
         child = self._child
         if child is None or self._is_goodbye_said:
             return

@@ -3,12 +3,12 @@
     SOCKET ──► frames ──► Recorder (numbers, text, checksums, files) ──► reports ──► SOCKET
 
 It lives as long as the other end of the socket is open. When the server says goodbye, the file gets its closing line;
-when the server is gone without a word, what came is written, and the missing line shows that there was more. Its first
-report says that the first file is begun, or why it can't be.
+if the server vanishes, what has arrived is written, and the missing closing line shows that there was more. Its first
+report says that the first file has begun, or why it can't.
 
-It runs when nobody else wants the core (SCHED_IDLE). Merely niced, it kept the writer of SQLite, which commits wait
-for, from its core for up to a millisecond each time: 7 % of the messages a second in batches. When there is no idle
-time at all, the server's buffer fills, and what has no room then is counted and told.
+It runs only when a core is otherwise idle (SCHED_IDLE). With a mere nice value it kept SQLite's writer, which commits
+wait for, off its core for up to a millisecond each time: 7 % of the messages a second in batches. When there is no idle
+time at all, the server's buffer fills up, and what then does not fit is counted and reported.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from cqs.journal.rules import JournalRules
 _TICK_S = 1.0
 _READ_BYTES = 1 << 18
 _GARBAGE_AFTER = 50_000
-"""Tuples and lists: more than the rows of a frame, which the collector would walk through in vain."""
+"""Tuples and lists: more than the rows of a frame, which the garbage collector would traverse in vain."""
 
 
 def serve(link: socket.socket, recorder: Recorder) -> None:
-    """Until the other end closes or says goodbye."""
+    """Serves until the other end closes or says goodbye."""
     _report(link, recorder, _begin(recorder))
     for frame in _frames(link):
         if frame == GOODBYE:
@@ -51,7 +51,7 @@ def serve(link: socket.socket, recorder: Recorder) -> None:
 
 
 def _begin(recorder: Recorder) -> str:
-    """Why there is no first file, or ""."""
+    """Opens the recorder. Returns why there is no first file, or ""."""
     try:
         recorder.open()
     except OSError as error:
@@ -60,7 +60,7 @@ def _begin(recorder: Recorder) -> str:
 
 
 def _frames(link: socket.socket) -> Iterator[bytes | None]:
-    """Frames as they come; None when none came for a while."""
+    """Frames as they arrive; None when none has arrived for a while."""
     held = bytearray()
     while True:
         if not select.select([link], [], [], _TICK_S)[0]:
@@ -77,14 +77,14 @@ def _frames(link: socket.socket) -> Iterator[bytes | None]:
 
 
 def _report(link: socket.socket, recorder: Recorder, trouble: str = "") -> None:
-    """The server may be gone: then what it sent is written all the same."""
+    """The server may be gone: what it sent is written anyway."""
     report = recorder.report()
     with suppress(ConnectionError):
         link.sendall(framed(pack_report(Report(report.lines, report.lost, report.notes, trouble))))
 
 
 def main() -> None:
-    """Of the process, in idle time, until its server is gone."""
+    """Runs the process, in idle time, until its server is gone."""
     with suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     gc.set_threshold(_GARBAGE_AFTER)

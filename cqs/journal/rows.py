@@ -1,8 +1,8 @@
-"""What the event loop tells of a message: a tuple of plain values, 0.1 us. `cqs.journal.columns` makes JSON of it, in
-the recorder's process; the order of fields is theirs alone.
+"""What the event loop reports about a message: a tuple of plain values, 0.1 us. `cqs.journal.columns` makes JSON of it
+in the recorder's process; only these two modules know the order of the fields.
 
-The body itself stays: its length and its digest go, which is at hand of a body that was never out of memory since it
-was sent; one that was read from the store is hashed again.
+Not the body but its length and its digest are sent. The digest is already known if the body has been in memory since it
+was sent; a body read from the store is hashed again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TOLD = {RUN_ATTRIBUTE, SENDER_ATTRIBUTE, INDEX_ATTRIBUTE}
 
 
 def of_messages(messages: Sequence[Message]) -> list[Row]:
-    """Their content and what their senders say of them."""
+    """Rows with the messages' content and what their senders state about them."""
     return [
         (
             one.address,
@@ -39,7 +39,7 @@ def of_messages(messages: Sequence[Message]) -> list[Row]:
 
 
 def of_received(received: Sequence[Received], *, is_given_back: bool = False) -> list[Row]:
-    """Receives, each with the digest of the body that went out; b"" for those that reached nobody."""
+    """Rows of receives, each with the digest of the delivered body; b"" for those that reached nobody."""
     return [
         (
             one.address,
@@ -65,4 +65,4 @@ MAKERS: dict[str, Callable[[Sequence[Any]], list[Any]]] = {
     EventName.RECEIVED.value: of_received,
     EventName.FROM_STORE.value: of_received,
 }
-"""Of the events that are told with messages and receives; of the others, what is told are rows."""
+"""For events reported with messages and receives; all others are reported as rows."""

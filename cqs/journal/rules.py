@@ -1,4 +1,4 @@
-"""What the settings say of the journal, as server and recorder both need it."""
+"""The journal's settings, as server and recorder both need them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class JournalRules:
-    """How much is written, where, and how much of it is kept."""
+    """How much is written, where, and how much is kept."""
 
     folder: Path
     node: str
     sample_every: int = 1
-    """One message in so many; 1 = all."""
+    """One message in this many is recorded; 1 = all."""
     file_bytes_max: int = 64_000_000
     file_age_ms: int = 600_000
     disk_bytes_max: int = 10_000_000_000
@@ -26,6 +26,6 @@ class JournalRules:
 
     @staticmethod
     def unpacked(text: str) -> JournalRules:
-        """What `packed` made."""
+        """The inverse of `packed`."""
         fields = json.loads(text)
         return JournalRules(**fields | {"folder": Path(fields["folder"])})

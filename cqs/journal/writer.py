@@ -1,5 +1,5 @@
-"""One incarnation's files, one after the other. Belongs to the recorder; raises OSError and is usable again after
-it: what a failed write left in the file is cut off, so that a line is whole or not there."""
+"""One incarnation's files, one after the other. Belongs to the recorder. Raises OSError and stays usable: what a failed
+write left in the file is cut off, so that a line is complete or absent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cqs.journal.lines import Encoded, Numberer
 
 
 class Writer:
-    """Writes encoded lines to the present file, and opens, closes and finishes files."""
+    """Writes encoded lines to the current file, and opens, closes and finishes files."""
 
     def __init__(
         self, folder: Path, numberer: Numberer, clock: Clock, *, file_bytes_max: int, file_age_ms: int
@@ -32,7 +32,7 @@ class Writer:
         self._forget()
 
     def write(self, encoded: Encoded) -> None:
-        """All of it, or OSError and none of it."""
+        """Writes everything, or raises OSError and writes nothing."""
         assert self._fd >= 0, "no file is open"
         try:
             left = memoryview(encoded.block)
@@ -46,8 +46,8 @@ class Writer:
         self._counts.update(encoded.counts)
 
     def open(self) -> None:
-        """Begins a file, if none is open, with its opening line; in its folder, made anew if it was deleted. The first
-        line of all names the incarnation before, so that one is missed whose files are all gone."""
+        """Begins a file with its opening line, if none is open, and recreates the folder if it was deleted. The first
+        line of an incarnation names the previous one, so that it is missed even if all of its files are gone."""
         if self._fd >= 0:
             return
         self._folder.mkdir(exist_ok=True)
@@ -60,7 +60,7 @@ class Writer:
         self._opened_ms = self._clock.now_ms()
         try:
             wait_for_lock(self._fd)
-            if not path.exists():  # Somebody had it first, took it for a leftover, and finished it.
+            if not path.exists():  # Another process locked it first, took it for a leftover, and finished it.
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
             sampled = numberer.sample_every
             self.write(numberer.one(EventName.OPENED, self._opened_ms, file=self._file, sampled=sampled, **names))
@@ -72,20 +72,20 @@ class Writer:
 
     @property
     def deleted(self) -> int | None:
-        """How many events nobody will read, because the open file was deleted; None when it was not."""
+        """How many events are lost because the open file was deleted; None when it was not."""
         is_deleted = self._fd >= 0 and os.fstat(self._fd).st_nlink == 0
         return self._counts.total() - 1 if is_deleted else None
 
     @property
     def is_due(self) -> bool:
-        """The file is full, or old and something happened in it."""
+        """The file is full, or it is old and has events other than `alive`."""
         happened = self._counts.total() - self._counts[EventName.ALIVE.value] - 1
         is_old = self._clock.now_ms() - self._opened_ms >= self._file_age_ms
         return self._fd >= 0 and (self._bytes >= self._file_bytes_max or (is_old and happened > 0))
 
     def close(self, *, is_last: bool = False) -> None:
-        """Ends the file, if one is open, with its closing line. It is made durable when it is compressed: to write the
-        whole of it to the disk before would hold up the store's commits. `is_last`: no other one will follow."""
+        """Ends the file with its closing line, if one is open. It is synced to the disk only once compressed: syncing
+        all of it before would delay the store's commits. `is_last`: no other file follows."""
         if self._fd < 0:
             return
         mark = self._numberer.number
@@ -108,7 +108,7 @@ class Writer:
             self.abandon()
 
     def abandon(self) -> None:
-        """Lets go of the file as it is. What is written next opens another one."""
+        """Lets go of the file as it is. The next write opens another one."""
         if self._fd >= 0:
             os.close(self._fd)
         self._fd = -1

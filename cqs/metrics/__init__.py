@@ -1,2 +1,2 @@
 """What the server counts and measures about itself, below the service: plain numbers in slotted objects on the hot
-path, made into Prometheus families only when somebody scrapes."""
+path, converted to Prometheus families only for a scrape."""

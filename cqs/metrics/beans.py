@@ -1,4 +1,4 @@
-"""The same numbers as JMX-style beans, as the CQS paper lists them, under its names and those of the first CQS.
+"""The metrics as JMX-style beans, as the CQS paper lists them, under its names and those of the first CQS.
 
     cqs:type=Queue,name=orders                          account 000000000000
     cqs:type=Queue,name=orders,account=111122223333     any other
@@ -28,7 +28,7 @@ Value = float | int | str
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a bean is made of: ten minutes of its ring, present depths, waiting receives."""
+    """The data for a bean: ten minutes of its ring, current depths, waiting receives."""
 
     recent: Mapping[str, float]
     counts: Counts
@@ -37,7 +37,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Attribute(msgspec.Struct, frozen=True):
-    """One attribute of a bean. `alias`: the first CQS called it so."""
+    """One attribute of a bean. `alias`: its name in the first CQS."""
 
     name: str
     help: str
@@ -94,7 +94,7 @@ COMPOSITES = {
     "CallStats": "Calls since the start, by action.",
     "CallFailureStats": "Failed calls since the start, by action.",
 }
-"""Of the node."""
+"""Attributes of the node bean."""
 
 
 def queue_bean(name: QueueName, facts: Facts) -> Bean:
@@ -105,7 +105,7 @@ def queue_bean(name: QueueName, facts: Facts) -> Bean:
 
 
 def node_bean(share: Share, facts: Facts) -> Bean:
-    """`share`: of all workers of the node."""
+    """`share`: that of all workers of the node."""
     attributes: dict[str, Value | Mapping[str, int]] = {one.name: one.read(facts) for one in NODE_ATTRIBUTES}
     attributes["CallStats"] = share.calls
     attributes["CallFailureStats"] = share.failed
@@ -117,8 +117,8 @@ def as_json(beans: Iterable[Bean]) -> bytes:
 
 
 class BeanCollector(Collector):
-    """The numbers under the names that jmx_exporter gives them without rules: `domain_type_attribute`, the other keys
-    as labels, a composite's key appended."""
+    """The values under the names that jmx_exporter gives them by default: `domain_type_attribute`, the other keys as
+    labels, a composite's key appended."""
 
     def __init__(self, beans: Iterable[Bean], *, is_lowercase: bool = False) -> None:
         self._beans = list(beans)

@@ -1,10 +1,10 @@
-"""How long the server took for calls on one queue, counted by the times' logarithms: an addition a call, fixed bytes.
+"""Durations of the calls on one queue, counted in logarithmic buckets: one addition per call, fixed memory.
 
     bucket    0    1    2    3    4    5    6    7    8      9      10     11     12 …    79
     from      0    4    8    12   16   20   24   28   32     40     48     56     64 …    7.5 s      µs (times 1.024)
 
-Each time the time doubles there are four more. What was counted since the last look becomes two figures of the queue's
-chart, and is forgotten.
+Each doubling of the time is divided into four buckets. The counts since the last look become two values of the queue's
+chart, and are then reset.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ BUCKETS = 80
 _UNIT_NS = 4_096
 _BOUNDS_NS = [_UNIT_NS * units for units in (1, 2, 3)]
 _BOUNDS_NS += [_UNIT_NS * quarter << doubled for doubled in range(20) for quarter in (4, 5, 6, 7)][: BUCKETS - 4]
-"""What the times in all buckets but the last are below."""
+"""Upper bounds (exclusive) of all buckets but the last."""
 _EMPTY = bytes(8 * BUCKETS)
 
 
 class CallTimes:
-    """Of calls of one kind. Belongs to one event loop."""
+    """Durations of calls of one kind. Belongs to one event loop."""
 
     __slots__ = ("_counts",)
 
@@ -34,12 +34,12 @@ class CallTimes:
         return self._counts.itemsize * len(self._counts)
 
     def observe(self, took_ns: int) -> None:
-        """One call."""
+        """Counts one call."""
         self._counts[bisect_right(_BOUNDS_NS, took_ns)] += 1
 
     def look(self) -> tuple[float, float]:
         """Milliseconds within which half of the calls since the last look were done, and 99 % of them: upper bounds of
-        buckets, a quarter too high at most (and 4 µs); 7.5 s for all above. Zeros when there was none."""
+        buckets, at most a quarter too high (plus 4 µs); 7.5 s for anything above. Zeros when there were no calls."""
         total = sum(self._counts)
         if not total:
             return 0.0, 0.0

@@ -1,4 +1,4 @@
-"""API calls: how many, how they ended, how long they took."""
+"""API calls: their number, results and durations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cqs.metrics.histogram import Histogram
 ACTIONS_MAX = 64
 OK = "ok"
 UNREADABLE = "none"
-"""The action of a request that named none, or none that exists."""
+"""The action of a request that named none, or one that does not exist."""
 
 
 class CallStats:
@@ -26,13 +26,13 @@ class CallStats:
 
 
 class Calls:
-    """By action. Codes come from the error table and actions from the table of operations, so both are few."""
+    """Calls by action. Codes come from the error table and actions from the table of operations, so both are few."""
 
     def __init__(self) -> None:
         self.by_action: dict[str, CallStats] = {}
 
     def record(self, action: str, code: str, took_ns: int) -> None:
-        """One answered call; `action` "" = not known, `code` "" = success."""
+        """Counts one answered call; `action` "" = unknown, `code` "" = success."""
         stats = self.by_action.get(action or UNREADABLE) or self._new(action or UNREADABLE)
         if code:
             stats.failures[code] += 1
@@ -41,7 +41,7 @@ class Calls:
         stats.duration.observe(took_ns)
 
     def totals(self) -> tuple[int, int]:
-        """Calls in all, and how many of them failed."""
+        """Number of calls, and how many of them failed."""
         failed = sum(sum(stats.failures.values()) for stats in self.by_action.values())
         return failed + sum(stats.ok for stats in self.by_action.values()), failed
 

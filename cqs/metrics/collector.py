@@ -1,7 +1,7 @@
-"""From numbers to the text of a scrape: the library writes the node's families, `queue_text` those of the queues.
+"""Produces the text of a scrape: the library writes the node's families, `queue_text` those of the queues.
 
-A scrape takes a `Snapshot` in the event loop (what must be asked there) and makes text of it in a thread. The counters
-themselves are read while they grow: each is right, and none ever falls.
+A scrape takes a `Snapshot` in the event loop (the values that must be read there) and formats it in a thread. The
+counters themselves are read while they grow: each value is right, and none ever decreases.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ PlatformCollector(registry=_PROCESS)
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """What a scrape asked in the loop."""
+    """The values that a scrape read in the loop."""
 
     now_ms: int
     depths: list[Depth] | None
-    """Of the admitted queues, and the rest as one named `_other`; None = another node tells."""
+    """Of the admitted queues, and the rest as one named `_other`; None = another node exports them."""
     gauges: dict[d.Metric, float]
 
 
 class NodeCollector(Collector):
-    """The families of one scrape, but those of queues."""
+    """The families of one scrape, except those of queues."""
 
     def __init__(self, metrics: NodeMetrics, snapshot: Snapshot) -> None:
         self._metrics = metrics
@@ -62,7 +62,7 @@ class NodeCollector(Collector):
 
 
 def scraped(metrics: NodeMetrics, snapshot: Snapshot, accept: str) -> tuple[bytes, str]:
-    """The scrape's text and its content type, in the format that the Accept header asks for."""
+    """The scrape's text and its content type, in the format requested by the Accept header."""
     rest, content_type = exposition(NodeCollector(metrics, snapshot), accept)
     is_openmetrics = content_type.startswith("application/openmetrics-text")
     queues = [*metrics.queues, metrics.queues.other]
@@ -73,7 +73,7 @@ def scraped(metrics: NodeMetrics, snapshot: Snapshot, accept: str) -> tuple[byte
 
 
 def exposition(collector: Collector, accept: str) -> tuple[bytes, str]:
-    """A collector's families as text, by the library."""
+    """A collector's families as text, written by the library."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(collector)
     encode, content_type = choose_encoder(accept)

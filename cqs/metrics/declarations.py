@@ -1,8 +1,8 @@
-"""Every metric, declared once: `/metrics`, docs/metrics.md, the dashboard and the alerts know no other names.
+"""Every metric, declared once: `/metrics`, docs/metrics.md, the dashboard and the alerts use only these names.
 
-Names follow Prometheus: prefix `cqs_`, base units, `_total` for what only grows. The help says CloudWatch's word where
+Names follow Prometheus: prefix `cqs_`, base units, `_total` for counters. The help includes CloudWatch's name where
 there is one. A metric with the labels `account` and `queue` has a series for each admitted queue and one, `_other`, for
-all the rest (`cqs.metrics.queue_table`).
+all others (`cqs.metrics.queue_table`).
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ class Kind(StrEnum):
 
 
 class Scope(StrEnum):
-    """Whose numbers they are."""
+    """What a metric covers."""
 
     NODE = "node"
-    """This process's; sum over the nodes."""
+    """This process; sum over the nodes."""
     SHARED = "shared"
-    """Of what all nodes share; only the leading node tells, so that sums over nodes are right."""
+    """State shared by all nodes; only the leader exports it, so that sums over nodes are right."""
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric. `name` is what a scrape shows, `_total` included; `word` is CloudWatch's name, "" = it has none;
-    `bounds` are the upper bounds of a histogram's buckets in the base unit."""
+    """One metric. `name` is the name in a scrape, including `_total`; `word` is CloudWatch's name, "" = none; `bounds`
+    are the upper bounds of a histogram's buckets in the base unit."""
 
     name: str
     kind: Kind

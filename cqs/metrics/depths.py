@@ -1,5 +1,5 @@
-"""How full the queues are, as last counted: what scrapes, charts and the console show without asking the cache for
-every queue. `cqs.service.statistics` counts, some seconds apart."""
+"""How full the queues are, as last counted: used by scrapes, charts and the console, so that they need not ask the
+cache for every queue. `cqs.service.statistics` counts every few seconds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cqs.queue import QueueName
 
 
 class Depth(msgspec.Struct, frozen=True, kw_only=True):
-    """One queue's."""
+    """The depth of one queue."""
 
     name: QueueName
     uid: int
@@ -22,19 +22,20 @@ class Depth(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def messages(self) -> int:
-        """Ready, in flight and delayed together."""
+        """Ready, in flight and delayed messages together."""
         return self.counts.ready + self.counts.in_flight + self.counts.delayed
 
 
 class Depths:
-    """By uid, and in all. Totals cost what the queues that hold messages cost; empty ones cost nothing."""
+    """By uid, and in total. The cost of totals depends on the number of queues that hold messages; empty ones cost
+    nothing."""
 
     def __init__(self) -> None:
         self._by_uid: dict[int, Depth] = {}
         self._held: dict[int, Depth] = {}
-        """Those that hold messages."""
+        """Queues that hold messages."""
         self.sampled_ms = 0
-        """When the last pass over them ended; 0 = none did yet."""
+        """When the last pass over the queues ended; 0 = none has ended yet."""
 
     def __len__(self) -> int:
         return len(self._by_uid)
@@ -54,7 +55,7 @@ class Depths:
         return list(self._held.values())
 
     def keep_only(self, uids: Collection[int]) -> None:
-        """Forgets queues that are gone."""
+        """Forgets deleted queues."""
         for uid in [uid for uid in self._by_uid if uid not in uids]:
             self.forget(uid)
 
@@ -63,7 +64,7 @@ class Depths:
         self._held.pop(uid, None)
 
     def totals(self, without: Collection[int] = ()) -> Counts:
-        """Of all queues but those with these uids."""
+        """Totals of all queues except those with these uids."""
         counted = [depth.counts for depth in self.held() if depth.uid not in without]
         return Counts(
             ready=sum(one.ready for one in counted),
@@ -76,5 +77,5 @@ class Depths:
 
 
 def age_s(oldest_ms: int | None, now_ms: int) -> float:
-    """Age of a message sent then; 0 when there is none."""
+    """Age of a message sent at that time; 0 when there is none."""
     return 0.0 if oldest_ms is None else max(0, now_ms - oldest_ms) / 1_000

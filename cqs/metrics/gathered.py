@@ -1,7 +1,7 @@
-"""The pages of several workers as one, each of their series with a label that says whose it is.
+"""Merges the pages of several workers into one, with a label on each series that names the worker.
 
-Nothing is added up: Prometheus does that (`sum without (worker)`), and only it can, because the counters of a worker
-that is replaced begin again at 0, which a sum would hide.
+Nothing is added up: Prometheus does that (`sum without (worker)`), and only it can, because the counters of a replaced
+worker restart at 0, which a sum would hide.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ _END = "# EOF"
 
 
 def gathered(texts: Mapping[str, bytes]) -> bytes:
-    """`texts` by worker, all in one format (Prometheus' or OpenMetrics). Families stay together, as both demand."""
+    """`texts` by worker, all in one format (Prometheus' or OpenMetrics). Families stay together, as both formats
+    require."""
     heads: dict[str, dict[str, str]] = {}
     samples: dict[str, list[str]] = {}
     is_openmetrics = False
@@ -37,7 +38,7 @@ def gathered(texts: Mapping[str, bytes]) -> bytes:
 
 
 def _labelled(line: str, label: str) -> str:
-    """The sample with one more label, before its others."""
+    """The sample with one more label, before its other labels."""
     name, brace, rest = line.partition("{")
     if brace and " " not in name:
         return f"{name}{{{label}{'' if rest.startswith('}') else ','}{rest}"

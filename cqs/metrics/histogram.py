@@ -1,4 +1,4 @@
-"""A histogram that costs a bisection and three additions. What a scrape shows of it is cumulated there, not here."""
+"""A histogram that costs a bisection and three additions. Scrapes cumulate its buckets, not this class."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NS = 1_000_000_000
 
 
 class Histogram:
-    """Counts of integers (nanoseconds, bytes, jobs) by buckets; `unit` of them make one of the metric's base unit."""
+    """Counts integers (nanoseconds, bytes, jobs) in buckets; `unit` of them make one of the metric's base unit."""
 
     __slots__ = ("_bounds", "counts", "total", "unit")
 
@@ -20,7 +20,7 @@ class Histogram:
         self._bounds = [round(bound * unit) for bound in bounds]
         self.unit = unit
         self.counts = [0] * (len(bounds) + 1)
-        """Per bucket, the last one is everything above; not cumulated."""
+        """Per bucket, not cumulated; the last one counts everything above the bounds."""
         self.total = 0
 
     @classmethod
@@ -42,7 +42,7 @@ class Histogram:
 
     def quantile(self, share: float) -> float:
         """The upper bound, in base units, of the bucket in which that share of the values is reached; the last bound
-        for what lies above it, 0 without values."""
+        for values above it, 0 without values."""
         count = self.count
         for bound, reached in zip(self._bounds, accumulate(self.counts), strict=False):
             if count and reached >= share * count:

@@ -1,11 +1,11 @@
-"""All that this process counts and measures, in one value that lives in the engine.
+"""Everything that this process counts and measures, in one object that lives in the engine.
 
     MetricsWitness ──► queues ──┐
     Dispatcher ──────► calls    ├──► /metrics, /jmx      (cqs.metrics.collector, cqs.api)
     timed cache, store, commits ├──► charts              (cqs.service.statistics samples them)
     loop lag, watched gauges  ──┘
 
-Whoever owns a number that is asked for rather than counted (open connections, the store's size) registers a reader with
+The owner of a value that is read rather than counted (open connections, the store's size) registers a reader with
 `watch`.
 """
 
@@ -39,7 +39,7 @@ from cqs.store.report import StoreReport
 
 
 class Build(msgspec.Struct, frozen=True, kw_only=True):
-    """What runs here."""
+    """The versions and backends in use."""
 
     version: str = ""
     python: str = ""
@@ -48,7 +48,7 @@ class Build(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NodeMetrics:
-    """Belongs to the event loop; a scrape's thread may read. `is_leader`: whether this node tells of what all nodes
+    """Belongs to the event loop; a scrape's thread may read. `is_leader`: whether this node exports what all nodes
     share."""
 
     def __init__(
@@ -64,7 +64,7 @@ class NodeMetrics:
         self.started_ms = started_ms
         self.is_leader = is_leader
         self.store_report: Callable[[], StoreReport] = StoreReport
-        """Where the data lie, as is known now; called in the loop, asks nobody."""
+        """Where the data is, as far as known; called in the loop, queries nobody."""
         self.queues = QueueTable(places, patterns)
         self.depths = Depths()
         self.witness = MetricsWitness(self.queues, self.depths)
@@ -81,12 +81,13 @@ class NodeMetrics:
         self._watched: dict[Metric, Callable[[], float]] = {}
 
     def watch(self, metric: Metric, read: Callable[[], float]) -> None:
-        """`read` gives the gauge's present value; called in the loop, quick. A later reader replaces an earlier one."""
+        """`read` returns the gauge's current value; called in the loop, must be quick. A later reader replaces an
+        earlier one."""
         assert metric.kind is Kind.GAUGE and not metric.labels, f"{metric.name} can't be watched"
         self._watched[metric] = read
 
     def watched(self) -> dict[Metric, float]:
-        """Present values of the watched gauges; call it in the loop."""
+        """Current values of the watched gauges; call in the loop."""
         return {metric: read() for metric, read in self._watched.items()}
 
     def commit_done(self, jobs: int, waited_ns: int, took_ns: int) -> None:
@@ -102,14 +103,14 @@ class NodeMetrics:
 
 
 def ratio_of(recent: Mapping[str, float]) -> float:
-    """Hits among receives, in `Ring.recent`'s terms."""
+    """Cache hits as a share of receives, from the values of `Ring.recent`."""
     received = recent["received"]
     return 1.0 if not received else 1.0 - recent["from_store"] / received
 
 
 def ring_of(stats: QueueStats, messages: int) -> Ring | None:
-    """The queue's ring, made at its first traffic, or when it is first seen with messages (dead letters, or what a
-    restart found); None for a queue that never had any."""
+    """The queue's ring, created at its first traffic or when it is first seen with messages (dead letters, or messages
+    found after a restart); None for a queue that never had any."""
     if stats.ring is None and (messages or any(getattr(stats, field) for field in QUEUE_SUMS)):
         stats.ring = Ring(QUEUE_SUMS, QUEUE_PEAKS)
     return stats.ring

@@ -1,4 +1,4 @@
-"""What one queue did since this process counts it. Fields only grow."""
+"""What one queue has done since this process began to count. Fields only grow."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ class QueueStats:
         self.name = name
         self.is_fifo = name.endswith(".fifo")
         self.gone_ms = 0
-        """Since when the queue is known to be deleted; 0 = it lives."""
+        """When the queue was found to be deleted; 0 = it exists."""
         self.ring: Ring | None = None
-        """Made when the queue has traffic, or messages."""
+        """Created when the queue has traffic or messages."""
         self.sent = self.received = self.deleted = self.empty_receives = self.deduplicated = 0
         self.from_store = self.bodies_from_store = self.given_back = self.hidden = self.revealed = 0
         self.expired = self.dead_lettered = self.redriven = self.arrived = self.purges = 0
         self.first_receives = self.waited_ms = 0
-        """Messages that were received for the first time, and how long they had been there by then, added up."""
+        """Number of messages received for the first time, and the sum of their ages at that time."""
         self.sizes = [0] * SIZE_SLOTS
         self.size_total = 0
         self.send_times, self.receive_times, self.delete_times = CallTimes(), CallTimes(), CallTimes()
-        """Of calls that succeeded, a batch being one: from the queue known to the answer known. Receives: those that
-        found messages, from the look that did, so without the wait before it."""
+        """Durations of successful calls, a batch being one call: from when the queue is resolved to when the answer is
+        known. Receives: only those that found messages, from the look that did, so without the wait before it."""
 
     def add(self, other: QueueStats) -> None:
-        """Takes over what the other one counted."""
+        """Adds the other one's counts."""
         for field in QUEUE_COUNTERS:
             setattr(self, field, getattr(self, field) + getattr(other, field))
         self.first_receives += other.first_receives
@@ -49,7 +49,7 @@ class QueueStats:
         self.size_total += other.size_total
 
     def look_at_times(self) -> list[float]:
-        """What the calls since the last look took, in the order of `rings.QUEUE_TIMES`."""
+        """Durations of the calls since the last look, in the order of `rings.QUEUE_TIMES`."""
         return [*self.send_times.look(), *self.receive_times.look(), *self.delete_times.look()]
 
     def count_size(self, size: int) -> None:

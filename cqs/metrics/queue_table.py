@@ -1,12 +1,13 @@
-"""Which queues have numbers of their own, and where those of all the others go.
+"""Which queues have series of their own, and where the others are counted.
 
     first event, or first seen with messages, or room for all ──► own place, if one is free ──► kept
                                                               └──► `_other`
 
-A place is kept for good. A deleted queue keeps its place and its numbers: nothing that was counted falls or jumps, and
-a namesake counts on. Only when another queue wants a place and none is free, the place of one that has been gone for
-GONE_KEPT_MS is taken; its series end there (they do not move to `_other`, where they would look like a burst), and its
-numbers stay in the node's totals. With name patterns, half of the places wait for queues that match one.
+Places are permanent. A deleted queue keeps its place and its counts: no counter falls or jumps, and a queue created
+again under the same name continues them. Only when another queue wants a place and none is free, the place of a queue
+that has been gone for GONE_KEPT_MS is reused; its series end there (they do not move to `_other`, where they would look
+like a burst), and its counts stay in the node's totals. With name patterns, half of the places are reserved for queues
+that match one.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class QueueTable:
         self._plain = 0
         self._by_name: dict[QueueName, QueueStats] = {}
         self.by_uid: dict[int, QueueStats] = {}
-        """The short way for every event; a uid that is missing here is met with `meet`."""
+        """The fast path for every event; for a uid that is missing here, call `meet`."""
         self.other = QueueStats("", OTHER)
         self._retired = QueueStats("", "")
         self._now_ms = self._first_gone_ms = 0
@@ -41,15 +42,15 @@ class QueueTable:
         return len(self._by_name)
 
     def __iter__(self) -> Iterator[QueueStats]:
-        """The admitted ones."""
+        """The admitted queues."""
         return iter(list(self._by_name.values()))
 
     def get(self, name: QueueName) -> QueueStats | None:
-        """Its own numbers; None when it has none."""
+        """The queue's own counts; None when it has none."""
         return self._by_name.get(name)
 
     def meet(self, queue: Queue) -> QueueStats:
-        """Where the queue's events count from now on."""
+        """The counters for the queue's events from now on."""
         stats = self.by_uid.get(queue.uid)
         if stats is None:
             stats = self.by_uid[queue.uid] = self._by_name.get(queue.key) or self._admit(queue) or self.other
@@ -57,11 +58,11 @@ class QueueTable:
         return stats
 
     def has_room_for(self, count: int) -> bool:
-        """Whether that many queues fit, should all of them have a place."""
+        """Whether that many queues would fit if all of them had a place."""
         return count <= self._plain_max
 
     def forget_gone(self, uids: Container[int], is_living: Callable[[QueueName], bool], now_ms: int) -> None:
-        """Housekeeping, now and then, with the uids of all queues that exist: notes which admitted ones are gone."""
+        """Periodic housekeeping, with the uids of all existing queues: notes which admitted ones are gone."""
         self._now_ms = now_ms
         for uid in [uid for uid in self.by_uid if uid not in uids]:
             del self.by_uid[uid]
@@ -70,7 +71,7 @@ class QueueTable:
         self._first_gone_ms = min((stats.gone_ms for stats in self._by_name.values() if stats.gone_ms), default=now_ms)
 
     def total(self, field: str) -> int:
-        """Of all queues ever, also those that left the table."""
+        """The total of all queues ever, including those that have left the table."""
         return int(sum(getattr(stats, field) for stats in (*self, self.other, self._retired)))
 
     def _admit(self, queue: Queue) -> QueueStats | None:
@@ -84,8 +85,8 @@ class QueueTable:
         return stats
 
     def _retire(self, *, is_wanted: bool) -> bool:
-        """Frees the place of the queue that has been gone longest, for one that is wanted of any kind, else of one that
-        is not wanted either."""
+        """Frees the place of the queue that has been gone longest: of any queue if the new one is wanted, otherwise
+        only of one that is not wanted either."""
         if self._now_ms - self._first_gone_ms < GONE_KEPT_MS:
             return False
         gone = [

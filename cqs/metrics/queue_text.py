@@ -1,9 +1,9 @@
-"""The exposition format of the queues' series, several times as fast as by the library: there are some 15,000 of them,
-and the event loop waits for the same interpreter.
+"""Writes the queues' series in the exposition format, several times as fast as the library: there are some 15,000, and
+the event loop waits for the same GIL.
 
-All of it is plain: names of queues need no escaping, the labels of a queue are written once a scrape, and the numbers
-are mostly small integers. `tests/protocol/test_metrics_text.py` reads the text with the library, has the library write
-it anew, in both formats, and compares the bytes.
+Everything is simple: queue names need no escaping, a queue's labels are formatted once per scrape, and the values are
+mostly small integers. `tests/protocol/test_metrics_text.py` parses the text with the library, has the library write it
+again, in both formats, and compares the bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cqs.metrics.queue_stats import QueueStats
 from cqs.metrics.queue_table import OTHER
 
 _PLAIN_MAX = 1_000_000
-"""Above it Prometheus' own libraries write exponents."""
+"""Above this, Prometheus' own libraries write exponents."""
 _STANDARD_ONLY, _FIFO_ONLY = frozenset({d.QUEUE_NOISY}), frozenset({d.QUEUE_GROUPS, d.QUEUE_COUNTERS["deduplicated"]})
 _LES = (*(f"{float(1 << bits)}" for bits in d.SIZE_BITS), "+Inf")
 

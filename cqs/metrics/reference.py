@@ -1,4 +1,4 @@
-"""docs/metrics.md, made from the declarations (`make docs`)."""
+"""Generates docs/metrics.md from the declarations (`make docs`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _bean_row(bean: str, name: str, text: str, *, is_alias: bool) -> str:
 
 
 def as_text() -> str:
-    """Name, type and meaning, one a line."""
+    """Name, type and meaning, one per line."""
     width = max(len(metric.name) for metric in ALL)
     return "".join(f"{metric.name:{width}}  {metric.kind.value:9}  {metric.documentation}\n" for metric in ALL)
 

@@ -1,11 +1,10 @@
-"""Charts: what happened lately, in rings of fixed size, at three resolutions.
+"""Charts: recent activity, in rings of fixed size, at three resolutions.
 
     every 5 s for 10 min      every minute for 6 h      every 30 min for 7 days
     ├──┼──┼──┼──┤ 120         ├────┼────┼────┤ 360      ├───────┼───────┤ 336
 
 A ring holds some sums (messages sent in the period) and some peaks (backlog) as 32-bit floats: 816 points of eighteen
-fields are 58,752 bytes a queue, whatever it does and for however long. A period without a sample is empty (NaN), not
-zero.
+fields are 58,752 bytes per queue, whatever its activity. A period without a sample is empty (NaN), not zero.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ SAMPLE_S = 5
 RESOLUTIONS = ((SAMPLE_S, 120), (60, 360), (1_800, 336))
 """Length of a period in seconds, and how many are kept."""
 RANGES = {"5m": 300, "10m": 600, "1h": 3_600, "6h": 21_600, "1d": 86_400, "7d": 604_800}
-"""Seconds by the names that users say."""
+"""Seconds, by the names shown to users."""
 
 QUEUE_SUMS = (
     "sent", "received", "deleted", "empty_receives", "from_store", "dead_lettered", "first_receives", "waited_ms",
@@ -30,8 +29,8 @@ DEPTHS = ("visible", "in_flight", "delayed", "oldest_s")
 QUEUE_TIMES = (
     "send_half_ms", "send_most_ms", "receive_half_ms", "receive_most_ms", "delete_half_ms", "delete_most_ms",
 )  # fmt: skip
-"""Within which half, and 99 %, of the calls of the last SAMPLE_S were done; 0 = there was none. A longer period has the
-worst of it."""
+"""Time within which half, and 99 %, of the calls of the last SAMPLE_S were done; 0 = there were none. A longer period
+has the maximum."""
 QUEUE_PEAKS = (*DEPTHS, *QUEUE_TIMES)
 NODE_PEAKS = (*DEPTHS, "waiting", "send_half_ms", "send_most_ms", "cache_most_ms", "store_most_ms")
 
@@ -47,7 +46,7 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ring:
-    """One queue's, or the node's. `add` once every SAMPLE_S."""
+    """The ring of one queue, or of the node. Call `add` once every SAMPLE_S."""
 
     __slots__ = ("_levels", "_sums", "fields", "last")
 
@@ -56,19 +55,19 @@ class Ring:
         self._sums = len(sums)
         self._levels = [_Level(period_s, size, len(self.fields)) for period_s, size in RESOLUTIONS]
         self.last: tuple[int, ...] = (0,) * len(sums)
-        """The counters at the last sample, for whoever samples."""
+        """The counters at the last sample, for the sampler."""
 
     @property
     def size_bytes(self) -> int:
         return sum(level.cells.itemsize * len(level.cells) for level in self._levels)
 
     def add(self, at_s: int, values: Sequence[float]) -> None:
-        """A sample: growth since the last one, then present values, in the order of `fields`."""
+        """Adds a sample: growth since the last one, then current values, in the order of `fields`."""
         for level in self._levels:
             level.add(at_s, values, self._sums)
 
     def chart(self, range_s: int, now_s: int) -> Chart:
-        """The last `range_s` seconds in the finest resolution that reaches back so far."""
+        """The last `range_s` seconds in the finest resolution that reaches back that far."""
         level, count = self._level(range_s)
         end = now_s // level.period_s + 1
         rows = [level.row(slot) for slot in range(end - count, end)]
@@ -76,12 +75,12 @@ class Ring:
         return Chart(fields=self.fields, start_s=start_s, period_s=level.period_s, rows=rows)
 
     def _level(self, range_s: int) -> tuple[_Level, int]:
-        """The finest resolution that reaches back so far, and how many of its periods are wanted."""
+        """The finest resolution that reaches back that far, and how many of its periods are needed."""
         level = next((one for one in self._levels if one.period_s * one.size >= range_s), self._levels[-1])
         return level, min(-(-range_s // level.period_s), level.size)
 
     def series(self, fields: Sequence[int], range_s: int, now_s: int) -> list[list[float | None]]:
-        """As `chart`, but only the values of the fields in these places: a list for each."""
+        """Like `chart`, but only the values of these fields (by index): a list for each."""
         level, count = self._level(range_s)
         end = now_s // level.period_s + 1
         return [level.column(field, end - count, end) for field in fields]
@@ -97,7 +96,7 @@ class Ring:
 
 
 def _without_gaps(column: array[float]) -> list[float]:
-    """Those that are numbers. (A sum is none as soon as one of its parts is none.)"""
+    """The values that are not NaN. (A sum with a NaN is NaN.)"""
     return [value for value in column if value == value]
 
 
@@ -130,7 +129,7 @@ class _Level:
         return [None if isnan(value) else value for value in self.cells[start : start + self.width]]
 
     def column(self, place: int, start: int, end: int) -> list[float | None]:
-        """One cell of each slot from `start` up to `end`, of `size` slots at most."""
+        """One cell of each slot from `start` up to `end`, at most `size` slots."""
         first, last = max(start, self.slot - self.size + 1), min(end, self.slot + 1)
         if self.slot < 0 or first >= last:
             return [None] * (end - start)
@@ -141,7 +140,7 @@ class _Level:
         return [None] * (first - start) + known + [None] * (end - last)
 
     def columns(self, last: int) -> Sequence[Sequence[float]]:
-        """What was sampled in the `size` slots up to `last`, by field."""
+        """The samples of the `size` slots up to `last`, by field."""
         if self.slot <= last < self.slot + self.size:
             found = [self.cells[place :: self.width] for place in range(self.width)]
             stale = sorted({slot % self.size for slot in range(self.slot - self.size + 1, last - self.size + 1)})
@@ -158,7 +157,7 @@ class _Level:
             cells[place] = cells[place] + value if place < start + sums else max(cells[place], value)
 
     def _clear_up_to(self, slot: int) -> None:
-        """The periods that nobody sampled."""
+        """Clears the periods without samples."""
         empty = array("f", [nan]) * self.width
         for skipped in range(max(self.slot + 1, slot - self.size), slot):
             start = skipped % self.size * self.width

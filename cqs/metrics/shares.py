@@ -1,7 +1,7 @@
-"""What one worker of a server contributes to the figures of its node, and how several make one.
+"""What one worker of a server contributes to the figures of its node, and how the shares of several are combined.
 
-Messages that were counted add up; peaks of a shared queue are everybody's, so the largest stands. What a worker counted
-before it was replaced is gone with it (`/metrics` keeps that apart, by its label `worker`).
+Message counts add up; peaks of a shared queue are the same for all workers, so the largest is used. The counts of a
+replaced worker are lost here (`/metrics` keeps them apart, by its label `worker`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def share_of(metrics: NodeMetrics, waiting: Mapping[str, int], waiting_in_all: int, now_s: int) -> Share:
-    """This worker's; `waiting`: receives that wait, by account and name of the queue."""
+    """This worker's share; `waiting`: receives that wait, by account and name of the queue."""
     calls = metrics.calls.by_action
     failed = {action: sum(stats.failures.values()) for action, stats in calls.items()}
     return Share(
@@ -52,7 +52,7 @@ def key_of(account: str, name: str) -> str:
 
 
 def together(shares: Iterable[Share]) -> Share:
-    """All as one."""
+    """Combines all shares into one."""
     node: Recent = {}
     queues: dict[str, Recent] = {}
     waiting: Counter[str] = Counter()

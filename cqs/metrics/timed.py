@@ -1,7 +1,7 @@
-"""The cache and the store with a stopwatch: every call of the two contracts, for the histograms by layer.
+"""Times every call of the cache's and the store's contract, for the histograms by layer.
 
-A proxy of the same contract whose calls go to the inner one and are timed (about half a microsecond each). Calls that
-do not wait (`lease_soon`), stream (`scan`) or are properties (`rows`) are passed on untimed.
+A proxy with the same contract that forwards its calls to the inner object and times them (about half a microsecond
+each). Calls that do not wait (`lease_soon`), stream (`scan`) or are properties (`rows`) are forwarded untimed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _Call = Callable[..., Awaitable[object]]
 
 
 class CallTimes:
-    """One call's: how long it took when it succeeded, and how often it failed."""
+    """How long one kind of call took when it succeeded, and how often it failed."""
 
     __slots__ = ("duration", "errors")
 
@@ -29,7 +29,7 @@ class CallTimes:
 
 
 class LayerTimes:
-    """Of one layer, by the name of the call."""
+    """The call times of one layer, by the name of the call."""
 
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
@@ -37,7 +37,7 @@ class LayerTimes:
 
 
 class Wrapped:
-    """`inner` with something around each call of the contract that waits; `around` is given its name and the call."""
+    """Wraps each call of the contract that waits; `around` gets the call's name and the call."""
 
     def __init__(self, inner: object, contract: type, around: Callable[[str, _Call], _Call]) -> None:
         self._inner = inner
@@ -52,7 +52,7 @@ class Wrapped:
 
 
 def timed(inner: T, contract: type, times: LayerTimes) -> T:
-    """`inner`, timed. `contract` is the Protocol that it fulfils."""
+    """`inner`, timed. `contract` is the Protocol it implements."""
     return cast(T, Wrapped(inner, contract, lambda name, call: _timed(call, times.by_call, name, times.metric)))
 
 

@@ -1,4 +1,4 @@
-"""Counts what happens to messages: a dictionary look-up and an addition an event."""
+"""Counts what happens to messages: a dictionary look-up and an addition per event."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cqs.receipt import Receipt
 
 
 class MetricsWitness:
-    """A `cqs.events.Witness` over a table of queues. What it hears to be deleted is no longer deep."""
+    """A `cqs.events.Witness` over a table of queues. Also forgets the depth of queues it is told are deleted."""
 
     def __init__(self, queues: QueueTable, depths: Depths | None = None) -> None:
         self._queues = queues
@@ -32,7 +32,7 @@ class MetricsWitness:
         self._of(queue).deduplicated += len(addresses)
 
     def doubtful(self, queue: Queue, addresses: Sequence[int]) -> None:
-        """Its client was told, and that is counted as an answer."""
+        """Not counted: the client got an error, which is counted as an answer."""
 
     def received(
         self, queue: Queue, received: Sequence[Received], *, is_from_store: bool, receiver_id: str = ""
@@ -66,7 +66,7 @@ class MetricsWitness:
         self._of(queue).expired += len(addresses)
 
     def moved(self, source: Queue, target: Queue, messages: Sequence[tuple[int, Message]]) -> None:
-        """A dead letter knows the queue it came from; a move task makes it forget that."""
+        """A dead letter stores the queue it came from; a move task clears that."""
         buried = sum(message.source_arn is not None for _, message in messages)
         stats = self._of(source)
         stats.dead_lettered += buried

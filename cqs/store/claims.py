@@ -1,7 +1,7 @@
-"""Deduplication windows and sequence numbers of FIFO queues, in memory. The durable backends write what is confirmed
-together with the message, and load it again at start.
+"""Deduplication windows and sequence numbers of FIFO queues, in memory. The durable backends write confirmed claims
+together with their messages, and load them again at start.
 
-                      claim (nobody has it)            append is durable
+                      claim (the id is free)           append is durable
           unknown ─────────────────────────► pending ────────────────────► confirmed ──► unknown (the window ends)
              ▲          release                 │  ▲                           ▲
              └──────────────────────────────────┘  │ outcome unknown           │ the store has the message
@@ -9,8 +9,8 @@ together with the message, and load it again at start.
                                                 doubtful ──────────────────────┘
                                                    └───► unknown (the store never had it: taken over)
 
-A claim of a pending id waits. To wait for one id while holding another would let two batches wait for each other for
-ever, so a call first waits until none of its ids is pending elsewhere, and then takes all of them in one step.
+A claim of a pending id waits. If a call could wait for one id while holding another, two batches could deadlock; so a
+call first waits until none of its ids is pending elsewhere, and then takes all of them in one step.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ class _Pending(Settling):
 
 
 class Claims:
-    """All windows and sequences of the process. Belongs to the event loop's thread."""
+    """All deduplication windows and sequences of the process. Belongs to the event loop's thread."""
 
     def __init__(self, clock: Clock, find_stored: Callable[[int, Sequence[int]], Awaitable[set[int]]]) -> None:
-        """`find_stored(storage_id, addresses)` tells which messages the store has, or had; asked only about doubtful
-        ones."""
+        """`find_stored(storage_id, addresses)` returns the messages that the store has, or had; it is called only for
+        doubtful ones."""
         self._clock = clock
         self._find_stored = find_stored
         self._confirmed: dict[Key, Held] = {}
         self._oldest: deque[tuple[Key, Held]] = deque()
-        """All windows that are written down, by their ends; an id used anew may have two of them."""
+        """All windows in the store, in order of expiry; a reused id may have two of them."""
         self._pending: dict[Key, _Pending] = {}
         self._pending_by_address: dict[int, _Pending] = {}
         self._last_sequence: dict[int, int] = {}
@@ -106,7 +106,7 @@ class Claims:
         return sequence
 
     def pending(self, addresses: Iterable[int]) -> list[tuple[Key, Held]]:
-        """What is to be written down in the same commit as these messages, whose append begins now."""
+        """The claims to write in the same commit as these messages, whose append begins now."""
         found = [self._pending_by_address.get(address) for address in addresses]
         for pending in found:
             if pending is not None:
@@ -114,7 +114,8 @@ class Claims:
         return [(pending.key, pending.held) for pending in found if pending is not None]
 
     def confirm(self, addresses: Iterable[int]) -> None:
-        """The messages are durable: whoever waits gets them as the answer. Others than pending ones are passed over."""
+        """The messages are durable: callers that wait get them as the answer. Ignores addresses that are not
+        pending."""
         for address in addresses:
             pending = self._pending_by_address.pop(address, None)
             if pending is not None:
@@ -124,7 +125,7 @@ class Claims:
                 pending.wake()
 
     def doubt(self, addresses: Iterable[int]) -> None:
-        """Whether the messages are stored is unknown: whoever wants the id next asks the store."""
+        """It is unknown whether the messages are stored: the next caller that wants the id asks the store."""
         for address in addresses:
             pending = self._pending_by_address.get(address)
             if pending is not None:
@@ -132,7 +133,7 @@ class Claims:
                 pending.wake()
 
     def release(self, addresses: Iterable[int]) -> None:
-        """Nothing was stored: the ids are free. Others than pending ones are passed over."""
+        """Nothing was stored: the ids are free. Ignores addresses that are not pending."""
         for address in addresses:
             pending = self._pending_by_address.pop(address, None)
             if pending is not None:
@@ -140,16 +141,16 @@ class Claims:
                 pending.wake()
 
     def release_all(self) -> None:
-        """The store closes: nobody shall wait for ever."""
+        """Called when the store closes, so that nobody waits forever."""
         self.release(list(self._pending_by_address))
 
     def load(self, key: Key, held: Held) -> None:
-        """A confirmed claim read from the store, in order of expiry."""
+        """Adds a confirmed claim read from the store; call in order of expiry."""
         self._confirmed[key] = held
         self._oldest.append((key, held))
 
     def raise_sequence(self, queue_uid: int, sequence: int) -> None:
-        """Never gives out this sequence or a lower one in this queue again."""
+        """From now on, only sequences above this one are issued in the queue."""
         self._last_sequence[queue_uid] = max(self._last_sequence.get(queue_uid, 0), sequence)
 
     def pop_expired(self) -> Expired:

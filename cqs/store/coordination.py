@@ -1,12 +1,13 @@
-"""What nodes of a cluster agree on through the store: who lives, who leads, where a queue is at home, what is dirty.
+"""What the nodes of a cluster agree on through the store: membership, leadership, homes of queues, dirty marks.
 
-    beat ──► nodes                              lead ──► one holder a name, until its lease ends
-    mark_dirty ──► dirty_marks ──► repaired     take_home: by condition, epoch + 1
+    beat ──► nodes                              lead ──► one holder per name, until its lease ends
+    mark_dirty ──► dirty_marks ──► repaired     take_home: conditional, epoch + 1
     announce ──► news, at every node            who changed what
 
-None of this is on a message's way. Leases end by the store's clock: a holder counts from BEFORE it asked, by its own
-monotonic clock, and stops when `ttl_ms` has passed, so that it always stops first. Calls raise `StoreUnavailable`; what
-returned survives the loss of any cache. `MemoryCoordination` is the cluster of one process, and the tests'.
+None of this is on a message's path. Leases end by the store's clock. A holder counts from BEFORE it asked, on its own
+monotonic clock, and stops when `ttl_ms` has passed, so it always stops before its lease ends. Calls raise
+`StoreUnavailable`; the effects of calls that returned survive the loss of any cache. `MemoryCoordination` serves
+one-process clusters and tests.
 """
 
 from __future__ import annotations
@@ -19,58 +20,59 @@ from cqs.clock import Clock
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
-    """A node's own account of itself."""
+    """A node's report on itself."""
 
     name: str
     url: str = ""
     started_ms: int
     beat_ms: int
-    """The node's clock at this beat."""
+    """The node's clock at this heartbeat."""
     is_open: bool = False
-    """It serves: what lies in the caches is looked after."""
+    """The node serves requests and maintains the caches."""
     is_draining: bool = False
-    """An operator has taken it out; it serves what still comes."""
+    """An operator is draining the node; it still serves requests that arrive."""
     version: str = ""
-    """Of the program."""
+    """The version of the program."""
     lost: tuple[str, ...] = ()
-    """Redis servers that this node can't reach."""
+    """The Redis servers that this node can't reach."""
     servers: str = ""
-    """The list of Redis servers that it goes by, "version digest"; "" = it uses none, or does not tell."""
+    """The list of Redis servers the node uses, "version digest"; "" = it uses none, or an older version does not
+    say."""
     run_ids: dict[str, str] = {}
     """Which server it reached last by each name of that list."""
 
     @property
     def life(self) -> str:
-        """What tells this node from its former selves, also when its clock was set back between them."""
+        """Distinguishes this node from its earlier lives, even if its clock was set back in between."""
         return f"{self.name} {self.started_ms}"
 
 
 class Home(msgspec.Struct, frozen=True):
-    """The data centre that serves a queue's shard; `epoch` grows at every change of hands."""
+    """The data centre that serves a queue's shard; each change of home raises `epoch`."""
 
     queue_uid: int
     shard: int
     datacenter: str
     epoch: int
     taken_ms: int = 0
-    """When it was taken, by the store's clock."""
+    """When the home was taken, by the store's clock."""
 
 
 class DirtyMark(msgspec.Struct, frozen=True, kw_only=True):
-    """What a cache did not confirm to one node in one outage: addresses between these may be wrong in the cache."""
+    """What a cache did not confirm to one node during one outage: addresses in this range may be wrong in the cache."""
 
     storage_id: int
     shard: int = 0
     node: str
-    """The life of the node that made it."""
+    """The life of the node that set the mark."""
     since_ms: int
-    """The outage's begin: marking again replaces the mark of this node, shard and outage."""
+    """When the outage began; marking again replaces the mark of the same node, shard and outage."""
     low_address: int
     high_address: int
 
 
 class News(msgspec.Struct, frozen=True):
-    """Something changed. `kind` says what, `subject` which one."""
+    """Something changed: `kind` says what, `subject` which one."""
 
     kind: str
     subject: str
@@ -80,47 +82,47 @@ class Coordination(Protocol):
     """Belongs to one event loop."""
 
     async def now_ms(self) -> int:
-        """The time, as the store has it."""
+        """The store's current time."""
 
     async def is_reached(self) -> bool:
-        """Whether any part of the store answers as a message's part would have to. Never raises CqsError."""
+        """Whether any part of the store answers the way a message's partition would have to. Never raises CqsError."""
 
     async def beat(self, node: Node, ttl_ms: int) -> None:
-        """The node lives; without another beat it is gone after `ttl_ms`."""
+        """Reports the node as alive; without another heartbeat it counts as gone after `ttl_ms`."""
 
     async def nodes(self, datacenter: str = "") -> list[Node]:
-        """Those of that data centre that live, by name; "" = of this one. Of another, as far as was replicated."""
+        """The live nodes of that data centre, by name; "" = this one. For another one, as far as replicated."""
 
     async def lead(self, name: str, holder: str, ttl_ms: int) -> bool:
-        """Takes or renews the lease: whether the holder has it now, for `ttl_ms` from before the call."""
+        """Takes or renews the lease; whether the holder has it now, for `ttl_ms` counted from before the call."""
 
     async def resign(self, name: str, holder: str) -> None:
-        """Gives the lease up, if the holder has it."""
+        """Gives up the lease, if the holder has it."""
 
     async def home(self, queue_uid: int, shard: int) -> Home | None:
-        """None = nobody has served it yet."""
+        """None = no data centre has served it yet."""
 
     async def take_home(self, queue_uid: int, shard: int, known: Home | None) -> Home | None:
-        """Makes this data centre the home, if it is still as `known`; None when it is not."""
+        """Makes this data centre the home, if the home is still `known`; otherwise None."""
 
     async def mark_dirty(self, mark: DirtyMark, datacenter: str = "") -> None:
-        """For the nodes of that data centre, "" = this one. Durable when it returns."""
+        """Marks it for the nodes of that data centre, "" = this one. Durable when it returns."""
 
     async def dirty_marks(self) -> list[DirtyMark]:
-        """All of this data centre."""
+        """All marks of this data centre."""
 
     async def repaired(self, mark: DirtyMark) -> None:
-        """Removes it for good: the same one made again may not be seen."""
+        """Removes the mark for good: an identical mark set later may not be seen."""
 
     async def announce(self, news: News) -> None:
-        """Every node hears of it at its next `news`."""
+        """Every node gets it from its next `news`."""
 
     async def news(self) -> list[News] | None:
-        """What this node has not heard yet, its own included. None = too long ago to tell: look at everything."""
+        """The news this node has not heard yet, including its own. None = too long ago to tell: check everything."""
 
 
 class MemoryCoordination:
-    """A `Coordination`. Several of one `MemoryCluster` are several nodes."""
+    """A `Coordination`. Instances that share a `MemoryCluster` act as several nodes."""
 
     def __init__(self, cluster: MemoryCluster, datacenter: str = "dc1") -> None:
         self._cluster = cluster
@@ -190,7 +192,7 @@ def _key_of(mark: DirtyMark) -> tuple[int, int, str, int]:
 
 
 class MemoryCluster:
-    """What the nodes of one process share."""
+    """The state shared by the nodes of one process."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock

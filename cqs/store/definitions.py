@@ -1,10 +1,10 @@
-"""Nouns as JSON in the rows of a durable store, for people, for Spark and for other versions of the program.
+"""Records as JSON in the rows of a durable store, readable by people, by Spark and by other versions of the program.
 
-    a list        what can't be read is logged and left out: one such row ends no loop of any node
-    one by name   StoreUnavailable, which names it: nobody takes it for gone and makes it anew
+    a list        unreadable records are logged and left out, so that one bad row stops no node's loop
+    one by name   StoreUnavailable, which names the record, so that nobody takes it for missing and creates it again
 
-A row without a definition is one whose living cells are gone (by TTL, or by a delete that left its key): a list has no
-such row, and says nothing of it.
+A row without a definition is dead: its cells are gone (by TTL, or by a delete that left its key). Lists skip such rows
+silently.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _log = structlog.get_logger("cqs.store")
 
 
 class Definitions(Generic[T]):
-    """Reads those of one kind."""
+    """Reads the definitions of one kind."""
 
     def __init__(self, kind: type[T]) -> None:
         self._kind = kind.__name__
@@ -30,7 +30,7 @@ class Definitions(Generic[T]):
         self._told: dict[Sequence[object], str] = {}
 
     def one(self, text: str | None, *key: object) -> T:
-        """`key` names the row. Raises StoreUnavailable."""
+        """`key` identifies the row. Raises StoreUnavailable."""
         try:
             if text is None:
                 raise msgspec.DecodeError("there is none")
@@ -40,7 +40,7 @@ class Definitions(Generic[T]):
             raise StoreUnavailable(f"The definition of {self._kind} {place} can't be read: {error}.") from error
 
     def all(self, rows: Iterable[Sequence[Any]]) -> list[T]:
-        """Of rows that end with the definition and begin with what names them. What can't be read is logged once."""
+        """Decodes rows that end with the definition and begin with their key. Each unreadable record is logged once."""
         found: list[T] = []
         for *key, text in rows:
             if text is None:

@@ -1,12 +1,12 @@
-"""Group commit: what many callers want written is done together, by a hand beside the event loop.
+"""Group commit: the jobs of many callers are done together, by a hand beside the event loop.
 
     loop    submit(a) submit(b) │ submit(c)  submit(d)            ┌► results of a, b        ┌► results of c, d
-                        end of the turn: give([a, b])             │  give([c, d])           │
+                      end of the iteration: give([a, b])          │  give([c, d])           │
     hand                └──────────── run ────────────────────────┘  └───────── run ────────┘
 
-A commit costs about the same for one row as for a hundred (the disk's fsync), so whatever arrives while one runs goes
-into the next. There is no timer: a lone job starts at the end of the loop's turn in which it came, and what came in the
-same turn goes with it. One hand-over there and one back a commit, one future a caller.
+A commit costs about the same for one row as for a hundred (the disk's fsync), so jobs that arrive while one runs go
+into the next. There is no timer: a lone job starts at the end of the loop iteration in which it arrived, together with
+any others of that iteration. Each commit costs one hand-over in each direction, and one future per caller.
 
 The hand is a thread (`cqs.store.hand_thread`) or a process (`cqs.store.sqlite.writer_process`). The store's reader uses
 the same class: reads that arrive while one query runs share the next.
@@ -26,11 +26,11 @@ import structlog
 from cqs.errors import CqsError, StoreUnavailable
 
 JOBS_MAX = 256
-"""Jobs in one commit."""
+"""Maximum number of jobs in one commit."""
 COMMIT_WEIGHT_MAX = 16 << 20
-"""Weight (about bytes) of one commit, unless a single job weighs more."""
+"""Maximum weight (about bytes) of one commit, unless a single job weighs more."""
 PENDING_WEIGHT_MAX = 64 << 20
-"""Weight of what is accepted and not done: callers beyond it wait, first come, first served."""
+"""Weight of jobs accepted but not done above which callers wait, first come, first served."""
 SIZE_BUCKETS = 10
 CLOSED = "The store is closed."
 
@@ -43,35 +43,35 @@ Done = TypeVar("Done", covariant=True)
 
 
 class Hand(Protocol[Wanted, Done]):
-    """Does batches of jobs beside the event loop, one batch at a time."""
+    """Runs batches of jobs beside the event loop, one batch at a time."""
 
     async def open(self) -> None:
-        """Raises StoreUnavailable when it can't be had."""
+        """Raises StoreUnavailable when the hand can't start."""
 
     def give(self, jobs: Sequence[Wanted], done: Callable[[Sequence[Done | Exception]], None]) -> None:
-        """Starts on a batch. `done` is called once, in the loop and after this returned, with each job's result or an
-        exception for that job alone. Not to be called again before. Raises StoreUnavailable when it can't begin: then
+        """Starts a batch. `done` is called once, in the loop and after this has returned, with each job's result or an
+        exception for that job alone; until then, do not call again. Raises StoreUnavailable when it can't start: then
         `done` is not called, and nothing was written."""
 
     def hurry(self) -> None:
-        """It is closed soon: from now on it may give up a batch that takes very long, with an unknown outcome."""
+        """Closing is imminent: from now on it may abandon a batch that takes very long, with an unknown outcome."""
 
     async def close(self) -> None:
-        """Only when it is idle. Idempotent, also when it was never opened."""
+        """Call only when idle. Idempotent, even if it was never opened."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What a group commit has done so far; read by metrics. Times in nanoseconds."""
+    """Statistics of a group commit; read by metrics. Times in nanoseconds."""
 
     commits: int = 0
     jobs: int = 0
     failures: int = 0
     """Jobs that ended in an error."""
     sizes: list[int] = field(default_factory=lambda: [0] * SIZE_BUCKETS)
-    """Commits by their number of jobs: 1, 2-3, 4-7, 8-15 … the last one is open."""
+    """Commits by their number of jobs: 1, 2-3, 4-7, 8-15 … the last bucket is open."""
     waited_ns: int = 0
-    """Sum over commits of how long the first job waited for its commit to start."""
+    """Total time that commits' first jobs waited for their commit to start."""
     waited_max_ns: int = 0
     took_ns: int = 0
     took_max_ns: int = 0
@@ -88,7 +88,7 @@ class Tally:
 
 
 _Entry = tuple[Job, "asyncio.Future[Result] | None", int, int]
-"""Job, who waits for it, weight, when it was accepted (ns)."""
+"""Job, future of its caller, weight, when it was accepted (ns)."""
 
 
 class GroupCommit(Generic[Job, Result]):
@@ -104,8 +104,8 @@ class GroupCommit(Generic[Job, Result]):
     ) -> None:
         self.tally = Tally()
         self.observers: list[Callable[[int, int, int], None]] = []
-        """Called after each commit with its number of jobs, how long the first one waited, and how long it took from
-        the hand-over to its results (ns)."""
+        """Called after each commit with its number of jobs, how long the first one waited, and the time from the
+        hand-over to the results (ns)."""
         self._hand = hand
         self._jobs_max = jobs_max
         self._commit_weight_max = commit_weight_max
@@ -123,17 +123,17 @@ class GroupCommit(Generic[Job, Result]):
 
     @property
     def busy_s(self) -> float:
-        """How long the present batch has been with the hand; 0 = none is."""
+        """How long the current batch has been with the hand; 0 = there is none."""
         return (time.perf_counter_ns() - self._given_ns) / 1e9 if self._batch else 0.0
 
     async def open(self) -> None:
-        """Raises StoreUnavailable when there is nobody to do the jobs."""
+        """Raises StoreUnavailable when the hand can't start."""
         self._loop = asyncio.get_running_loop()
         await self._hand.open()
 
     async def submit(self, job: Job, weight: int = 1) -> Result:
-        """The job's result, or its error. Waits when too much is pending. Once accepted a job is done, also when the
-        caller is cancelled. Raises StoreUnavailable when closed."""
+        """The job's result, or its error. Waits when too much is pending. An accepted job is done even if the caller is
+        cancelled. Raises StoreUnavailable when closed."""
         if self._is_closing:
             raise StoreUnavailable(CLOSED)
         if self._line or not self._has_room(weight):
@@ -145,13 +145,13 @@ class GroupCommit(Generic[Job, Result]):
         return await future
 
     def post(self, job: Job, weight: int = 1) -> None:
-        """Accepts the job at once; nobody waits for it. Its error is counted and logged. Ignored when closed."""
+        """Accepts the job at once, without waiting for it. Errors are counted and logged. Ignored when closed."""
         if not self._is_closing:
             self._pending_weight += weight
             self._accept(job, None, weight)
 
     async def close(self) -> None:
-        """Does what was accepted, then lets the hand go. Idempotent."""
+        """Completes accepted jobs, then closes the hand. Idempotent."""
         self._is_closing = True
         self._hand.hurry()
         while self._line:
@@ -225,7 +225,7 @@ class GroupCommit(Generic[Job, Result]):
             observe(len(batch), waited_ns, took_ns)
 
     def _resolve(self, batch: list[_Entry[Job, Result]], results: Sequence[Result | Exception]) -> int:
-        """How many failed."""
+        """Returns how many failed."""
         failures = 0
         for (job, future, weight, _), result in zip(batch, results, strict=True):
             self._pending_weight -= weight

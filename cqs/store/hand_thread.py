@@ -1,8 +1,8 @@
 """A hand of the group commit that is a thread of this process.
 
-Right where the work waits for the disk more than it computes (reads), and on a machine with one core. Under the GIL a
-thread that computes takes its time from the event loop, and each hand-over costs both: a store's writer is better off
-as a process (`cqs.store.sqlite.writer_process`).
+Suitable for work that mostly waits for the disk (reads), and for machines with one core. Under the GIL, a computing
+thread takes its time from the event loop, and each hand-over costs both; a store's writer is better off as a process
+(`cqs.store.sqlite.writer_process`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _Done = Callable[[Sequence[Result | Exception]], None]
 
 
 class HandThread(Generic[Job, Result]):
-    """Runs `run(jobs)` in its own thread. What it raises is every job's error."""
+    """Runs `run(jobs)` in its own thread. If it raises, that is every job's error."""
 
     def __init__(self, run: Callable[[Sequence[Job]], Sequence[Result | Exception]], *, name: str) -> None:
         self._run = run
@@ -41,7 +41,7 @@ class HandThread(Generic[Job, Result]):
         self._given.put((jobs, done))
 
     def hurry(self) -> None:
-        """A thread can't be given up."""
+        """Does nothing: a thread can't be abandoned."""
 
     async def close(self) -> None:
         if self._thread.ident is not None:

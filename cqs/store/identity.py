@@ -1,9 +1,9 @@
-"""Where accounts, users and access keys are kept: the contract, and the backend that forgets.
+"""Storage of accounts, users and access keys: the contract, and the backend in memory.
 
-Few records, seldom changed, read as a whole: nodes keep a copy and ask for `identities_version` each second. A write is
-conditional: version 0 only where no such record is, any other only over the version below it (of the same user, should
-the name have been given anew). So a change that somebody did not see is never undone by chance. As everywhere in the
-store, calls raise `StoreUnavailable` or `OutcomeUnknown`; what returned survives `kill -9`.
+Records are few, change rarely and are read as a whole: nodes keep a copy and poll `identities_version` each second.
+Writes are conditional: version 0 only if the record does not exist, any other only over the version before it (of the
+same user, in case the name was reused). So nobody accidentally undoes a change they have not seen. As everywhere in the
+store, calls raise `StoreUnavailable` or `OutcomeUnknown`; the effects of calls that returned survive `kill -9`.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ class IdentityStore(Protocol):
     """Accounts, users and keys, durable."""
 
     async def identities_version(self) -> int:
-        """Grows with each change of any record; 0 before the first."""
+        """Grows with each change to any record; 0 before the first."""
 
     async def identities(self) -> Identities:
-        """All records as of one moment, with the version of that moment."""
+        """All records at one moment, and the version of that moment."""
 
     async def save_account(self, account: Account) -> bool:
         """False when the condition does not hold; nothing is changed then."""
 
     async def save_user(self, user: User) -> bool:
-        """False when the condition does not hold, or the account does not exist."""
+        """False when the condition does not hold or the account does not exist."""
 
     async def save_key(self, key: AccessKey) -> bool:
-        """False when the condition does not hold, or the user does not exist."""
+        """False when the condition does not hold or the user does not exist."""
 
     async def drop_user(self, name: str) -> bool:
-        """Removes the user and all keys of it in one step; False when there is none."""
+        """Removes the user and all their keys in one step; False when there is no such user."""
 
     async def drop_key(self, key_id: str) -> bool:
-        """False when there is none."""
+        """False when there is no such key."""
 
 
 def may_replace(new: Account | User | AccessKey, old: Account | User | AccessKey | None) -> bool:

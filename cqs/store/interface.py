@@ -1,8 +1,8 @@
 """The contract of the durable store: messages (add and remove only), FIFO claims, leases, and the catalogue.
 
-`tests/contract/test_store_*.py` is the suite that every backend passes. What a call has returned survives `kill -9`
-at any instant. Every call raises `StoreUnavailable` when nothing was done, or `OutcomeUnknown` when a write may or may
-not have happened; never a driver's error. All writes are idempotent by address, so a retry is always safe.
+Every backend passes the suite `tests/contract/test_store_*.py`. The effects of calls that returned survive `kill -9` at
+any instant. Every call raises `StoreUnavailable` when nothing was done, or `OutcomeUnknown` when a write may or may not
+have happened; never a driver's error. All writes are idempotent by address, so a retry is always safe.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cqs.queue import Queue, QueueName
 
 
 class Lease(msgspec.Struct, frozen=True, gc=False):
-    """A receive, written down so that hiding and counts survive the loss of the cache."""
+    """A receive, stored so that its visibility timeout and count survive the loss of the cache."""
 
     address: int
     hidden_until_ms: int
@@ -26,12 +26,12 @@ class Lease(msgspec.Struct, frozen=True, gc=False):
     first_receive_ms: int
     receive_number: int
     handed_us: int = 0
-    """The store's own, and told by no read: when it was handed this one. Of leases of one number the latest counts,
-    however late it is written."""
+    """When the store was given this lease; used by the store only, and not returned by reads. Of leases with the same
+    number the latest counts, however late it is written."""
 
 
 class Stored(msgspec.Struct, frozen=True, gc=False):
-    """A message as `scan` tells of it: no body. `lease` is its last one, also when that has run out."""
+    """A message as `scan` returns it: without its body. `lease` is its last one, even if expired."""
 
     address: int
     sent_ms: int
@@ -42,7 +42,7 @@ class Stored(msgspec.Struct, frozen=True, gc=False):
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """A send's wish to be the first with its deduplication id. `scope` is "" or, per group, the group id."""
+    """A send's request to be the first with its deduplication id. `scope` is "" or, per group, the group id."""
 
     scope: str
     dedup_id: str
@@ -50,8 +50,8 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """What the deduplication window says. `is_new`: the wish came true and `sequence` is the message's own; else the
-    address and sequence are those of the message sent first."""
+    """The answer of the deduplication window. `is_new`: the request was granted and `sequence` is the message's own;
+    otherwise address and sequence are those of the message sent first."""
 
     address: int
     sequence: int
@@ -59,68 +59,68 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class Move(msgspec.Struct, frozen=True):
-    """`old_address` leaves its queue, `message` arrives in the other one."""
+    """`old_address` leaves its queue, and `message` arrives in the other one."""
 
     old_address: int
     message: Message
 
 
 class MessageStore(Protocol):
-    """Durable messages. Deletes win over appends of the same address, whatever their order."""
+    """Durable messages. A delete wins over an append of the same address, whatever their order."""
 
     async def append(self, queue: Queue, messages: Sequence[Message]) -> None:
-        """Durable when it returns; confirms the claims of the messages it writes, in the same commit."""
+        """Durable when it returns; confirms the claims of the messages in the same commit."""
 
     async def claim(self, queue: Queue, wanted: Sequence[Wanted], window_ms: int) -> list[Claim]:
-        """One address and sequence per (scope, deduplication id) for `window_ms` from the first send. Sequences grow in
-        the order of the claims, within the queue and over restarts; a claim with dedup_id "" only wants a sequence.
-        A claim whose append is under way elsewhere is waited for: confirmed, it is the answer; released, it is taken
-        over. Repeats within one call get the first one's, without waiting."""
+        """Grants one address and sequence per (scope, deduplication id) for `window_ms` from the first send. Sequences
+        grow in the order of the claims, within the queue and across restarts; a claim with dedup_id "" only requests a
+        sequence. Waits for a claim whose append is under way elsewhere: if confirmed it is the answer, if released it
+        is taken over. Repeats within one call get the answer of the first, without waiting."""
 
     async def release(self, queue: Queue, addresses: Sequence[int]) -> None:
         """Gives up new claims whose append failed. Unknown or confirmed ones are left alone."""
 
     async def delete(self, queue: Queue, addresses: Sequence[int]) -> None:
-        """Durable when it returns; unknown addresses are fine."""
+        """Durable when it returns; unknown addresses are ignored."""
 
     async def move(self, source: Queue, target: Queue, moves: Sequence[Move]) -> list[Message]:
-        """Destination first, then the source; both in one commit where the store can. A message whose old address is
-        gone already is not moved where the store can tell, so that a delete beats a move. Returns the messages that are
-        in the target now: only those may be put into its cache."""
+        """Writes to the target first, then deletes from the source; both in one commit where the store can. Where the
+        store can tell, a message whose old address is gone already is not moved, so that a delete wins over a move.
+        Returns the messages that are now in the target: only those may be put into its cache."""
 
     async def read(self, queue: Queue, addresses: Sequence[int]) -> list[Message]:
-        """The messages that exist, in the order asked for; damaged ones (checksum) are left out and logged."""
+        """The messages that exist, in the requested order; damaged ones (checksum) are left out and logged."""
 
     async def head(self, queue: Queue, row: int, limit: int) -> list[Message]:
         """The oldest messages of one row, 0 ≤ row < rows: what Return-From-Cassandra serves."""
 
     async def occupied(self, queue: Queue, rows: Sequence[int]) -> list[int]:
-        """Those of the rows that may hold messages, by one look at all of them; at worst all."""
+        """Those of the rows that may hold messages, found by one look at all of them; in the worst case all."""
 
     def scan(self, queue: Queue) -> AsyncIterator[list[Stored]]:
         """All messages of the queue in pages, in address order within a row, with their leases."""
 
     async def lease(self, queue: Queue, leases: Sequence[Lease]) -> None:
-        """Writes leases down; durable when it returns (callers of standard receives do not wait). A later receive
-        number replaces an earlier one; a lease of a message that is gone does no harm."""
+        """Stores leases; durable when it returns (callers of standard receives do not wait). A later receive number
+        replaces an earlier one; a lease of a deleted message does no harm."""
 
     def lease_soon(self, queue: Queue, leases: Sequence[Lease]) -> None:
-        """As `lease`, for callers that do not wait: durable LEASE_SOON_MS and one commit later. Never raises
-        and never blocks; what could not be written is counted and logged, and costs a duplicate after a crash at most.
-        Belongs to the event loop's thread."""
+        """Like `lease`, for callers that do not wait: durable after LEASE_SOON_MS and one commit. Never raises and
+        never blocks; failures are counted and logged, and at worst cause a duplicate after a crash. Belongs to the
+        event loop's thread."""
 
     async def leases(self, queue: Queue, addresses: Sequence[int]) -> list[Lease | None]:
-        """The last lease of each message, also when it has run out; None = never received, or gone. Includes what
-        `lease` has returned for; what `lease_soon` was given may be missing."""
+        """The last lease of each message, even if expired; None = never received, or deleted. Includes all leases for
+        which `lease` has returned; those passed to `lease_soon` may be missing."""
 
     @property
     def rows(self) -> int:
-        """How many rows a queue has (CQS: 100)."""
+        """Number of rows of a queue (CQS: 100)."""
 
     @property
     def reads_confirm(self) -> bool:
-        """Whether what `read` finds is as durable as what `append` has returned for. False where appends have to reach
-        every data centre: reads ask this one alone."""
+        """Whether a message found by `read` is as durable as one for which `append` has returned. False where appends
+        must reach every data centre, since reads ask only this one."""
 
 
 LEASE_SOON_MS = 15
@@ -135,14 +135,14 @@ class MoveStatus(StrEnum):
 
 
 class MoveTask(msgspec.Struct, frozen=True, kw_only=True):
-    """A StartMessageMoveTask. `target_arn` "" = each message back to its own source."""
+    """A StartMessageMoveTask. `target_arn` "" = each message returns to its own source."""
 
     handle: str
     source: QueueName
     source_arn: str
     target_arn: str = ""
     rate_max: int = 0
-    """Messages a second; 0 = as fast as it goes."""
+    """Messages per second; 0 = as fast as possible."""
     status: MoveStatus = MoveStatus.RUNNING
     moved: int = 0
     to_move: int = 0
@@ -151,31 +151,32 @@ class MoveTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Catalog(Protocol):
-    """Queues, move tasks and the cluster's secret, durable. Few and small: conditional writes are fine here."""
+    """Queues, move tasks and the cluster's secret, durable. Few and small, so conditional writes are fine here."""
 
     async def secret(self) -> bytes:
-        """32 random bytes, made once for the whole cluster: the key of receipt handles."""
+        """32 random bytes, generated once for the whole cluster: the key of receipt handles."""
 
     async def queues(self) -> list[Queue]:
         """All queues."""
 
     async def find(self, key: QueueName) -> Queue | None:
-        """One queue, as it is now."""
+        """The current state of one queue."""
 
     async def create(self, queue: Queue) -> Queue:
-        """The queue, unless one of that name exists: then that one is returned and nothing changes."""
+        """Creates the queue, unless one with that name exists: then returns that one and changes nothing."""
 
     async def save(self, queue: Queue) -> bool:
-        """Replaces the queue of this name, uid and the version below; False when it is not that any more."""
+        """Replaces the queue with this name and uid and the preceding version; False when there is no such queue any
+        more."""
 
     async def drop(self, queue: Queue, now_ms: int) -> bool:
-        """Deletes the queue with this uid and all it holds, and remembers when; False when it is gone already."""
+        """Deletes the queue with this uid and everything in it, and records when; False when it is gone already."""
 
     async def dropped_ms(self, key: QueueName) -> int:
-        """When a queue of this name was last dropped; 0 = never, or longer ago than anybody asks (an hour)."""
+        """When a queue with this name was last deleted; 0 = never, or more than an hour ago."""
 
     async def move_tasks(self) -> list[MoveTask]:
-        """All tasks, newest first, finished ones included (at most MOVE_TASKS_KEPT a source)."""
+        """All tasks, newest first, including finished ones (at most MOVE_TASKS_KEPT per source)."""
 
     async def save_move_task(self, task: MoveTask) -> None:
         """Adds or replaces the task with this handle."""
@@ -189,10 +190,11 @@ class Store(MessageStore, Catalog, Protocol):
     """A backend as server.py opens and closes it."""
 
     async def open(self) -> None:
-        """Makes ready to serve. Raises StoreUnavailable with the reason and what to do."""
+        """Prepares to serve. Raises StoreUnavailable with the reason and the remedy."""
 
     async def close(self) -> None:
-        """Finishes what was accepted. Idempotent."""
+        """Completes accepted work. Idempotent."""
 
     async def highest_address(self) -> int:
-        """An address that no stored message is above: new ones must be. 0 when there is none."""
+        """No stored message has a higher address, and new ones must have: a lower bound for new addresses. 0 when there
+        is none."""

@@ -1,5 +1,5 @@
-"""Leases that nobody waits for: collected for LEASE_SOON_MS, then one job for all. A consumer that deletes its message
-within that time costs no write for the lease at all, since the delete takes it out again."""
+"""Buffers leases that nobody waits for, and writes them together after LEASE_SOON_MS. If a consumer deletes its message
+within that time, the lease costs no write at all, since the delete removes it from the buffer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PENDING_MAX = 4_096
 
 
 class LeaseBuffer:
-    """Belongs to the event loop. `write` gets the leases when their time has come."""
+    """Belongs to the event loop. `write` gets the leases when they are due."""
 
     def __init__(self, write: Callable[[list[Lease]], None]) -> None:
         self._write = write
@@ -31,13 +31,14 @@ class LeaseBuffer:
             self._timer = asyncio.get_running_loop().call_later(LEASE_SOON_MS / 1000, self.flush)
 
     def discard(self, addresses: Sequence[int]) -> None:
-        """These messages are on their way out."""
+        """These messages are being deleted."""
         if self._pending:
             for address in addresses:
                 self._pending.pop(address, None)
 
     def overtake(self, leases: Sequence[Lease]) -> None:
-        """These are being written now: what waits for the same messages is older, unless its number is higher."""
+        """These leases are being written now: buffered leases of the same messages are older, unless their number is
+        higher."""
         for lease in leases:
             known = self._pending.get(lease.address)
             if known is not None and known.receive_number <= lease.receive_number:

@@ -1,8 +1,7 @@
-"""The store that forgets: dictionaries that mean exactly what `cqs.store.interface` says, for `--in-memory` and tests.
+"""The in-memory store: dictionaries that implement `cqs.store.interface` exactly, for `--in-memory` and tests.
 
 Nothing here waits for a disk, so each call is one step of the event loop, except a claim, which may wait for another
-send's append as in every backend. What lies in a store outlives `close` and `open`, so that tests can restart a server
-on it.
+send's append as in every backend. The contents survive `close` and `open`, so that tests can restart a server on them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a store tells of the places where its data lie, for people."""
+"""What a store reports about the places where its data is, for people."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ class StoreHost(msgspec.Struct, frozen=True, kw_only=True):
     datacenter: str = ""
     rack: str = ""
     version: str = ""
-    """The release that runs there."""
+    """The Cassandra release the host runs."""
     is_up: bool | None = None
-    """Whether it can be reached; None = this node asks others only, and was told nothing of it yet."""
+    """Whether the host can be reached; None = this node talks only to other hosts and has no information about it
+    yet."""
 
 
 class StoreFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +26,7 @@ class StoreFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoreReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Both empty = the store is this process's memory."""
+    """Both empty = the data is in this process's memory."""
 
     hosts: tuple[StoreHost, ...] = ()
     files: tuple[StoreFile, ...] = ()

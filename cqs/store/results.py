@@ -1,4 +1,4 @@
-"""What became of a batch of jobs, also when whoever does them fails."""
+"""The result of each job of a batch, even if the whole batch fails."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Result = TypeVar("Result")
 def results_of(
     run: Callable[[Sequence[Job]], Sequence[Result | Exception]], jobs: Sequence[Job], report: Callable[[], None]
 ) -> Sequence[Result | Exception]:
-    """Each job's, of `run(jobs)`. What that raises is every job's error; `report` is called for one that nobody thought
-    of, while it is being handled."""
+    """The results of `run(jobs)`. If that raises, the exception is every job's error; `report` is called while an
+    unexpected one is being handled."""
     try:
         return run(jobs)
     except CqsError as error:

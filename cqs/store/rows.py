@@ -1,10 +1,10 @@
-"""A message as a row of a durable store's table `messages`, and back. SQLite and Cassandra share it.
+"""Converts a message to a row of a durable store's table `messages`, and back. Shared by SQLite and Cassandra.
 
     id ║ queue ║ tail ║ sequence ║ sent_ms ║ visible_ms ║ grp ║ checksum ║ meta ║ body
                                   NULL when it is             CRC-32 of all   msgpack map of what differs
                                   the address's own           the others      from the defaults, or NULL
 
-The checksum covers every other column, so that a flipped bit on the disk is noticed and never delivered.
+The checksum covers every other column, so that a bit flip on the disk is detected and never delivered.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _decode_meta = msgspec.msgpack.Decoder(_Meta).decode
 
 
 def encode(storage_id: int, message: Message) -> Row:
-    """Raises UnicodeEncodeError for a text that is none (a lone surrogate)."""
+    """Raises UnicodeEncodeError for text that is not valid Unicode (a lone surrogate)."""
     address = message.address
     key = ids.key_of(address)
     tail = ids.tail_of(address)

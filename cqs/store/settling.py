@@ -1,4 +1,4 @@
-"""What others wait for until it is decided."""
+"""Something undecided that callers wait for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 
 class Settling:
-    """Belongs to one event loop. Whoever waits looks again when woken: nothing says which way it went."""
+    """Belongs to one event loop. Callers that are woken must look again: the wake-up does not say what was decided."""
 
     __slots__ = ("_waiters",)
 
@@ -20,7 +20,7 @@ class Settling:
         await waiter
 
     def wake(self) -> None:
-        """Everybody who waits now."""
+        """Wakes everybody who is waiting now."""
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             if not waiter.done():

@@ -1,8 +1,8 @@
-"""Which addresses were deleted lately, so that a delete wins over an append of the same address that comes after it.
+"""Recently deleted addresses, so that a delete wins over a later append of the same address.
 
-A send whose outcome was unknown is repeated under the same address, and the repeat may come after
-the message was received and deleted. The row is gone by then, so only memory can tell. Two sets take turns: the young
-one fills, becomes the old one, and the old one is forgotten; no order is kept and nothing is evicted one by one.
+A send whose outcome was unknown is retried under the same address, and the retry may arrive after the message was
+received and deleted. The row is gone by then, so only memory can tell. Two sets take turns: the young one fills up and
+becomes the old one, and the previous old one is dropped; no order is kept and nothing is evicted one by one.
 """
 
 from __future__ import annotations

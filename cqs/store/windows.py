@@ -7,11 +7,11 @@ from typing import NamedTuple
 import msgspec
 
 Key = tuple[int, str, str]
-"""Storage id (a purge ends all windows, as on SQS), scope, deduplication id."""
+"""Storage id (a purge ends all windows, as in SQS), scope, deduplication id."""
 
 
 class Held(msgspec.Struct, frozen=True, gc=False):
-    """A window: the first send's message, and when repeats stop being repeats."""
+    """A window: the message of the first send, and when repeats are no longer treated as duplicates."""
 
     address: int
     sequence: int
@@ -19,8 +19,8 @@ class Held(msgspec.Struct, frozen=True, gc=False):
 
 
 class Expired(NamedTuple):
-    """Windows that ended, by their first message, and the last sequence of each of their queues: what is left to be
-    remembered of them."""
+    """Expired windows, by their first message, and the last sequence of each of their queues, which must be
+    remembered."""
 
     addresses: list[int]
     sequences: dict[int, int]

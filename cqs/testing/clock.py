@@ -1,13 +1,13 @@
-"""A clock that moves only when told to, so that tests of time rules neither sleep nor depend on the machine."""
+"""A clock that moves only when told to, so that tests of timing rules neither sleep nor depend on the machine."""
 
 from __future__ import annotations
 
 _START_MS = 1_790_000_000_000
-"""September 2026; a fixed start keeps addresses and receive numbers of a test the same in every run."""
+"""September 2026; a fixed start keeps a test's addresses and receive numbers the same in every run."""
 
 
 class ManualClock:
-    """A `cqs.clock.Clock`. Its time is what `set_ms` and `advance_ms` made it; it may go back, as a real one can."""
+    """A `cqs.clock.Clock`. Its time is set by `set_ms` and `advance_ms`; it may go back, as a real one can."""
 
     __slots__ = ("_now_ms",)
 

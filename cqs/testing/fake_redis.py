@@ -1,5 +1,5 @@
-"""The scripts of the Redis cache on fakeredis, in this process: slower than Redis by far, but there is nothing to
-install or start."""
+"""Runs the scripts of the Redis cache on fakeredis, in this process: far slower than Redis, but with nothing to install
+or start."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from cqs.errors import CacheUnavailable
 
 
 class FakeRedisServer:
-    """A `cqs.cache.redis.runner.ScriptRunner`. `restart` ends this life of it, with or without its contents."""
+    """A `cqs.cache.redis.runner.ScriptRunner`. `restart` begins a new life of the server, with or without its
+    contents."""
 
     def __init__(self, budget_bytes: int = 1_000_000) -> None:
         self.redis = fakeredis.FakeRedis()
@@ -41,7 +42,7 @@ class FakeRedisServer:
         return "is down" if self.is_down else ""
 
     async def start(self) -> None:
-        """Nothing to connect."""
+        """Nothing to connect to."""
 
     async def close(self) -> None:
         self.redis.close()

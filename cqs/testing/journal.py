@@ -1,4 +1,4 @@
-"""A journal without a process: its recorder is here, and writes when it is told to."""
+"""A journal without a recorder process: it records in this process, when told to."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from cqs.journal.rules import JournalRules
 
 
 class JournalHere(Journal):
-    """What was told goes the same way, as frames, when `flush` or `finish` is called. Raises OSError when the folder
-    can't be written to."""
+    """Events take the usual path, as frames, when `flush` or `finish` is called. Raises OSError when the folder can't
+    be written."""
 
     def __init__(self, rules: JournalRules, clock: Clock, rng: random.Random) -> None:
         super().__init__(rules, clock)
@@ -20,7 +20,7 @@ class JournalHere(Journal):
         self.writing.open()
 
     def flush(self) -> None:
-        """Writes what was told."""
+        """Writes what was reported."""
         if (frame := self.buffer.take()) is None:
             self.writing.tick()
         while frame is not None:
@@ -28,7 +28,7 @@ class JournalHere(Journal):
             frame = self.buffer.take()
 
     def finish(self) -> None:
-        """Writes what was told, and the closing line. Idempotent."""
+        """Writes what was reported, and the closing line. Idempotent."""
         self.tell_nothing()
         self.flush()
         self.writing.close()

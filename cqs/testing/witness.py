@@ -1,4 +1,4 @@
-"""A witness that writes down what it hears, so that a test can say what happened and in which order."""
+"""A witness that records what it is told, so that a test can check what happened and in which order."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from cqs.receipt import Receipt
 
 
 class RecordingWitness:
-    """A `cqs.events.Witness`. `heard` has one line an event: its name, the queue's name, and the addresses, or the
-    number where the event tells no more."""
+    """A `cqs.events.Witness`. `heard` has one entry per event: its name, the queue's name, and the addresses, or the
+    number for events without addresses."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[str, str, tuple[int, ...]]] = []
         self.moves: list[tuple[str, str, tuple[tuple[int, Message], ...]]] = []
-        """Source, target, and old address with new message, of each `moved`."""
+        """Source, target, and old addresses with new messages, of each `moved`."""
         self.hides: list[tuple[Receipt, int]] = []
-        """Of each `hidden`."""
+        """The arguments of each `hidden`."""
         self.begins: list[int] = []
-        """Of each `deleted`, when it began."""
+        """When each `deleted` began."""
 
     def names(self) -> list[str]:
         """The events' names, in order."""

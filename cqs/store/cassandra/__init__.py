@@ -1,10 +1,10 @@
-"""The durable store of a cluster: messages in a Cassandra ring, from any number of nodes at once.
+"""The durable store of a cluster: messages in a Cassandra ring, used by any number of nodes at once.
 
     CassandraStore ─ messages, leases, claims … ─► Partitions (group commit) ─► Session ─► driver ─► ring
 
-store.py composes the parts and is what the service sees; schema.cql explains the tables; session.py is the only file
-that calls the driver, reactor.py serves its sockets in the event loop, failures.py is the only one that knows its
-errors, statements.py the only one with CQL.
+store.py composes the parts and is what the service sees; schema.cql explains the tables. Only session.py calls the
+driver, only failures.py knows its errors, and only statements.py contains CQL; reactor.py serves the driver's sockets
+in the event loop.
 """
 
 from cqs.store.cassandra.options import Options

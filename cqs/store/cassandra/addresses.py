@@ -1,11 +1,11 @@
-"""A message's address as the columns of its row, and the stamps that its writes carry.
+"""A message's address as the columns of its row, and the write timestamps (stamps) of its statements.
 
     queue_id, row  │  at = milliseconds (42), counter (20)  │  incarnation (50)
     partition key  │  clustering, in order of time          │  clustering
 
     INSERT … USING TIMESTAMP t        DELETE … USING TIMESTAMP t + 1        t = the address's time in microseconds
 
-So writes of one message are ordered by what they mean and not by when they arrive.
+So the writes of a message are ordered by their meaning, not by when they arrive.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from cqs.limits import RETENTION_S_MAX
 
 INCARNATION_MASK = (1 << ids.INCARNATION_BITS) - 1
 END_AT = 1 << 62
-"""Above every `at`."""
+"""Greater than any `at`."""
 FAR_STAMP = 1 << 62
-"""Above every stamp: for partitions that nobody will ever write to again."""
+"""Greater than any stamp: for partitions that nobody will ever write to again."""
 TTL_S_MIN = 60
 
 Place = tuple[int, int]
@@ -40,7 +40,7 @@ def at_of_ms(ms: int) -> int:
 
 
 def stamp_of(address: int) -> int:
-    """Of the insert; the delete's is one more."""
+    """The insert's stamp; the delete's is one more."""
     return ids.ms_of(address) * 1_000
 
 
@@ -50,7 +50,7 @@ def ttl_s_of(address: int, now_ms: int) -> int:
 
 
 def by_row(addresses: Iterable[int]) -> dict[int, list[int]]:
-    """The addresses of each row."""
+    """The addresses, grouped by row."""
     rows: dict[int, list[int]] = {}
     for address in addresses:
         rows.setdefault(ids.row_of(address), []).append(address)

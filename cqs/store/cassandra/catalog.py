@@ -1,6 +1,6 @@
-"""Queues and dropped names. Each queue is a partition of its own and changes by conditional writes only.
+"""Queues and dropped names. Each queue is a partition of its own and changes only by conditional writes.
 
-A queue's row holds its definition as JSON, for people and for Spark; the columns beside it are what conditions ask for.
+A queue's row holds its definition as JSON, for people and for Spark; the other columns are those used in conditions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Catalog:
         return self._queues.all(await self._session.all(cql.ALL_QUEUES))
 
     async def storage_ids(self) -> set[int]:
-        """Of all queues, also of those whose definition can't be read."""
+        """Storage ids of all queues, including those whose definition can't be read."""
         rows = await self._session.all(cql.ALL_STORAGE_IDS)
         return {uid << GENERATION_BITS | (generation or 0) for uid, generation in rows if uid is not None}
 
@@ -50,7 +50,7 @@ class Catalog:
         return self._queues.one(decision.found[0]["definition"], queue.account, queue.name)
 
     async def save(self, queue: Queue) -> int | None:
-        """The storage id that was replaced, which may be the same; None when the condition did not hold."""
+        """The storage id that was replaced, possibly the same; None when the condition did not hold."""
         known = await self.find(queue.key)
         if known is None or known.uid != queue.uid or known.version != queue.version - 1:
             return None
@@ -64,7 +64,7 @@ class Catalog:
         return await self.find(queue.key) == queue
 
     async def drop(self, queue: Queue, now_ms: int) -> int | None:
-        """The storage id whose messages are garbage now; None when the queue was gone already."""
+        """The storage id whose messages are now garbage; None when the queue was gone already."""
 
         async def is_gone() -> bool:
             known = await self.find(queue.key)
@@ -82,7 +82,8 @@ class Catalog:
         raise StoreUnavailable(f"Queue {queue.name} changes too often to be deleted.")
 
     async def _note_dropped(self, queue: Queue, now_ms: int) -> None:
-        """Raises nothing: the queue is gone, and who deleted it has to know; its name may be had again too early."""
+        """Never raises: the queue is gone, and whoever deleted it must be told so; at worst its name can be reused too
+        early."""
         try:
             await self._session.write([Write(cql.NOTE_DROPPED, (queue.account, queue.name, now_ms))])
         except CqsError as error:

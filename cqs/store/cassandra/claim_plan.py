@@ -1,4 +1,4 @@
-"""What is wanted of a FIFO queue, and the conditional batch that would grant it. Pure: state in, batch out."""
+"""The claims requested in a FIFO queue, and the conditional batch that would grant them. Pure: state in, batch out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Refused(Enum):
 
 
 class Call:
-    """What one caller wants."""
+    """The claims one caller requests."""
 
     __slots__ = ("answer", "queue", "wanted", "window_ms")
 
@@ -34,7 +34,7 @@ class Call:
 
 
 class Plan:
-    """The conditional batch that would give all calls what they want, and their answers if it is applied."""
+    """The conditional batch that would grant the requests of all calls, and their answers if it is applied."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Plan:
         self._now_ms = now_ms
 
     def add(self, call: Call) -> None:
-        """Passes over a call that wants an id that another call of the batch takes."""
+        """Skips a call that wants an id that another call of the batch takes."""
         for wish in call.wanted:
             if wish.dedup_id and (wish.scope, wish.dedup_id) in self.takes:
                 return

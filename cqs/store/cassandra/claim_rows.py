@@ -17,14 +17,14 @@ from cqs.store.cassandra.session import Named, Session, Write, whole
 from cqs.store.interface import Wanted
 
 TTL_MARGIN_MS = 600_000
-"""How much longer a row stays than its window, for clocks that differ."""
+"""How much longer a row is kept than its window, to allow for clock skew."""
 
 Id = tuple[str, str]
 """(scope, deduplication id)"""
 
 
 class Found(NamedTuple):
-    """A claim as the store has it."""
+    """A stored claim."""
 
     address: int
     sequence: int
@@ -33,7 +33,7 @@ class Found(NamedTuple):
 
 
 class Take(NamedTuple):
-    """A wish about to come true. `old`: whose place it takes."""
+    """A request about to be granted. `old`: the claim it replaces."""
 
     wish: Wanted
     sequence: int
@@ -46,7 +46,7 @@ def set_sequence(queue: Queue, old: int | None, new: int) -> Write:
 
 
 def take(queue: Queue, one: Take, now_ms: int) -> Write:
-    """Puts the wish in the empty place, or in that of `old`."""
+    """Writes the claim into an empty place, or into that of `old`."""
     wish = one.wish
     address = (ids.key_of(wish.address), ids.tail_of(wish.address))
     key = (queue.uid, queue.generation, wish.scope, wish.dedup_id)
@@ -58,12 +58,12 @@ def take(queue: Queue, one: Take, now_ms: int) -> Write:
 
 
 def give_up(queue: Queue, key: Id, address: int) -> Write:
-    """Empties the place, if this address still has it."""
+    """Deletes the claim, if this address still holds it."""
     return Write(cql.GIVE_UP_CLAIM, (queue.uid, queue.generation, *key, ids.key_of(address), ids.tail_of(address)))
 
 
 def last_sequence(rows: Sequence[Named], known: int | None) -> int | None:
-    """What a refused batch tells of the sequence; `known` when it tells nothing."""
+    """The last sequence according to the rows of a refused batch; `known` if they do not contain it."""
     for row in rows:
         if row.get("last_sequence") is not None:
             return int(row["last_sequence"])

@@ -1,20 +1,20 @@
-"""Takes claims and sequences: what is wanted in a queue while one conditional write runs goes into the next.
+"""Takes claims and sequences: requests that arrive for a queue while one conditional write runs go into the next.
 
 call ─┐                    ┌─ applied: all of them are new
 call ─┼─► one batch ───────┤
 call ─┘  (all or none)     └─ refused: by another node's sequence, or by ids that are taken
                                  taken and confirmed ──► the answer is the first message's
                                  taken, window over  ──► taken over, next try
-                                 taken and pending   ──► the call steps back, holding nothing
+                                 taken and pending   ──► the call backs off, holding nothing
                                  pending for too long ─► fenced, taken over, next try
 
-A call that must wait holds none of its ids meanwhile, so no two calls can wait for each other.
+While a call must wait it holds none of its ids, so no two calls can wait for each other.
 
-Nodes that send to one queue refuse each other's writes by the sequence. Whose write was applied knows the sequence
-first and would win again and again, so after a refusal it stands back for as long as a write takes, and a batch is
-given up by time and not by how often it lost:
+Nodes that send to one queue cause each other's writes to be refused, by the sequence. The node whose write was applied
+knows the new sequence first and would win again and again. So after a refusal it backs off for as long as a write
+takes, and a batch is given up after a time limit rather than a number of refusals:
 
-    node A   write ──► applied · stands back · write …
+    node A   write ──► applied · backs off · write …
     node B   write ──► refused: A's sequence ─ write ──► applied
 """
 
@@ -32,9 +32,9 @@ from cqs.store.cassandra.session import Decision, Session
 from cqs.store.interface import Claim
 
 WISHES_MAX = 100
-"""In one conditional batch, unless one call wants more."""
+"""Maximum number of requests in one conditional batch, unless one call has more."""
 ROUND_S_MAX = 5.0
-"""How long a batch is tried for; its appends, which must follow within APPEND_MS_MAX of the claim, have the rest."""
+"""How long a batch is tried. The rest of APPEND_MS_MAX, counted from the claim, is for the appends that must follow."""
 UNKNOWN_MAX = 3
 SEQUENCES_KEPT = 10_000
 
@@ -52,7 +52,7 @@ class Claimer:
         self._last: dict[int, int | None] = {}
 
     async def claim(self, call: Call) -> list[Claim] | Refused:
-        """Raises StoreUnavailable; the claims that it may have made end by themselves."""
+        """Raises StoreUnavailable; any claims it may have made expire."""
         loop = asyncio.get_running_loop()
         call.answer = loop.create_future()
         key = (call.queue.uid, call.queue.generation)
@@ -76,7 +76,7 @@ class Claimer:
             one = _Round(self._session, self._messages, self._clock, self._pending_ms, self._last, batch)
             try:
                 await one.run()
-            except Exception as error:  # A bug, too, is for those who wait, and not for those who come after them.
+            except Exception as error:  # Even a bug concerns only the calls that wait, not those that come later.
                 for call in batch:
                     if not call.answer.done():
                         call.answer.set_exception(error)
@@ -107,12 +107,12 @@ class _Round:
         self._queue = calls[0].queue
         self._calls = calls
         self._taken: dict[Id, Found] = {}
-        """Confirmed, or our own from an earlier attempt."""
+        """Confirmed claims, or our own from an earlier attempt."""
         self._confirmed: set[int] = set()
         self._old: dict[Id, Found] = {}
-        """To be taken over."""
+        """Claims to be taken over."""
         self.stand_back_s = 0.0
-        """How long others are to be let go first."""
+        """How long to let other nodes go first."""
 
     async def run(self) -> None:
         now_s = asyncio.get_running_loop().time
@@ -127,7 +127,7 @@ class _Round:
             except OutcomeUnknown as error:
                 unknown += 1
                 if unknown == UNKNOWN_MAX:
-                    raise StoreUnavailable(f"No sequence could be had. {error}") from error
+                    raise StoreUnavailable(f"No sequence number could be allocated. {error}") from error
                 await self._look(plan)
                 continue
             if is_applied:

@@ -2,21 +2,23 @@
 
                     claim (conditional write)      append: message and confirmation, one mutation
          no row ─────────────────────────► pending ───────────────────────────────────► confirmed ──► the window ends
-            ▲        give up: fence, row away   │ nobody confirmed it for PENDING_MS: its node is gone
+            ▲        give up: fence, delete row │ not confirmed for PENDING_MS: its node is gone
             └───────────────────────────────────┤
-                                                └─► taken over: fence, row rewritten
+                                                └─► taken over: fence, rewrite row
 
-Whether a claim is confirmed is not written into its row but beside the message, in the message's own mutation: so it is
-true exactly when the message is stored, and stays so when the message has been deleted. The fence is a delete of the
-message that was never stored: stamped after its insert, it wins even if the insert arrives later, so a claim that was
-given up or taken over can't bring a second message with it.
+The confirmation of a claim is not in its row but beside the message, in the message's own mutation: so it exists
+exactly when the message was stored, and remains when the message is deleted. The fence is a delete of a message that
+was never stored. It is stamped after the insert, so it wins even if the insert arrives later: a claim that was given up
+or taken over can't result in a second message.
 
     node A (paused)                          node B, same id
     claims, pauses for a minute              waits PENDING_MS, fences A's address, takes over, appends
-    wakes, appends: swallowed by the fence   …
-    sees that it is late, looks: not there: outcome unknown to its client, whose retry gets B's answer
+    resumes, appends: fenced off             …
+    notices the delay, checks: not there;
+    outcome unknown to its client,
+    whose retry gets B's answer
 
-Within a process, calls wait for each other's appends; for those of other nodes they look again every POLL_S.
+Within a process, calls wait for each other's appends; for those of other nodes they poll every POLL_S.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from cqs.store.settling import Settling
 PENDING_MS = 15_000
 APPEND_MS_MAX = 8_000
 SKEW_MS_MAX = 10_000
-"""By how much the clocks of two nodes that take messages may differ."""
+"""Maximum clock skew between two nodes that accept messages."""
 POLL_S = 0.05
 CONFIRMED_MARGIN_MS = 600_000
 
@@ -93,7 +95,7 @@ class Claims:
     def _keep(
         self, queue: Queue, wanted: Sequence[Wanted], claims: list[Claim], window_ms: int, asked_ms: int
     ) -> list[Claim]:
-        """They are as old as the call: other nodes count from when the row says that it was written."""
+        """Dates claims from before the call, as other nodes count from the time in the row."""
         for wish, claim in zip(wanted, claims, strict=True):
             if claim.is_new and wish.dedup_id and wish.address not in self._by_address:
                 key = (wish.scope, wish.dedup_id)
@@ -109,8 +111,8 @@ class Claims:
         return None
 
     def begin_append(self, addresses: Sequence[int]) -> int:
-        """To be called before the messages are stored: for how many seconds to write confirmations, 0 = none. Raises
-        StoreUnavailable when a claim is so old that somebody may be taking it over."""
+        """Call before the messages are stored. Returns how long confirmations must live, in seconds; 0 = write none.
+        Raises StoreUnavailable when a claim is so old that another node may be taking it over."""
         window_ms = 0
         for address in addresses:
             pending = self._by_address.get(address)
@@ -134,7 +136,7 @@ class Claims:
             self._forget(pending)
 
     def doubt(self, addresses: Sequence[int]) -> None:
-        """Whether the messages are stored is not known: whoever wants the id next asks the store."""
+        """It is unknown whether the messages are stored: the next caller that wants the id asks the store."""
         for address in addresses:
             pending = self._by_address.get(address)
             if pending is not None:
@@ -142,7 +144,8 @@ class Claims:
                 pending.wake()
 
     async def release(self, addresses: Sequence[int]) -> None:
-        """Gives up those that are pending here and not stored. Raises StoreUnavailable; they are in doubt then."""
+        """Gives up claims that are pending here and whose message was not stored. Raises StoreUnavailable; they are
+        then in doubt."""
         self.doubt(addresses)
         for address in addresses:
             pending = self._by_address.get(address)
@@ -150,14 +153,14 @@ class Claims:
                 await self._settle_doubt(pending)
 
     async def close(self) -> None:
-        """Gives up whatever is pending, as far as the store can be reached. Nobody waits any more."""
+        """Gives up all pending claims, as far as the store can be reached, and wakes all callers that wait."""
         held = list(self._by_address.values())
         await asyncio.gather(*[self._settle_doubt(pending) for pending in held], return_exceptions=True)
         for pending in held:
             self._forget(pending)
 
     async def _settle_doubt(self, pending: _Pending) -> None:
-        """Once for all who ask, so that they go on in the order in which they came."""
+        """Settles it once for all callers, so that they continue in the order in which they came."""
         if pending.settling is None:
             pending.settling = asyncio.ensure_future(self._settle(pending))
         try:

@@ -1,20 +1,21 @@
-"""The driver's settings: which node is asked, how long it may take, and when another one is asked, too.
+"""The driver's settings: which node is asked, for how long, and when a second one is asked as well.
 
-Three profiles. PLAIN, for reads and stamped writes: a node that has not answered in HEDGE_S gets company from a second
-one, so that a paused node costs half a second and not a time-out. DECIDE, for conditional writes: sent once, serial
-within the data centre (LOCAL_SERIAL), because the other one may be gone just when homes are to change hands; `homes`
-carries an epoch for the case that both decide while they can't see each other. MESSAGES, for what sends and deletes
-write: as PLAIN, or, where `is_each` asks for it, answered by a quorum in every data centre (EACH_QUORUM), so that none
-of it is missing in one when the other is lost; while one can't be reached it is refused.
+There are four profiles. PLAIN, for reads and stamped writes: when a node has not answered within HEDGE_S, a second one
+is asked too (speculative execution), so that a paused node costs half a second and not a timeout. DECIDE, for
+conditional writes: sent once, serial within the data centre (LOCAL_SERIAL), because the other one may be lost just when
+homes must move; `homes` has an epoch for the case that both decide during a partition. MESSAGES, for the writes of
+sends and deletes: like PLAIN or, with `is_each`, acknowledged by a quorum in every data centre (EACH_QUORUM), so that
+no data centre misses any when the other is lost; while one is unreachable, such writes are refused. CATALOGUE, for the
+conditional writes of queues: like DECIDE or, with `is_each`, serial across the data centres (SERIAL, EACH_QUORUM).
 
-A node that hangs is asked whether it lives after HEARTBEAT_S of silence, and is down when it does not say so in as long
-again; the driver's own 30 s are too many. Each request to it, though a second node answered, keeps one of the
-connection's 32,768 numbers until then, and whoever wants one when none is left waits for it in his thread: our loop.
+A silent node is sent a heartbeat after HEARTBEAT_S, and counts as down when it does not answer within as long again;
+the driver's default of 30 s is too long. Until then, each request to it holds one of the connection's 32,768 stream ids
+even if a second node has answered, and a request that finds none free blocks its thread: our loop.
 
-TCP_NODELAY, which the driver leaves off: a request would wait up to 40 ms for the server's delayed acknowledgement of
-the one before.
+TCP_NODELAY, which the driver does not set: otherwise a request may wait up to 40 ms for the server's delayed ACK of the
+previous one.
 
-Protocol version 4: a fifth less of the client's CPU than 5, whose frames have checksums that TCP has already.
+Protocol version 4: it takes a fifth less client CPU than 5, whose frames repeat TCP's checksums.
 """
 
 from __future__ import annotations
@@ -51,15 +52,16 @@ PROTOCOL_VERSION = 4
 RECONNECT_S_MIN, RECONNECT_S_MAX = 0.5, 4.0
 HEARTBEAT_S = 5.0
 WAITING_MAX = 8_000
-"""Requests under way. A connection has 32,768 streams, three quarters of which requests that were given up may hold;
-where none is free the driver waits for one, up to 2 s, in the event loop."""
+"""Maximum number of outstanding requests. A connection has 32,768 streams, of which abandoned requests may hold three
+quarters; when none is free, the driver waits for one, up to 2 s, in the event loop."""
 
 
 def make_cluster(
     options: Options, connections: type[Connection] | None = None, *, reaches_all: bool = False
 ) -> Cluster:
-    """The driver's cluster, not yet connected. `connections`: who serves its sockets; the driver's own thread unless it
-    is said. `reaches_all`: it connects to every node, also of other data centres, though no profile asks these."""
+    """The driver's cluster, not yet connected. `connections`: the class that serves its sockets; by default the
+    driver's own thread. `reaches_all`: connects to every node, including those of other data centres that no profile
+    uses."""
     connect_s = options.connect_ms / 1_000
     every = {_ALL: ExecutionProfile(load_balancing_policy=RoundRobinPolicy())} if reaches_all else {}
     return Cluster(
@@ -88,7 +90,7 @@ def make_cluster(
 
 @contextmanager
 def quiet_driver() -> Iterator[None]:
-    """The driver logs nothing meanwhile, for what it fails with is raised, and told by whoever asked."""
+    """Silences the driver's log: its failures are raised, and reported by the caller."""
     log = logging.getLogger("cassandra")
     log.setLevel(logging.CRITICAL)
     try:

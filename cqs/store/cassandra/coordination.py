@@ -1,11 +1,11 @@
-"""`Coordination` through tables: beats and leases end by TTL, leads and homes change by conditional writes.
+"""`Coordination` in tables: heartbeats and leases end by TTL; leaderships and homes change by conditional writes.
 
-What is not stamped by the store is stamped by its node's clock. So nothing that one node or life writes is over what
-another one wrote: each life of a node has a row of beats and marks of its own, and a mark is removed with a stamp above
-all others, whoever's clock is behind.
+Writes that are not stamped by the store carry their node's clock. So no node or life of a node overwrites what another
+one wrote: each life has its own heartbeat row and marks, and a mark is removed with a stamp above all others, so that
+no clock that is behind matters.
 
-News is read a minute at a time, this one and those since the last look; a row has the server's own time stamp, so nodes
-remember which ones they have heard and not until when.
+News is read by the minute: the current one and those since the last look. Rows have the server's own timestamps, so
+nodes remember which news they have heard, rather than a point in time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LOOK_BACK_MINUTES = 1
 MINUTES_MAX = 60
 NEWS_AT_ONCE = 100
 PROBES = 16
-"""Partitions that are asked for whether any of them has its quorum."""
+"""Partitions that are read to find out whether any of them has its quorum."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -49,7 +49,7 @@ class CassandraCoordination:
 
     @property
     def datacenter(self) -> str:
-        """This node's."""
+        """This node's data centre."""
         return self._session.datacenter
 
     async def now_ms(self) -> int:
@@ -145,13 +145,13 @@ class CassandraCoordination:
                 heard[stamp] = minute
                 fresh.append(one)
         self._minute = now
-        self._heard |= heard  # When all was read: the minutes are partitions, and one of them may be out of reach.
+        self._heard |= heard  # Only now, when all was read: minutes are partitions, and one may be out of reach.
         self._heard = {stamp: minute for stamp, minute in self._heard.items() if minute >= now - 2 * LOOK_BACK_MINUTES}
         return None if is_too_long else fresh
 
     async def _fresh(self, minute: int) -> list[tuple[UUID, News]]:
-        """Those of the minute that this node has not heard. News may be long, in an outage, and many: only these are
-        read whole."""
+        """The minute's news that this node has not heard. During an outage there may be a lot of news: only unheard
+        rows are read in full."""
         stamps = [stamp for (stamp,) in await self._session.all(cql.NEWS_STAMPS, (minute,))]
         unheard = [stamp for stamp in stamps if stamp not in self._heard]
         found: list[tuple[UUID, News]] = []

@@ -1,7 +1,7 @@
-"""Conditional writes whose answer may get lost.
+"""Conditional writes whose answer may be lost.
 
-A conditional write that ran out of time may have happened. Asking again is safe, since the condition then does not hold
-any more; but "not applied" may then mean "by myself, just before". So whoever asks says how to recognise his own work.
+A conditional write that timed out may have happened. Retrying is safe, since the condition then no longer holds; but
+"not applied" may then mean "applied by my own first attempt". So the caller says how to recognize its own write.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ ATTEMPTS_MAX = 3
 async def decide(
     session: Session, writes: Sequence[Write], is_ours: Callable[[], Awaitable[bool]]
 ) -> tuple[bool, Decision]:
-    """Whether the writes are in effect by this call, and the last answer. `is_ours` is asked only after an attempt
-    without an answer. Raises StoreUnavailable, OutcomeUnknown."""
+    """Whether this call's writes are in effect, and the last answer. `is_ours` is called only after an attempt without
+    an answer. Raises StoreUnavailable, OutcomeUnknown."""
     for attempt in range(ATTEMPTS_MAX):
         try:
             decision = await session.decide(writes)

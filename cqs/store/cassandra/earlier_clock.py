@@ -1,9 +1,10 @@
-"""The earlier of two clocks, this node's and the store's: for what must not come true too soon.
+"""The earlier of two clocks, this node's and the store's, for decisions that must not be made too early.
 
     a node whose clock jumped an hour ahead reads an empty row: "below an hour from now there is nothing"
     all nodes read rows from that mark on, and for an hour nobody sees what is sent
 
-Between two looks at the store's clock this node's monotonic one goes on from there, which no step of the time moves.
+Between two looks at the store's clock, its time is extrapolated by this node's monotonic clock, which no clock step
+affects.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class EarlierClock:
         """The store's time when this node's monotonic clock began."""
 
     async def look(self) -> None:
-        """To be awaited before `now_ms`; asks the store at most every LOOK_S. Raises StoreUnavailable."""
+        """Must be awaited before `now_ms`; asks the store at most once every LOOK_S. Raises StoreUnavailable."""
         if self._now_s() - self._looked_s >= LOOK_S:
             told_ms = await store_ms(self._session)
             self._looked_s = self._now_s()

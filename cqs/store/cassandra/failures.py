@@ -1,10 +1,11 @@
-"""The driver's errors in the store's words: what happened, and whether a write may have taken effect.
+"""Translates the driver's errors into the store's: what happened, and whether a write may have taken effect.
 
     refused before anything was sent, or by the coordinator before it wrote     StoreUnavailable
     sent, and no answer that it failed                                           OutcomeUnknown (writes)
-    a read that met too many tombstones or ran out of time                       TooMuchToRead: narrow the range, go on
+    a read that met too many tombstones or timed out                             TooMuchToRead: narrow the range, go on
 
-Whatever is not known to be harmless counts as sent: OutcomeUnknown costs a retry, its opposite a duplicate.
+Unless an error is known to be harmless it counts as sent: a wrong OutcomeUnknown costs a retry, the opposite mistake a
+duplicate.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _NO_POOL = "Host has been marked down or removed"
 
 
 class TooMuchToRead(StoreUnavailable):
-    """A read met more tombstones than the server allows, or did not end in time (then there may be other reasons)."""
+    """A read met more tombstones than the server allows, or timed out (possibly for other reasons)."""
 
     def __init__(self, text: str, *, is_timeout: bool = False) -> None:
         super().__init__(text)
@@ -51,8 +52,8 @@ class TooMuchToRead(StoreUnavailable):
 
 
 def told(error: Exception, kind: Kind, place: str, *, was_sent: bool = False) -> CqsError:
-    """The error to raise `from error`. `place`: where Cassandra was to be found, for the text. `was_sent`: it was
-    sent before, too, or to another node as well, and nobody knows what became of that."""
+    """The error to raise `from error`. `place`: where Cassandra should be, for the text. `was_sent`: it was also sent
+    in an earlier attempt or to another node, and the outcome of that is unknown."""
     if isinstance(error, CqsError):
         return error
     text = f"Cassandra at {place}: {reason_of(error)}"
@@ -88,7 +89,7 @@ def reason_of_node(error: Exception) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """One line."""
+    """The reason, in one line."""
     if isinstance(error, NoHostAvailable):
         reasons = {reason_of(one) for one in _per_host(error) if isinstance(one, Exception)}
         return "no node answers" + (f" ({'; '.join(sorted(reasons))})." if reasons else ".")

@@ -8,8 +8,8 @@ from cqs.store.report import StoreHost
 
 
 def hosts_of(cluster: Cluster) -> tuple[StoreHost, ...]:
-    """By data centre and address. Asks nobody: the driver hears of changes from one of them, and of those that it has
-    connections to it knows by itself whether they answer."""
+    """By data centre and address. Queries no host: one of them notifies the driver of changes, and for hosts it has
+    connections to, the driver knows by itself whether they answer."""
     found = [
         StoreHost(
             address=str(host.address),

@@ -2,7 +2,7 @@
 
 read what the change depends on ──► IF version is still the one read: version + 1, and the change ──► done
      ▲                                                    │
-     └──────────────────── somebody else was first ◄──────┘
+     └──────────────────── another change was first ◄─────┘
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ class CassandraIdentities:
         return (self._users if kind == "user" else self._keys).one(rows[0][0], name)
 
     async def _change(self, plan: Plan, is_done: Callable[[], Awaitable[bool]]) -> bool:
-        """Makes the planned change, planning anew whenever somebody else changed anything. False when the plan is None;
-        after an attempt without an answer, `is_done` tells whether that was it."""
+        """Makes the planned change, planning it again whenever anything else changed meanwhile. False when the plan is
+        None. After an attempt without an answer, `is_done` says whether it was applied."""
         is_doubtful = False
         for _ in range(ATTEMPTS_MAX):
             version = await self.identities_version()

@@ -1,7 +1,8 @@
-"""Living leases of this process, kept in memory until they run out.
+"""Current leases of this process, kept in memory until they expire.
 
-Most messages are deleted before that, and then there is nothing to do. What is left when a minute has ended is looked
-up once, all together (another node may have deleted it), and what still exists is written to `receives`.
+Most messages are deleted before that, and then nothing has to be written. When a minute has ended, the messages of the
+remaining leases are looked up together (another node may have deleted them), and the leases of those that still exist
+are written to `receives`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from cqs.store.cassandra.leases import MINUTE_MS
 from cqs.store.interface import Lease
 
 KEPT_MAX = 100_000
-"""Leases, 0.4 kB each; beyond it they are written down at once."""
+"""Leases, 0.4 kB each; beyond this number they are written at once."""
 GRACE_MS = 2_000
 LOOK_S = 5.0
 SETTLED_AT_ONCE = 1_000
@@ -31,7 +32,8 @@ class LeaseKeeper:
     """Belongs to one event loop."""
 
     def __init__(self, clock: Clock, existing: Existing, write_ended: WriteEnded) -> None:
-        """`existing(storage_id, addresses)` tells which are messages, `write_ended(storage_id, leases)` writes."""
+        """`existing(storage_id, addresses)` returns the messages that exist, `write_ended(storage_id, leases)` writes
+        leases."""
         self._clock = clock
         self._existing = existing
         self._write_ended = write_ended
@@ -43,7 +45,7 @@ class LeaseKeeper:
         return len(self._minute_of)
 
     def hold(self, storage_id: int, leases: Sequence[Lease]) -> list[Lease]:
-        """Keeps those that still hide, the newest of each message; gives back those there is no room for."""
+        """Keeps unexpired leases, the newest of each message; returns those for which there is no room."""
         now_ms = self._clock.now_ms()
         left_over: list[Lease] = []
         for lease in leases:
@@ -62,7 +64,7 @@ class LeaseKeeper:
         return left_over
 
     def forget(self, addresses: Sequence[int]) -> None:
-        """These are deleted, or received anew."""
+        """The messages were deleted, or received again."""
         if self._minute_of:
             for address in addresses:
                 minute = self._minute_of.pop(address, None)
@@ -70,13 +72,13 @@ class LeaseKeeper:
                     del self._minutes[minute][address]
 
     async def run(self) -> None:
-        """Settles minutes as they end, until cancelled; what is being settled then is settled to its end."""
+        """Settles each minute after its end, until cancelled; a settling in progress is completed."""
         while True:
             await asyncio.sleep(LOOK_S)
             await asyncio.shield(asyncio.ensure_future(self.settle()))
 
     async def settle(self, *, is_end: bool = False) -> None:
-        """Writes down what has run out and is still there; `is_end`: all. Never raises."""
+        """Writes expired leases whose messages still exist; `is_end`: all leases. Never raises."""
         async with self._settling:
             await self._settle_minutes(is_end)
 

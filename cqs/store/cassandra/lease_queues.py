@@ -16,11 +16,11 @@ _log = structlog.get_logger("cqs.store")
 
 
 class LeaseQueues:
-    """A buffer for each queue that receives. Belongs to one event loop."""
+    """A buffer for each queue with receives. Belongs to one event loop."""
 
     def __init__(self, write: Callable[[int, Sequence[Lease]], Awaitable[None]]) -> None:
         self.failures = 0
-        """Leases that could not be written: each may cost a duplicate when the cache is lost."""
+        """Leases that could not be written: each may cause a duplicate if the cache is lost."""
         self._write = write
         self._buffers: dict[int, LeaseBuffer] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -34,19 +34,19 @@ class LeaseQueues:
         buffer.add(leases)
 
     def discard(self, storage_id: int, addresses: Sequence[int]) -> None:
-        """These messages are on their way out."""
+        """These messages are being deleted."""
         buffer = self._buffers.get(storage_id)
         if buffer is not None:
             buffer.discard(addresses)
 
     def overtake(self, storage_id: int, leases: Sequence[Lease]) -> None:
-        """These are being written now."""
+        """These leases are being written now."""
         buffer = self._buffers.get(storage_id)
         if buffer is not None:
             buffer.overtake(leases)
 
     async def close(self) -> None:
-        """Writes what waits."""
+        """Writes the buffered leases."""
         for buffer in self._buffers.values():
             buffer.flush()
         await asyncio.gather(*self._tasks, return_exceptions=True)

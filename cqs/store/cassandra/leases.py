@@ -1,25 +1,26 @@
 """Leases: what was received, until when it is hidden, and how often that has happened.
 
-    lease, still hiding ──► leases, by queue and minute of expiry ──────────────────┐ read: the living minutes
+    lease, unexpired ──► leases, by queue and minute of expiry ─────────────────────┐ read: the unexpired minutes
               │                     (ends by TTL)                                   ├──► the newest of a message
-              └─► keeper: waits in memory ── run out, message still there ─────┐    │
+              └─► keeper: waits in memory ── expired, message still there ─────┐    │
     lease that has ended (visibility 0, given back) ───────────────────────────┴──► receives, beside the messages
                                                                                      (kept as long as the message)
 
-The receives of one moment and queue expire in one minute, hence are one mutation; and a message that is deleted in
-time, as most are, costs nothing more. Newest = the highest receive number, and of one number what a store was handed
-last, which is its stamp: a write may be late, and the keeper's is.
+Receives of one queue at one moment expire in the same minute, so they are one mutation; and a message that is deleted
+in time, as most are, costs nothing more. The newest lease is the one with the highest receive number and, for equal
+numbers, the one handed to a store last, which is its stamp. The stamp is needed because writes may be late, as the
+keeper's are:
 
     node A, which received m             node B                        without the stamp
     ────────────────────────             ──────
     handed: m until 1:30, in the keeper
                                          handed: m until 10:00
-    2:02 the minute is over, m is
-    there: "m until 1:30" written down                                 the newest of m has run out: m is handed out
-                                                                       again while its consumer goes on extending it
+    2:02 the minute is over, m still
+    exists: writes "m until 1:30"                                      the newest of m has expired: m is handed out
+                                                                       again while its consumer keeps extending it
 
-What is lost when a node is killed: that leases which it alone had written counted, if the cache is lost as well and is
-filled more than some minutes after they ran out.
+When a node is killed, the receives of the leases in its keeper are no longer counted if the cache is lost as well, and
+refilled more than a few minutes after those leases expired.
 """
 
 from __future__ import annotations
@@ -48,12 +49,12 @@ PRUNE_EVERY = 16
 READ_ROWS = 5_000
 FIND_AT_ONCE = 100
 READS_AT_ONCE = 500
-"""Leases of 12 hours are in 720 minutes."""
+"""Leases of 12 hours are spread over 720 minutes."""
 MINUTES_NOTED_MAX = 50_000
 
 
 class Seen(NamedTuple):
-    """A lease and what orders it among those of its message: the greatest is the newest."""
+    """A lease, with what orders it among those of its message: the greatest is the newest."""
 
     number: int
     written_us: int
@@ -64,7 +65,7 @@ Newest = dict[int, Seen]
 
 
 def keep_newest(newest: Newest, seen: Iterable[Seen]) -> None:
-    """Puts each in place of an older one of its message."""
+    """Replaces older leases of the same messages in `newest`."""
     for one in seen:
         known = newest.get(one.lease.address)
         if known is None or known[:2] < one[:2]:
@@ -83,7 +84,7 @@ class Leases:
         self._handed_us = 0
 
     def stamped(self, leases: Sequence[Lease]) -> list[Lease]:
-        """As the store was handed them now; to be asked at once."""
+        """Stamps leases with the time they were handed to the store; call it at once."""
         self._handed_us = max(self._handed_us + 1, self._clock.now_ms() * 1_000)
         return [replace(one, handed_us=self._handed_us) for one in leases]
 
@@ -112,7 +113,7 @@ class Leases:
             await together([*notes, *lanes])
 
     async def _note(self, storage_id: int, minute: int, now_ms: int) -> None:
-        """So that readers know that the minute has leases."""
+        """Records that the minute has leases, for readers."""
         ttl_ms = (minute + 1) * MINUTE_MS - now_ms + LEASE_KEPT_MS
         await self._session.write([Write(cql.INSERT_LEASE_MINUTE, (storage_id, minute, ttl_ms // 1_000))])
         self._noted[storage_id, minute] = None
@@ -120,7 +121,7 @@ class Leases:
             del self._noted[next(iter(self._noted))]
 
     async def write_ended(self, storage_id: int, leases: Sequence[Lease]) -> None:
-        """For as long as their messages last. Durable when it returns."""
+        """Kept for as long as their messages. Durable when it returns."""
         now_ms = self._clock.now_ms()
         rows: dict[int, list[Write]] = {}
         for one in leases:
@@ -135,7 +136,7 @@ class Leases:
         await together([self._partitions.write((storage_id, row), lane) for row, lane in rows.items()])
 
     async def living(self, queue: Queue) -> Newest:
-        """The newest leases of all living minutes, of deleted messages as well."""
+        """The newest leases of all unexpired minutes, including those of deleted messages."""
         newest: Newest = {}
         for minute in await self._minutes(queue):
             after = (-1, -1, -1)
@@ -149,7 +150,7 @@ class Leases:
         return newest
 
     async def received(self, queue: Queue, row: int, first: int, last: int, newest: Newest) -> None:
-        """Adds what is known of the row's messages from address `first` to `last`."""
+        """Adds the receives of the row's messages from address `first` to `last`."""
         after = (ids.key_of(first), (first & INCARNATION_MASK) - 1, 0)
         while True:
             values = (queue.storage_id, row, *after, ids.key_of(last), READ_ROWS)

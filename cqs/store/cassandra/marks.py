@@ -1,16 +1,16 @@
-"""Low-water marks: where a row's messages begin, so that no read walks over the tombstones before them.
+"""Low-water marks: where a row's messages begin, so that reads do not scan the tombstones before them.
 
     row  ░░░░░░░░ tombstones ░░░░░░░░│        · · ██ ██    ███ █ ███          ▓▓▓▓▓▓▓▓ trail
                                      mark         first living                now
 
-A mark says: below it the row holds nothing, whatever is stored later. It follows what reads have seen (nothing lived
-before the first message they met), but keeps TRAIL_MS behind the clocks, since a message is stored a little after its
-address was made: LATE_MS at most until its write is asked for, WAIT_S_MAX until it begins, two time-outs until it is
-answered, and clocks may differ. Whoever stores a message later than that (a move that had to wait for Cassandra) writes
-the address into `late_arrivals` first, and readers look those up one by one.
+A mark guarantees that the row holds nothing below it, whatever is stored later. It follows what reads have seen
+(nothing exists before the first message they met), but stays TRAIL_MS behind the clocks, since a message is stored a
+little after its address was made: up to LATE_MS until its write is requested, WAIT_S_MAX until it begins, two timeouts
+until it is answered, and clocks may differ. A writer that stores a message later than that (a move that had to wait for
+Cassandra) first writes the address into `late_arrivals`, and readers look those up one by one.
 
-A mark that nobody has yet starts where the retention of the queue ends: what is older has expired. In normal operation
-nobody reads rows, the cache answers; so each row that lost ADVANCE_AFTER messages is looked at once, in the background.
+A row without a mark is read from where the queue's retention ends: anything older has expired. Normally nobody reads
+rows, as the cache answers; so each row that lost ADVANCE_AFTER messages is looked at once, in the background.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _log = structlog.get_logger("cqs.store")
 
 
 class _Known:
-    """What is known of one queue."""
+    """The marks and late arrivals of one queue."""
 
     __slots__ = ("late", "loaded_ms", "marks", "missed", "saved")
 
@@ -55,7 +55,7 @@ class _Known:
         self.saved: dict[int, int] = {}
         self.late: dict[int, set[int]] = {}
         self.missed: dict[int, int] = {}
-        """Late addresses that were no messages when looked up, and when that was first so."""
+        """Late addresses that were not found when looked up, and when that was first the case."""
 
 
 class Marks:
@@ -71,7 +71,8 @@ class Marks:
         self._advancing: set[tuple[int, int]] = set()
 
     async def load(self, queue: Queue, *, is_fresh: bool = False) -> None:
-        """To be awaited before `floor`, `late` and `limit`; asks the store at most once a second, unless `is_fresh`."""
+        """Must be awaited before `floor`, `late` and `limit`; asks the store at most once a second, unless
+        `is_fresh`."""
         known = self._of(queue.storage_id)
         now_ms = self._clock.now_ms()
         if not is_fresh and known.loaded_ms and known.loaded_ms <= now_ms < known.loaded_ms + RELOAD_MS:
@@ -89,7 +90,7 @@ class Marks:
         known.loaded_ms = now_ms
 
     def floor(self, queue: Queue, row: int) -> int:
-        """The `at` from which on the row is to be read."""
+        """The `at` from which to read the row."""
         oldest_ms = max(queue.created_ms, self._time.now_ms() - queue.settings.retention_ms) - TRAIL_MS
         return max(at_of_ms(oldest_ms), self._of(queue.storage_id).marks.get(row, 0))
 
@@ -107,12 +108,12 @@ class Marks:
         return at_of_ms(oldest_ms - TRAIL_MS)
 
     def limit(self) -> int:
-        """The `at` that no mark may be above which a read that begins now leads to."""
+        """The highest `at` to which a read that begins now may move a mark."""
         return at_of_ms(self._time.now_ms() - TRAIL_MS)
 
     def learn(self, queue: Queue, row: int, first_at: int | None, limit_at: int) -> None:
-        """A read from the floor on found the first message at `first_at`, or none at all. `limit_at`: the `limit` when
-        it began, since of a read that takes long only what it read last is of the present."""
+        """A read from the floor on found the first message at `first_at`, or none. `limit_at`: the `limit` when it
+        began, since a long read reflects the present only in what it read last."""
         at = limit_at if first_at is None else min(first_at, limit_at)
         known = self._of(queue.storage_id)
         if at <= known.marks.get(row, 0):
@@ -124,7 +125,8 @@ class Marks:
             self._start(self._session.write([Write(cql.SAVE_MARK, values)]), "low_water_mark_not_saved")
 
     async def expect_late(self, storage_id: int, addresses: Sequence[int]) -> None:
-        """To be awaited before these are stored: notes those that come late. Raises StoreUnavailable: store nothing."""
+        """Must be awaited before these messages are stored: records those that are late. Raises StoreUnavailable: then
+        store nothing."""
         oldest_ms = self._clock.now_ms() - LATE_MS
         late = [address for address in addresses if ids.ms_of(address) < oldest_ms]
         if not late:
@@ -135,7 +137,7 @@ class Marks:
             self._of(storage_id).late.setdefault(row, set()).update(some)
 
     def miss_late(self, queue: Queue, row: int, gone: Sequence[int]) -> None:
-        """These were looked up and are no messages. What is none for LATE_KEPT_MS is not looked for again."""
+        """These were looked up and do not exist. Addresses not found for LATE_KEPT_MS are no longer looked up."""
         known = self._of(queue.storage_id)
         now_ms = self._clock.now_ms()
         for address in gone:
@@ -183,7 +185,7 @@ class Marks:
             self._advancing.discard((queue.storage_id, row))
 
     async def rest(self) -> None:
-        """Returns when nothing is left to do in the background."""
+        """Returns when no background work is left."""
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 

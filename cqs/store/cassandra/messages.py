@@ -1,7 +1,7 @@
 """Messages in their rows: added, removed, read by address, read from a row's beginning.
 
-Reads by address need no mark: each is one seek. A message whose checksum is wrong is left out and logged: it is never
-delivered, and its neighbours are.
+Reads by address need no mark: each is one seek. A message with a wrong checksum is left out and logged: it is never
+delivered, and its neighbours are not affected.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ class Messages:
         self._clock = clock
 
     async def append(self, storage_id: int, messages: Sequence[Message], *, confirmed_s: int = 0) -> None:
-        """Durable when it returns. `confirmed_s`: how long it is to be known that these were stored; 0 = not at all."""
+        """Durable when it returns. `confirmed_s`: how many seconds to keep the proof that these were stored; 0 = write
+        none."""
         await self._marks.expect_late(storage_id, [message.address for message in messages])
         now_ms = self._clock.now_ms()
         writes: dict[int, list[Write]] = {}
@@ -67,7 +68,7 @@ class Messages:
         await self._write(storage_id, writes, weights)
 
     async def delete(self, storage_id: int, addresses: Sequence[int], *, is_unsaid: bool = False) -> None:
-        """Durable when it returns. `is_unsaid`: they shall never have been stored, not even if they arrive later."""
+        """Durable when it returns. `is_unsaid`: as if they had never been stored, even if they arrive later."""
         writes: dict[int, list[Write]] = {}
         for row, some in by_row(addresses).items():
             lane = writes[row] = []
@@ -88,7 +89,7 @@ class Messages:
             )
 
     async def read(self, storage_id: int, addresses: Sequence[int]) -> list[Message]:
-        """Those that exist, in the order asked for."""
+        """The messages that exist, in the requested order."""
         found = await self._at(cql.READ_MESSAGES, storage_id, addresses, READ_BODIES_MAX)
         messages = {address: _decode(storage_id, address, columns) for address, columns in found.items()}
         return [message for address in addresses if (message := messages.get(address)) is not None]
@@ -97,11 +98,11 @@ class Messages:
         return set(await self._at(cql.FIND_MESSAGES, storage_id, addresses, READ_PLACES_MAX))
 
     async def confirmed(self, storage_id: int, addresses: Sequence[int]) -> set[int]:
-        """Which of them have been stored, be they deleted since or not."""
+        """Which of them have been stored, even if they have been deleted since."""
         return set(await self._at(cql.FIND_CONFIRMATIONS, storage_id, addresses, READ_PLACES_MAX))
 
     async def stored(self, storage_id: int, addresses: Sequence[int]) -> dict[int, Row]:
-        """As a scan tells of them, those that exist."""
+        """Those that exist, without bodies, as for a scan."""
         return await self._at(cql.FIND_STORED, storage_id, addresses, READ_PLACES_MAX)
 
     async def _at(
@@ -123,7 +124,7 @@ class Messages:
         }
 
     async def head(self, queue: Queue, row: int, limit: int) -> list[Message]:
-        """The oldest of the row."""
+        """The oldest messages of the row."""
         await self._marks.load(queue)
         storage_id = queue.storage_id
         found = {message.address: message for message in await self._late_messages(queue, row)}
@@ -174,7 +175,7 @@ class Messages:
         return Walk(self._session, self._clock, statement, queue.storage_id, row, start_at=start_at)
 
     async def occupied(self, queue: Queue, wanted: Sequence[int], *, is_deep: bool = False) -> list[int]:
-        """Those of the rows that may hold messages, by one query; at worst all of them. `is_deep`: as of `pages`."""
+        """Those of the rows that may hold messages, by one query; in the worst case all. `is_deep`: see `pages`."""
         if not wanted:
             return []
         await self._marks.load(queue)
@@ -196,7 +197,7 @@ def _insert(storage_id: int, row: int, message: Message, now_ms: int) -> Write:
     try:
         _, _, _, sequence, sent_ms, visible_ms, group, checksum, meta, body = rows.encode(storage_id, message)
     except UnicodeEncodeError as error:
-        raise StoreUnavailable(f"A text is no Unicode: {error.reason}. Nothing was written.") from error
+        raise StoreUnavailable(f"A text is not valid Unicode: {error.reason}. Nothing was written.") from error
     address = message.address
     values = (
         storage_id,

@@ -1,5 +1,5 @@
-"""Move tasks: a partition a source queue, newest first. Written by the one node that leads the task. They end by TTL,
-also those of queues that are gone."""
+"""Move tasks: one partition per source queue, newest first. Written only by the node that leads the task. They end by
+TTL, including those of deleted queues."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MoveTasks:
         return sorted(tasks, key=lambda task: (task.started_ms, task.handle), reverse=True)
 
     async def save(self, task: MoveTask) -> None:
-        """Adds or replaces the task, and forgets the oldest ones of its source beyond MOVE_TASKS_KEPT."""
+        """Adds or replaces the task, and deletes the oldest ones of its source beyond MOVE_TASKS_KEPT."""
         source = (task.source.account, task.source.name)
         values = (*source, task.started_ms, task.handle, _encode(task).decode(), RETENTION_S_MAX)
         await self._session.write([Write(cql.SAVE_MOVE_TASK, values)])

@@ -15,16 +15,16 @@ class Options:
     keyspace: str = "cqs"
     datacenter: str = ""
     is_each: bool = False
-    """Sends and deletes are durable in every data centre when they return, not in this one alone."""
+    """Sends and deletes are durable in every data centre when they return, not only in this one."""
     user: str = ""
     password: str = field(default="", repr=False)
     tls: ssl.SSLContext | None = None
     connect_ms: int = 5_000
-    """For the first contact with one host."""
+    """For the first connection to a host."""
     request_ms: int = 3_000
-    """For one attempt; what is safe to repeat gets two."""
+    """For one attempt; requests that are safe to repeat get two."""
     rows: int = 100
-    """Partitions of a queue. Addresses carry the row, so more may be used later, fewer only with new queues."""
+    """Partitions per queue. Addresses contain the row, so this may be raised later, but lowered only for new queues."""
 
     @property
     def place(self) -> str:
@@ -33,5 +33,5 @@ class Options:
 
     @property
     def place_asked(self) -> str:
-        """The same, with the data centre whose nodes alone are asked."""
+        """Likewise, with the data centre to which requests are limited."""
         return f"{self.place}, data centre {self.datacenter}" if self.datacenter else self.place

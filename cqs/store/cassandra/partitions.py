@@ -1,13 +1,14 @@
-"""Group commit by partition: what arrives for a partition while its last batch is under way goes into the next one.
+"""Group commit by partition: writes that arrive for a partition while its last batch is under way go into the next one.
 
     append ─┐                       ┌─ answer to all of them
     delete ─┼─► lane (queue, row) ──┤
     append ─┘    one unlogged batch │    meanwhile: append, append, delete ──► the next batch
                  = one mutation     └─────────────────────────────────────────────┘
 
-A lone write goes at the end of the turn of the loop in which it came, with whatever came in the same turn: there is no
-timer. One statement in a batch of 64 costs the client a twelfth of one alone. Stamps and not order decide which write
-wins, so batches may mix inserts and deletes, and lanes need not keep order beyond one batch at a time.
+There is no timer: a lone write is sent at the end of the event loop iteration in which it arrived, with any others of
+that iteration. In a batch of 64, a statement costs the client a twelfth of a single one. Stamps rather than order
+decide which write wins, so batches may mix inserts and deletes, and lanes need keep no order beyond one batch at a
+time.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from cqs.store.cassandra.session import Write
 
 BATCH_STATEMENTS_MAX = 128
 BATCH_WEIGHT_MAX = 2 << 20
-"""Bytes, about; Cassandra refuses a mutation above half a commit log segment (16 MiB)."""
+"""Approximate bytes; Cassandra refuses a mutation above half a commit log segment (16 MiB)."""
 PENDING_WEIGHT_MAX = 128 << 20
 WAIT_S_MAX = 5.0
-"""What has waited so long for the batches before it is given up: low-water marks count on it, and whoever waits for it
+"""A write that has waited this long for the batches before it is given up: low-water marks rely on it, and its caller
 has most likely gone."""
 STATEMENT_WEIGHT = 128
 
 
 class _Entry:
-    """Statements of one caller that go out together."""
+    """The statements of one caller, sent together."""
 
     __slots__ = ("entered_s", "future", "weight", "writes")
 
@@ -49,7 +50,7 @@ class Partitions:
     ) -> None:
         self.batches = 0
         self.statements = 0
-        """How much has gone out so far."""
+        """Number of statements sent so far."""
         self._write = write
         self._now_s = now_s
         self._lanes: dict[Hashable, list[_Entry]] = {}
@@ -58,10 +59,10 @@ class Partitions:
 
     async def write(self, partition: Hashable, writes: Sequence[Write], weights: Sequence[int] = ()) -> None:
         """Durable when it returns. `weights`: bytes of each write beyond the usual. Raises StoreUnavailable when none
-        was written, too much waits already, or it was not begun within WAIT_S_MAX; OutcomeUnknown when some may have
-        been written."""
+        was written, too much is waiting already, or it was not begun within WAIT_S_MAX; OutcomeUnknown when some may
+        have been written."""
         if self._pending_weight > PENDING_WEIGHT_MAX:
-            raise StoreUnavailable("More is to be written than Cassandra takes. Nothing was written.")
+            raise StoreUnavailable("Too many writes are waiting for Cassandra. Nothing was written.")
         entries = [self._enter(partition, part, weight) for part, weight in _parts(writes, weights)]
         if len(entries) == 1:
             await entries[0].future
@@ -69,7 +70,7 @@ class Partitions:
             await together(_result(entry.future) for entry in entries)
 
     async def rest(self) -> None:
-        """Returns when everything that was accepted has an answer."""
+        """Returns when every accepted write has an answer."""
         while self._lanes:
             await asyncio.gather(
                 *[entry.future for lane in self._lanes.values() for entry in lane], return_exceptions=True
@@ -104,7 +105,7 @@ class Partitions:
             error: Exception | None = None
             try:
                 await self._write([write for entry in batch for write in entry.writes])
-            except Exception as failure:  # A bug, too, is for those who wait, and not for those who come after them.
+            except Exception as failure:  # Even a bug concerns only the calls that wait, not those that come later.
                 error = failure
             self.batches += 1
             self.statements += sum(len(entry.writes) for entry in batch)
@@ -123,7 +124,7 @@ class Partitions:
 
 
 async def together(writes: Iterable[Coroutine[object, object, None]]) -> None:
-    """All of them at once, waiting for all. Raises StoreUnavailable only when each of them did."""
+    """Runs all of them concurrently and waits for all. Raises StoreUnavailable only when each of them did."""
     results = await asyncio.gather(*writes, return_exceptions=True)
     errors = [result for result in results if isinstance(result, BaseException)]
     if not errors:
@@ -141,7 +142,7 @@ async def _result(future: asyncio.Future[None]) -> None:
 
 
 def _parts(writes: Sequence[Write], weights: Sequence[int]) -> list[tuple[Sequence[Write], int]]:
-    """Cut so that each part fits into a batch."""
+    """Splits the writes so that each part fits into a batch."""
     parts: list[tuple[Sequence[Write], int]] = []
     start = weight = 0
     for place in range(len(writes)):
@@ -155,7 +156,7 @@ def _parts(writes: Sequence[Write], weights: Sequence[int]) -> list[tuple[Sequen
 
 
 def _late(lane: list[_Entry], now_s: float) -> list[_Entry]:
-    """Those that have waited too long, taken out: they stand first."""
+    """Removes and returns the entries that have waited too long; they are at the front."""
     count = sum(now_s - entry.entered_s >= WAIT_S_MAX for entry in lane)
     late = lane[:count]
     del lane[:count]

@@ -1,4 +1,4 @@
-"""Looks at a Cassandra cluster once, before any server uses it: its nodes, its copies, its clocks."""
+"""Inspects a Cassandra cluster once, before any server uses it: its nodes, its replication, its clocks."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _REPLICATION = "SELECT replication FROM system_schema.keyspaces WHERE keyspace_n
 
 @dataclass(frozen=True, slots=True)
 class NodeLook:
-    """One node. `problem`: why it did not answer, "" when it did. `datacenter` is known of both, as others tell it; the
-    rest only of one that answered. `sync`: commitlog_sync, "" when the node does not tell. `ahead_ms`: its clock
-    against ours."""
+    """One node. `problem`: why it did not answer, "" = it did. `datacenter` is known in both cases, from other nodes;
+    the rest only if it answered. `sync`: commitlog_sync, "" = the node does not report it. `ahead_ms`: its clock
+    relative to ours."""
 
     address: str
     problem: str = ""
@@ -33,9 +33,9 @@ class NodeLook:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """`replication`: of the keyspace, as Cassandra tells it; None when there is no such keyspace. `schema_problem`: why
-    a server would not start on it, "" when it would. `unread`: why the schema can't be read, so that it is not known
-    whether it is in order; "" when it can."""
+    """`replication`: of the keyspace, as Cassandra reports it; None when there is no such keyspace. `schema_problem`:
+    why a server would not start on it, "" = it would. `unread`: why the schema can't be read, so that its state is
+    unknown; "" = it can."""
 
     nodes: list[NodeLook]
     replication: Mapping[str, str] | None
@@ -44,7 +44,7 @@ class Look:
 
 
 async def look(options: Options, clock: Clock) -> Look:
-    """Asks whichever node answers, and through it all others. Raises StoreUnavailable."""
+    """Asks any node that answers, and through it all others. Raises StoreUnavailable."""
     session = Session(replace(options, datacenter=""), reaches_all=True)
     await session.connect()
     try:
@@ -81,5 +81,5 @@ async def _nodes(session: Session, clock: Clock) -> list[NodeLook]:
 
 
 def _ms_of(moment: datetime) -> float:
-    """The driver's time, which is UTC without saying so."""
+    """The driver's datetime, which is UTC without a time zone."""
     return moment.replace(tzinfo=UTC).timestamp() * 1_000

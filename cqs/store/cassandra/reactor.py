@@ -1,10 +1,10 @@
 """The driver's sockets, served by our own event loop.
 
-The driver's reactors are threads of their own. A request then costs a hand-over there and one back, each with a wait
-for the interpreter's lock, and timers wake that thread once more. In the loop there is none of it: what is asked in
-one turn of the loop is written at its end by one call of the system, and answers are delivered where they are awaited.
+The driver's reactors are threads of their own. Each request would then cost a hand-over in either direction, both with
+a wait for the GIL, and timers would wake that thread as well. In the loop there is none of this: requests made in one
+iteration of the loop are written at its end by one system call, and answers are delivered where they are awaited.
 
-    loop              execute_async ─ push ─┐ execute_async ─ push ─┐ end of turn: send ══► node ══► recv ─► answers
+    loop              execute_async ─ push ─┐ execute_async ─ push ─┐ iteration ends: send ═► node ══► recv ─► answers
     driver's threads  connect, prepare … ─ push ─ call_soon_threadsafe ─┘
 
 Connecting and TLS handshakes stay in the driver's threads, which may wait for the loop. The loop never waits for them.
@@ -23,13 +23,13 @@ from cassandra.connection import Connection, ConnectionShutdown
 
 READ_BYTES = 1 << 16
 WRITE_BYTES = 1 << 18
-"""Joined for one call of the system, or one request that is longer: of all that waits for a slow node, each call would
-copy what it does not get rid of."""
+"""Bytes joined for one system call, unless one request is longer: with a backlog for a slow node, each call would
+otherwise copy what it can't send."""
 _AGAIN = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 class LoopTimer:
-    """Calls back in the loop, unless it is cancelled before. To be made and cancelled in any thread."""
+    """Calls back in the loop, unless cancelled before. May be made and cancelled in any thread."""
 
     def __init__(self, reactor: type[LoopConnection], seconds: float, callback: Callable[[], object]) -> None:
         self._callback: Callable[[], object] | None = callback
@@ -86,7 +86,8 @@ class LoopConnection(Connection):  # type: ignore[misc]
 
     @classmethod
     def soon(cls, call: Callable[..., object], *args: object) -> bool:
-        """In the loop, from any thread. False, and not at all, when the loop is closed: nobody waits for it then."""
+        """Runs the call in the loop; may be called from any thread. False, without running it, when the loop is closed:
+        nobody waits for it then."""
         try:
             cls.loop.call_soon_threadsafe(call, *args)
         except RuntimeError:
@@ -95,11 +96,11 @@ class LoopConnection(Connection):  # type: ignore[misc]
 
     @classmethod
     def create_timer(cls, timeout: float, callback: Callable[[], object]) -> LoopTimer:
-        """As the driver wants it."""
+        """The interface that the driver requires."""
         return LoopTimer(cls, timeout, callback)
 
     def push(self, data: bytes) -> None:
-        """Written at the end of this turn of the loop, in the order of the calls. From any thread."""
+        """Writes at the end of this loop iteration, in the order of the calls. May be called from any thread."""
         with self.lock:
             self._unsent.append(data)
             if self._is_flushing:
@@ -111,7 +112,7 @@ class LoopConnection(Connection):  # type: ignore[misc]
             self.soon(self._flush)
 
     def close(self) -> None:
-        """Whoever waits for an answer gets ConnectionShutdown. From any thread. Idempotent."""
+        """Callers that wait for an answer get ConnectionShutdown. May be called from any thread. Idempotent."""
         with self.lock:
             if self.is_closed:
                 return
@@ -179,12 +180,12 @@ class LoopConnection(Connection):  # type: ignore[misc]
 
 
 def connections_of(loop: asyncio.AbstractEventLoop) -> type[LoopConnection]:
-    """The class of connections that the running loop serves. To be called in its thread."""
+    """The class of connections that the running loop serves. Must be called in its thread."""
     return type("LoopConnection", (LoopConnection,), {"loop": loop, "thread": threading.get_ident()})
 
 
 def settle(waiter: asyncio.Future[list[Any]], outcome: list[Any] | Exception) -> None:
-    """Gives the outcome to who waits for it, if he still does. In the loop."""
+    """Completes the future, if its caller still waits. Must be called in the loop."""
     if waiter.done():
         return
     if isinstance(outcome, Exception):

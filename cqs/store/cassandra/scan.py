@@ -1,10 +1,10 @@
-"""All messages of a queue with their leases, rows side by side, ids and times only.
+"""All messages of a queue with their leases, rows in parallel, ids and times only.
 
-    100 rows ──25 a query──► which hold something ──8 at a time──► pages
+    100 rows ──25 a query──► those that hold something ──8 at a time──► pages
 
-Most rows of most queues are empty, and a query for each would make the first touch of an empty queue cost a hundred.
-SCAN_AT_ONCE rows are read at the same time, a page of each; a row's pages come in order, the rows as they are done.
-Bodies are never read here: a fill needs to know what there is, and a megabyte a message would be a poor way to ask.
+Most rows of most queues are empty, and with one query per row the first use of an empty queue would cost a hundred.
+SCAN_AT_ONCE rows are read at the same time, a page of each; the pages of a row come in order, rows in any order. Bodies
+are never read here: a fill needs to know what there is, and should not read a megabyte per message to find out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cqs.store.cassandra.session import Row
 from cqs.store.interface import Stored
 
 OCCUPIED_AT_ONCE = 25
-"""Rows that one query is asked about: what it meets of tombstones it meets in all of them."""
+"""Rows per query: a query meets the tombstones of all of its rows."""
 SCAN_AT_ONCE = 8
 SCAN_PAGE = 1_000
 

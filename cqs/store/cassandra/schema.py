@@ -1,7 +1,7 @@
-"""The schema: made by an operator's command, checked when a store opens.
+"""The schema: created by an operator's command, checked when a store opens.
 
 A server never changes the schema by itself: two that did so at once would leave Cassandra with two versions of a table.
-The cluster's secret is made here, too, for the same reason: data centres that start at the same time agree on nothing.
+The cluster's secret is created here for the same reason: data centres that start at the same time can't agree on one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COMMENT = re.compile(r"--[^\n]*")
 
 
 class WrongSchema(StoreUnavailable):
-    """Cassandra answers, and the keyspace has no schema or one of another version. The text says what to do."""
+    """Cassandra answers, but the keyspace has no schema or one of another version. The text says what to do."""
 
 
 def table_statements() -> list[str]:
@@ -33,10 +33,11 @@ def table_statements() -> list[str]:
 
 
 async def apply(options: Options, replicas: dict[str, int]) -> bool:
-    """Makes the keyspace (`replicas` by data centre; {} = 1 in the data centre that answers) and whatever tables it
-    lacks. Idempotent; False when there was nothing to do. Raises StoreUnavailable: not reachable, another version; and
-    where nothing was made: other copies than the keyspace has, or more than there are nodes. Of a keyspace whose
-    schema is in place the copies are not looked at: an operator may have changed them since."""
+    """Creates the keyspace (`replicas` by data centre; {} = 1 in the data centre that answers) and any missing tables.
+    Idempotent; False when there was nothing to do. Raises StoreUnavailable when Cassandra is not reachable or has
+    another version; and, where nothing was created, when the keyspace has a different replication, or more replicas are
+    requested than there are nodes. If the schema is in place, the replication is not checked: an operator may have
+    changed it since."""
     session = Session(options)
     await session.connect()
     try:
@@ -57,7 +58,7 @@ async def apply(options: Options, replicas: dict[str, int]) -> bool:
 
 
 async def secret(session: Session, options: Options) -> bytes:
-    """The cluster's. Raises StoreUnavailable."""
+    """The cluster's secret. Raises StoreUnavailable."""
     rows = whole(await session.ask(f'SELECT value FROM "{options.keyspace}".meta WHERE name = %s', (_SECRET_NAME,)))
     if not rows:
         raise StoreUnavailable(f"Keyspace {options.keyspace} at {options.place} has no secret: run `cqs schema apply`.")
@@ -65,13 +66,13 @@ async def secret(session: Session, options: Options) -> bytes:
 
 
 async def datacenters(session: Session, options: Options) -> list[str]:
-    """Those that have copies of the keyspace. Raises StoreUnavailable."""
+    """The data centres that hold replicas of the keyspace. Raises StoreUnavailable."""
     found = await _replication(session, options)
     return sorted(key for key in found if key not in ("class", "replication_factor"))
 
 
 async def _replication(session: Session, options: Options) -> dict[str, str]:
-    """As Cassandra tells it; {} when there is no such keyspace."""
+    """As Cassandra reports it; {} when there is no such keyspace."""
     rows = await session.ask(
         "SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = %s", (options.keyspace,)
     )
@@ -97,7 +98,7 @@ def _check(found: str, options: Options) -> None:
 
 
 async def _version(session: Session, options: Options) -> str | None:
-    """None when the keyspace, or the table that would tell, does not exist."""
+    """None when the keyspace, or the table with the version, does not exist."""
     tables = await session.ask(
         "SELECT table_name FROM system_schema.tables WHERE keyspace_name = %s AND table_name = 'meta'",
         (options.keyspace,),
@@ -123,8 +124,8 @@ async def _check_copies(session: Session, options: Options, replicas: dict[str, 
     if replicas and found and copies != replicas:
         told = ", ".join(f"{name}={count}" for name, count in sorted(copies.items()))
         raise StoreUnavailable(
-            f"Keyspace {options.keyspace} exists with other copies ({told}): change them by ALTER KEYSPACE and "
-            "nodetool repair, or drop it if it is empty."
+            f"Keyspace {options.keyspace} exists with a different replication ({told}): change that by ALTER KEYSPACE "
+            "and nodetool repair, or drop it if it is empty."
         )
 
 

@@ -1,7 +1,7 @@
-"""The driver, bridged to the event loop by `cqs.store.cassandra.reactor`. The only file that calls it.
+"""Connects the driver to the event loop, through `cqs.store.cassandra.reactor`. The only file that calls the driver.
 
-Reads and plain writes are idempotent by their stamps: they are sent to a second node when the first one is slow, and
-once more when an attempt ends without an answer. Conditional writes are sent once; their callers know how to ask again.
+Reads and plain writes are idempotent by their stamps: they are also sent to a second node when the first one is slow,
+and retried once when an attempt ends without an answer. Conditional writes are sent once; their callers may retry them.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _WORTH_REPEATING = (OperationTimedOut, WriteTimeout, ReadTimeout, NoHostAvailabl
 
 
 def whole(rows: Iterable[Row]) -> list[Row]:
-    """Those that lack no cell. A row's cells end one by one (by TTL, by writes of one stamp and unlike TTLs, or were
-    never all there: an UPDATE after a DELETE) and its key may outlive them: a row that lacks one is gone."""
+    """The rows without missing cells. A row's cells end one by one (by TTL, by writes with equal stamps and unequal
+    TTLs, or were never all there: an UPDATE after a DELETE), and its key may outlive them: such a row is gone."""
     return [row for row in rows if None not in row]
 
 
@@ -50,7 +50,7 @@ class Write(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What a conditional write came to. `found`: the rows that were in its way, by column."""
+    """The result of a conditional write. `found`: the rows that conflicted, by column."""
 
     is_applied: bool
     found: list[Named]
@@ -63,7 +63,7 @@ class _Answer(NamedTuple):
 
 class Session:
     """Belongs to one event loop. Calls raise StoreUnavailable, writes also OutcomeUnknown; never a driver's error.
-    `reaches_all`: it connects to the nodes of all data centres, and `connect` waits for each of them."""
+    `reaches_all`: connects to the nodes of all data centres, and `connect` waits for each of them."""
 
     def __init__(self, options: Options, *, reaches_all: bool = False) -> None:
         self._options = options
@@ -78,13 +78,13 @@ class Session:
 
     @property
     def datacenter(self) -> str:
-        """The one whose replicas answer."""
+        """The data centre whose replicas answer."""
         assert self._cluster is not None
         policy = self._cluster.profile_manager.default.load_balancing_policy
         return self._options.datacenter or str(policy._child_policy.local_dc)
 
     async def connect(self) -> None:
-        """Finds the cluster; no keyspace yet. Raises StoreUnavailable within about `connect_ms` a host."""
+        """Finds the cluster, without using a keyspace yet. Raises StoreUnavailable within about `connect_ms` a host."""
         self._loop = asyncio.get_running_loop()
         self._reactor = connections_of(self._loop)
         with quiet_driver():
@@ -100,7 +100,7 @@ class Session:
         self._session = session
 
     async def ask(self, cql: str, values: Sequence[object] = ()) -> list[Row]:
-        """Runs CQL that is not prepared: schema and start-up only."""
+        """Runs CQL that is not prepared: for schema and start-up only."""
         session = self._opened()
         try:
             return list(await asyncio.to_thread(session.execute, cql, tuple(values) or None, 60.0))
@@ -108,8 +108,8 @@ class Session:
             raise told(error, Kind.READ, self._place) from error
 
     async def ask_each(self, cql: str) -> dict[str, list[Row] | Exception]:
-        """`ask` of each node that is known, by address; why one did not answer stands in its place. Only of a session
-        that reaches all: any other has no connections to some nodes, or not yet."""
+        """`ask` of each known node, by address; for a node that did not answer, the reason instead. Only for a session
+        that reaches all: any other may have no connection to some nodes."""
         session = self._opened()
         assert self._cluster is not None and self._reaches_all
 
@@ -124,7 +124,7 @@ class Session:
         return {str(host.address): answer for host, answer in zip(hosts, answers, strict=True)}
 
     def hosts(self) -> tuple[StoreHost, ...]:
-        """As the driver knows them now; asks nobody. None of them when it is closed."""
+        """As the driver knows them now; queries no host. Empty when closed."""
         return hosts_of(self._cluster) if self._cluster is not None else ()
 
     async def prepare(self) -> None:
@@ -145,7 +145,7 @@ class Session:
             raise told(error, Kind.READ, self._place) from error
 
     async def close(self) -> None:
-        """Whoever waits gets StoreUnavailable. Idempotent."""
+        """Callers that wait get StoreUnavailable. Idempotent."""
         cluster, self._cluster, self._session = self._cluster, None, None
         if cluster is not None:
             await asyncio.to_thread(cluster.shutdown)
@@ -153,7 +153,7 @@ class Session:
             settle(waiter, StoreUnavailable(CLOSED))
 
     async def read(self, statement: Statement, values: Sequence[object]) -> list[Row]:
-        """All rows of a query that says itself how many, or whose rows are few."""
+        """All rows of a query that limits their number itself, or that returns few."""
         self._admitted([Write(statement, values)])
         return (await self._insist(Kind.READ, lambda: self._bound(statement, values))).rows
 
@@ -174,19 +174,19 @@ class Session:
         return [row async for page in self.pages(statement, values) for row in page]
 
     async def write(self, writes: Sequence[Write]) -> None:
-        """Durable when it returns. More than one: an unlogged batch, all of one partition key, hence atomic."""
+        """Durable when it returns. Several writes: an unlogged batch for one partition key, hence atomic."""
         profile = PLAIN if statements.MESSAGES.isdisjoint(self._admitted(writes)) else MESSAGES
         await self._insist(Kind.WRITE, lambda: self._joined(writes, is_idempotent=True), profile)
 
     async def decide(self, writes: Sequence[Write]) -> Decision:
-        """A conditional write, or several in one partition that happen all or none. OutcomeUnknown: ask again."""
+        """A conditional write, or several in one partition that are applied all or none. On OutcomeUnknown, retry."""
         profile = DECIDE if statements.CATALOGUE.isdisjoint(self._admitted(writes)) else CATALOGUE
         answer = await self._once(self._joined(writes, is_idempotent=False), Kind.DECIDE, profile)
         is_applied = bool(answer.rows[0]["[applied]"])
         return Decision(is_applied, [] if is_applied else [row for row in answer.rows if len(row) > 1])
 
     def _admitted(self, asked: Sequence[Write]) -> list[Statement]:
-        """Theirs. Raises StoreUnavailable when as much waits for an answer as may, but for what a node lives by."""
+        """Their statements. Raises StoreUnavailable when too many requests are outstanding, except for vital ones."""
         found = [one.statement for one in asked]
         if len(self._waiting) >= WAITING_MAX and statements.VITAL.isdisjoint(found):
             raise StoreUnavailable(f"Cassandra at {self._place} is behind: {WAITING_MAX} requests wait for an answer.")
@@ -232,7 +232,7 @@ class Session:
             raise told(error, kind, self._place, was_sent=was_sent) from error
         finally:
             self._waiting.discard(waiter)
-            del waiter, response  # They hold the error, and it holds this frame: a circle.
+            del waiter, response  # They hold the error, and it holds this frame: a reference cycle.
 
     def _opened(self) -> DriverSession:
         if self._session is None:
@@ -243,7 +243,7 @@ class Session:
         self._tell([] if rows is None else list(rows), waiter)
 
     def _tell(self, outcome: list[Any] | Exception, waiter: asyncio.Future[list[Any]]) -> None:
-        """From the loop, where answers come in, or from a thread of the driver's, which gives requests up."""
+        """Called in the loop, where answers arrive, or in a thread of the driver, which gives requests up."""
         if self._reactor.is_in_loop():
             settle(waiter, outcome)
         else:

@@ -1,4 +1,4 @@
-"""All CQL that runs while the server serves, by name; prepared once, when the store opens.
+"""All CQL used while serving, by name; prepared once, when the store opens.
 
 Values are positional. UNSET leaves a column unwritten, where NULL would write a tombstone.
 """
@@ -16,7 +16,7 @@ _TABLE = re.compile(r"\b(FROM|INTO|UPDATE) (\w+)\b(?!\.)")
 
 
 class Kind(Enum):
-    """READ and WRITE may be repeated at will; DECIDE is a conditional write, which may not."""
+    """READ and WRITE may be repeated freely; DECIDE is a conditional write, which may not."""
 
     READ = "read"
     WRITE = "write"
@@ -25,7 +25,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement; compared by identity of its text."""
+    """A statement; compared by the identity of its text."""
 
     cql: str
     kind: Kind
@@ -202,13 +202,13 @@ SAVE_IDENTITY = _decide("INSERT INTO identities (realm, kind, name, owner, defin
 DROP_IDENTITY = _decide("DELETE FROM identities WHERE realm = ? AND kind = ? AND name = ?")
 
 MESSAGES = frozenset([INSERT_MESSAGE, DELETE_MESSAGE, DROP_MESSAGES])
-"""What sends, deletes and purges write; they may have to reach every data centre."""
+"""Written by sends, deletes and purges; may have to reach every data centre."""
 VITAL = frozenset(
     [READ_NOW, BEAT, READ_NODES, TAKE_LEAD, RENEW_LEAD, NEWS_STAMPS, READ_NEWS, ANNOUNCE, MARK_DIRTY, READ_DIRTY, CLEAN]
 )
-"""What a node lives by: others take one that does not beat for dead, and without marks it doubts its cache."""
+"""Vital to a node: without heartbeats other nodes take it for dead, and without marks it can't trust its cache."""
 CATALOGUE = frozenset([CREATE_QUEUE, SAVE_QUEUE, DROP_QUEUE])
-"""What decides which queue a name is; it may have to be decided by all data centres."""
+"""These decide which queue a name refers to; all data centres may have to take part in the decision."""
 
 ALL: tuple[Statement, ...] = tuple([value for value in globals().values() if isinstance(value, Statement)])
 """Every statement of this file."""

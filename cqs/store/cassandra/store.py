@@ -1,8 +1,8 @@
-"""The store as the service sees it: composes the parts, and keeps what lives on the event loop.
+"""The store as the service sees it: composes the parts, and holds the state of the event loop.
 
-Every call goes to the parts with a queue's storage id; what spans several of them stands here: an append confirms its
-claims, a delete frees its leases and moves its marks on, a move reads, writes, reads and deletes in that order, a scan
-joins messages with leases.
+Every call passes a queue's storage id to the parts; operations that span several of them are here: an append confirms
+its claims, a delete frees its leases and advances its marks, a move reads, writes, reads and deletes in that order, a
+scan joins messages with leases.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class CassandraStore:
         self._keeping: asyncio.Task[None] | None = None
 
     datacenters: Sequence[str] = ()
-    """Those that have copies, once it is open."""
+    """The data centres with replicas, once the store is open."""
 
     @property
     def rows(self) -> int:
@@ -99,8 +99,8 @@ class CassandraStore:
         await self.session.close()
 
     async def highest_address(self) -> int:
-        """Of what other nodes may have made up to now: their addresses carry other incarnations, so order is all that
-        is at stake."""
+        """Higher than what other nodes may have created so far. Their addresses have other incarnations, so only the
+        order matters."""
         self._check_open()
         return ids.pack(at_of_ms(self._clock.now_ms() + 1), 0) - 1
 
@@ -162,8 +162,8 @@ class CassandraStore:
         return scan(self.messages, self._leases, self.marks, queue, self.rows)
 
     def deep_scan(self, queue: Queue) -> AsyncIterator[list[Stored]]:
-        """As `scan`, but from the oldest message that any retention could keep: finds what marks hide, such as messages
-        that another data centre replicated late. For sweeps, and for a data centre that takes a queue over."""
+        """Like `scan`, but from the oldest message that any retention could keep: finds what marks hide, such as
+        messages that another data centre replicated late. For sweeps, and for a data centre that takes a queue over."""
         self._check_open()
         return scan(self.messages, self._leases, self.marks, queue, self.rows, is_deep=True)
 
@@ -236,7 +236,7 @@ class CassandraStore:
         await self._tasks.save(task)
 
     async def swept(self) -> None:
-        """Returns when nothing is left to do in the background."""
+        """Returns when no background work is left."""
         await self._sweeping.rest()
         await self.marks.rest()
 

@@ -1,10 +1,12 @@
-"""What purges and deleted queues leave behind: whole partitions, deleted one by one in the background.
+"""Deletes what purges and deleted queues leave behind: whole partitions, one by one in the background.
 
-The storage id is noted first, so that another start goes on where a killed node stopped. Nobody reads these partitions
-any more, and their messages would end by TTL anyway: this gives the space back days earlier, at one tombstone a row.
+The storage id is recorded first, so that another start can continue where a killed node stopped. Nobody reads these
+partitions any more, and their messages would end by TTL anyway: this frees the space days earlier, at one tombstone per
+row.
 
-The tombstones end LATE_MS from now, so that a storage id which is in use after all keeps what is sent from then on: of
-a purge and a change that two data centres make at one moment the later one stays, and may bring the generation back.
+The tombstones cover everything up to LATE_MS from now, so that a storage id that turns out to be in use keeps what is
+sent after that: if two data centres purge and change a queue at the same moment, the later write wins, and may restore
+the generation.
 """
 
 from __future__ import annotations
@@ -22,9 +24,10 @@ from cqs.store.cassandra.messages import Messages
 from cqs.store.cassandra.session import Session, Write, whole
 
 LATE_MS = 10_000
-"""Nodes whose clocks are this far ahead write into it until they hear of it; what comes later ends by TTL."""
+"""Nodes whose clocks are this far ahead may write to the storage id until they hear of the purge; anything later ends
+by TTL."""
 ADOPT_AFTER_MS = 600_000
-"""A storage id that was noted this long ago has been left by a node that is gone."""
+"""A storage id recorded this long ago was left by a node that is gone."""
 _log = structlog.get_logger("cqs.store")
 
 
@@ -39,7 +42,7 @@ class Sweeping:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def sweep(self, storage_id: int, *, is_queue_gone: bool = False) -> None:
-        """Notes it and starts to delete it. Raises nothing: what can't be noted ends by TTL."""
+        """Records the storage id and starts deleting. Never raises: if it can't be recorded, the data ends by TTL."""
         try:
             await self._session.write([Write(cql.NOTE_GARBAGE, (storage_id, self._clock.now_ms()))])
         except CqsError as error:
@@ -47,8 +50,8 @@ class Sweeping:
         self._start(storage_id, is_queue_gone)
 
     async def adopt(self, storage_ids: Callable[[], Awaitable[set[int]]]) -> None:
-        """Goes on with what others left, but for what is in use again; `storage_ids` tells those of the queues that
-        there are. Raises StoreUnavailable."""
+        """Continues the work other nodes left, except for storage ids that are in use again; `storage_ids` returns
+        those of the existing queues. Raises StoreUnavailable."""
         oldest_ms = self._clock.now_ms() - ADOPT_AFTER_MS
         garbage = whole(await self._session.all(cql.ALL_GARBAGE))
         left = [storage_id for storage_id, since_ms in garbage if since_ms < oldest_ms]
@@ -59,7 +62,7 @@ class Sweeping:
                 self._start(storage_id, storage_id >> GENERATION_BITS not in uids)
 
     async def rest(self) -> None:
-        """Returns when nothing is left to do."""
+        """Returns when no work is left."""
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
@@ -88,7 +91,7 @@ class Sweeping:
             _log.warning("garbage_not_deleted", queue=storage_id, reason=str(error))
 
     async def _forget_queue(self, uid: int) -> None:
-        """The rows that no purge and no TTL takes away: its last sequence, and its home."""
+        """Deletes the rows that no purge and no TTL removes: the queue's last sequence, and its home."""
         await self._session.decide([Write(cql.DROP_SEQUENCE, (uid,))])
         for (shard,) in await self._session.read(cql.HOMES_OF, (uid,)):
             await self._session.decide([Write(cql.DROP_HOME, (uid, shard))])

@@ -1,10 +1,10 @@
-"""Walking along a row in order, past whatever tombstones lie there.
+"""Walks along a row in order, past any tombstones.
 
 A read that meets too many tombstones fails, and so may one that takes too long. That means neither "empty" nor
 "broken":
 
     from ├──────────────────────── everything ────────────────────────────┤   fails
-         ├──── an eighth ────┤                                                works: go on from its end
+         ├──── an eighth ────┤                                                works: continue from its end
                              ├─────────── twice as much ──────────┤           …
 """
 
@@ -19,13 +19,13 @@ from cqs.store.cassandra.statements import Statement
 NARROW_BY = 8
 NARROWINGS_MAX = 24
 TIMEOUTS_MAX = 1
-"""Time-outs in a row after which it is not the range that is at fault."""
+"""Consecutive timeouts after which the range is not to blame."""
 _AHEAD_MS = 3_600_000
-"""How far ahead of our clock messages may lie; beyond it there is one last step to the end of the row."""
+"""How far messages may be ahead of our clock; beyond it there is one last step to the end of the row."""
 
 
 class Walk:
-    """One walk along one row. The statement's values are queue_id, row, the place behind which to start, the `at` to
+    """One walk along one row. The statement's values are queue_id, row, the place after which to start, the `at` to
     stop before, and a limit; its first two columns are the place."""
 
     def __init__(
@@ -38,11 +38,11 @@ class Walk:
         self._key = (queue_id, row)
         self._after: Place = (start_at - 1, INCARNATION_MASK)
         self._span = 0
-        """How much to ask for at once; 0 = all."""
+        """How much to ask for at a time; 0 = everything."""
         self.is_over = False
 
     async def next(self, limit: int) -> list[Row]:
-        """Up to `limit` rows, in order; fewer does not mean that there are no more: `is_over` does. Raises
+        """Up to `limit` rows, in order; fewer does not mean that there are no more: see `is_over`. Raises
         StoreUnavailable when not even the narrowest range can be read."""
         start_at = self._after[0]
         timeouts = 0

@@ -5,10 +5,11 @@
                           │  └─ results, once a commit                       checkpoint thread ───────────┘
                           └──── reads ──────► reader thread ─── own connection (never blocks, never blocked: WAL)
 
-store.py composes the parts. writer.py is the only one that writes; hands.py decides whether it is a thread or a
-process: writer_process.py is that process seen from the server, writing.py its program, wire.py what goes between the
-two. reader.py reads bodies and pages; inventory.py is the one pass at start; upkeep.py checkpoints, sweeps what purges
-leave behind, and gives space back.
+store.py composes the parts. Only writer.py writes. hands.py decides whether it runs in a thread or a process:
+writer_process.py is that process seen from the server, writing.py its program, wire.py the protocol between the two.
+reader.py reads bodies and pages; inventory.py makes the one pass at start; upkeep.py checkpoints, sweeps up after
+purges, and returns space to the disk.
 
-Nothing is imported here: the writer process needs less than half of it, and starts in two thirds of the time.
+This module imports nothing: the writer process needs less than half of the package, and so starts in two thirds of the
+time.
 """

@@ -1,11 +1,11 @@
-"""Space that is kept for deletes: a file of nothing, given up when the disk is full.
+"""Disk space reserved for deletes: an empty file, deleted when the disk is full.
 
-    there ──a delete, a lease or a checkpoint finds no space──► given up: they go on, sends are refused
+    exists ──a delete, a lease or a checkpoint finds no space──► deleted: they continue, sends are refused
       ▲                                                            │
       └──────────────── there is space for it again ───────────────┘     sends are accepted
 
-It is as large as the WAL may grow, so that a checkpoint can always be finished and the WAL starts over; from then on
-deletes need no more space. On a small disk it is smaller, and the promise weaker.
+It is as large as the WAL may grow, so that a checkpoint can always complete and the WAL starts over; from then on
+deletes need no more space. On a small disk it is smaller, and the guarantee weaker.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from pathlib import Path
 FILE_NAME = "ballast"
 BYTES_MAX = 33 << 20
 FREE_PART = 16
-"""It takes at most that part of what is free when it is made."""
+"""It takes at most 1 / FREE_PART of the space that is free when it is made."""
 _BYTES_MIN = 64 << 10
 
 
 class Ballast:
-    """Belongs to the writer's thread, except `is_spent`, which anybody may read."""
+    """Belongs to the writer's thread, except `is_spent`, which any thread may read."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE_NAME
         self._bytes = 0
         self.is_spent = False
-        """The disk was full and is not known to have space again."""
+        """The disk was full, and is not known to have space again."""
 
     def make(self) -> None:
-        """Takes the space, when there is enough; idempotent. Where files can't be made for other reasons than space,
-        there is none, and nothing is refused for it."""
+        """Reserves the space if there is enough; idempotent. If files can't be created for other reasons than space,
+        there is no ballast, and nothing is refused for lack of it."""
         try:
             self._bytes = self._bytes or max(_BYTES_MIN, min(BYTES_MAX, self._free() // FREE_PART))
             file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -53,7 +53,7 @@ class Ballast:
             os.close(file)
 
     def give_up(self) -> bool:
-        """Whether there was any to give."""
+        """Whether there was any ballast to give up."""
         self.is_spent = True
         try:
             self._path.unlink()

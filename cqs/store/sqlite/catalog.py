@@ -1,6 +1,6 @@
 """Queues, dropped names and move tasks as rows. Functions for a `Work` (they write) or a `Query` (they read).
 
-A queue's row holds its definition as JSON, for people and for Spark; the columns beside it are what conditions ask for.
+A queue's row holds its definition as JSON, for people and for Spark; the other columns are those used in conditions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def find(connection: sqlite3.Connection, key: QueueName) -> Queue | None:
 
 
 def create(connection: sqlite3.Connection, queue: Queue) -> Queue:
-    """The queue of this name, which is the given one when there was none."""
+    """The queue with this name, which is the given one if there was none."""
     connection.execute(
         "INSERT OR IGNORE INTO queues VALUES (?, ?, ?, ?, ?, ?)",
         (queue.account, queue.name, queue.uid, queue.generation, queue.version, _encode(queue).decode()),
@@ -41,7 +41,7 @@ def create(connection: sqlite3.Connection, queue: Queue) -> Queue:
 
 
 def save(connection: sqlite3.Connection, queue: Queue) -> int | None:
-    """The storage id that was replaced, which may be the same; None when the condition did not hold."""
+    """The storage id that was replaced, possibly the same; None when the condition did not hold."""
     row = connection.execute(
         "SELECT generation FROM queues WHERE account = ? AND name = ? AND uid = ? AND version = ?",
         (queue.account, queue.name, queue.uid, queue.version - 1),
@@ -56,7 +56,7 @@ def save(connection: sqlite3.Connection, queue: Queue) -> int | None:
 
 
 def drop(connection: sqlite3.Connection, queue: Queue, now_ms: int) -> int | None:
-    """The storage id whose messages are garbage now; None when the queue was gone already."""
+    """The storage id whose messages are now garbage; None when the queue was gone already."""
     key = (queue.account, queue.name)
     row = connection.execute(
         "DELETE FROM queues WHERE account = ? AND name = ? AND uid = ? RETURNING generation", (*key, queue.uid)
@@ -86,7 +86,7 @@ def move_tasks(connection: sqlite3.Connection) -> list[MoveTask]:
 
 
 def save_move_task(connection: sqlite3.Connection, task: MoveTask) -> None:
-    """Adds or replaces the task, and forgets the oldest ones of its source beyond MOVE_TASKS_KEPT."""
+    """Adds or replaces the task, and deletes the oldest ones of its source beyond MOVE_TASKS_KEPT."""
     source = (task.source.account, task.source.name)
     connection.execute(
         "INSERT OR REPLACE INTO move_tasks VALUES (?, ?, ?, ?, ?)",

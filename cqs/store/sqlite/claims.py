@@ -1,4 +1,4 @@
-"""Claims as rows: read at start, forgotten when their windows end. (writer.py writes them with their messages.)"""
+"""Claims as rows: loaded at start, deleted when their windows end. (writer.py writes them with their messages.)"""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def load(connection: sqlite3.Connection, living: Collection[int], claims: Claims
 
 
 def forget(expired: Expired, connection: sqlite3.Connection) -> None:
-    """For a `Work`: removes windows that ended, and remembers the sequences they held up."""
+    """For a `Work`: removes expired windows, and saves the sequences they kept."""
     delete_claims([ids.key_of(address) for address in expired.addresses], connection)
     connection.executemany(
         "INSERT INTO sequences VALUES (?, ?) ON CONFLICT (queue_uid) DO UPDATE SET last = max(last, excluded.last)",

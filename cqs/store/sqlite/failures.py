@@ -1,4 +1,4 @@
-"""SQLite's errors in the store's words: what happened, whether anything was written, and what to do."""
+"""Translates SQLite's errors into the store's: what happened, whether anything was written, and what to do."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from cqs.errors import OutcomeUnknown, StoreUnavailable
 _NOTHING_DONE_AT_COMMIT = frozenset(
     {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_CORRUPT}
 )
-"""Codes with which a COMMIT fails before its last frame is in the WAL; without that frame it never happened. Others (a
-failed fsync) may leave it there to be found after a crash."""
+"""Codes with which a COMMIT fails before its last frame is in the WAL; without that frame it did not happen. After
+other errors (a failed fsync) the frame may be there and take effect after a crash."""
 
 WAL_INDEX_BYTES = 65_536
 """More than the first part of a WAL's index."""
@@ -32,7 +32,7 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 
 def told(error: sqlite3.Error, file: Path, *, is_commit: bool = False) -> StoreUnavailable | OutcomeUnknown:
-    """The error to raise `from error`. `is_commit`: a COMMIT failed, or a statement that was a transaction alone."""
+    """The error to raise `from error`. `is_commit`: a COMMIT failed, or a statement that was its own transaction."""
     code = code_of(error)
     if is_commit and code not in _NOTHING_DONE_AT_COMMIT:
         return OutcomeUnknown(f"Writing {file} failed ({error}); whether it took effect is not known.")
@@ -49,7 +49,7 @@ def told(error: sqlite3.Error, file: Path, *, is_commit: bool = False) -> StoreU
 
 
 def _has_no_space(file: Path) -> bool:
-    """SQLite calls it an I/O error where the index of its WAL finds no space."""
+    """SQLite reports an I/O error when there is no space for the index of its WAL."""
     try:
         status = os.statvfs(file.parent)
     except OSError:

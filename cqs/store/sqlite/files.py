@@ -1,4 +1,4 @@
-"""The files that a SQLite store keeps, and how large they are."""
+"""The files of a SQLite store, and their sizes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from cqs import folders
 from cqs.store.report import StoreFile
 
 _SUFFIXES = ("", "-wal", "-shm")
-"""The database, what is not in it yet, and the index of that."""
+"""The database, the commits not yet in it (WAL), and the WAL's index."""
 
 
 def files_of(file: Path) -> tuple[StoreFile, ...]:
-    """Those of the database at this path that are there now."""
+    """Those files of the database at this path that exist now."""
     found = []
     for suffix in _SUFFIXES:
         path = file.with_name(file.name + suffix)

@@ -1,8 +1,8 @@
-"""The data directory: who may read it, and that only one process uses it.
+"""The data directory: its permissions, and the lock that keeps it to one process.
 
-SQLite's own locks would let two servers take turns in one file, each with its own picture in memory. So an exclusive
-`flock` on a file beside it is held for as long as the store is open; the kernel frees it when the process dies, and
-its writer process (which got the lock with it) has finished the commit it was in. A start waits for that.
+SQLite's own locks would let two servers take turns in one file, each with its own view in memory. So an exclusive
+`flock` on a separate file is held as long as the store is open. The kernel releases it when the process is dead and its
+writer process (which inherited the lock) has finished its current commit. A start waits for that.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LOCK_NAME = "lock"
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 LOOKS_MAX = 500
-"""How often a start looks whether a dead server's writer has ended, every _LOOK_S."""
+"""How often, every _LOOK_S, a start checks whether a dead server's writer has ended."""
 _LOOK_S = 0.02
 
 
@@ -35,8 +35,8 @@ class Folder:
         self._lock: int | None = None
 
     def take(self) -> None:
-        """Makes the directory and its files where they are missing, readable by their owner only, and locks them.
-        Raises DataInUse, StoreUnavailable."""
+        """Creates the directory and its files if missing, readable only by their owner, and locks them. Raises
+        DataInUse, StoreUnavailable."""
         try:
             folders.make(self.path, FOLDER_MODE)
             lock = os.open(self.path / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
@@ -57,8 +57,8 @@ class Folder:
         self._lock = lock
 
     def _take_file(self) -> None:
-        """A file that is there must be a database. A new one is made beside its place and moved there when it is one,
-        so that no crash leaves an empty file."""
+        """An existing file must be a database. A new one is made under another name and moved into place when it is
+        valid, so that no crash leaves an empty file."""
         try:
             os.close(os.open(self.file, os.O_RDWR | os.O_CLOEXEC))
         except FileNotFoundError:
@@ -84,7 +84,7 @@ class Folder:
 
     @property
     def lock(self) -> int:
-        """The descriptor of the lock, while it is held."""
+        """The lock's file descriptor, while it is held."""
         assert self._lock is not None, "the folder is not taken"
         return self._lock
 
@@ -106,7 +106,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def identity_of(file: Path) -> tuple[int, int] | None:
-    """Which file stands at the path, if any."""
+    """Identifies the file at the path, if there is one."""
     try:
         status = os.stat(file)
     except OSError:

@@ -1,4 +1,4 @@
-"""Who works for the store beside the event loop, each with a connection of its own: one that writes, one that reads."""
+"""The store's workers beside the event loop, each with its own connection: one writes, one reads."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from cqs.store.sqlite.writer_process import WriterProcess
 
 READS_MAX = 32
 READ_WEIGHT = 256 << 10
-"""What a body counts before its size is known: at most 64 are read, and in memory, at once."""
+"""The weight of a body until its size is known: at most 64 are read, and in memory, at once."""
 READS_PENDING_WEIGHT_MAX = 1 << 30
 
 T = TypeVar("T")
 
 
 class WriterState(Protocol):
-    """How the writer stands, as of its last commit. Anybody may ask."""
+    """The writer's state after its last commit. Any thread may read it."""
 
     @property
     def wal_pages(self) -> int:
-        """About how many pages were written to the WAL since it last started over."""
+        """Roughly how many pages were written to the WAL since it last started over."""
 
     @property
     def is_ballast_spent(self) -> bool:
-        """The disk was full and is not known to have space again."""
+        """The disk was full, and is not known to have space again."""
 
     def is_gone(self) -> bool:
-        """Whether another file, or none, stands where the opened one was."""
+        """Whether the opened file is no longer at its path (deleted or replaced)."""
 
 
 class Hands:
     """Connected from construction (which may raise sqlite3.Error) to `close`."""
 
     def __init__(self, file: Path, prepare: Callable[[sqlite3.Connection], None], lock: int | None = None) -> None:
-        """`prepare` is called with the first connection before anything else; what it raises is raised. `lock`: the
-        data directory's, for a writer that is a process; None = a thread."""
+        """`prepare` is called first, with the first connection; it may raise. `lock`: the data directory's lock, for a
+        writer that is a process; None = a thread."""
         self._connections: list[sqlite3.Connection] = []
         try:
             self._connections.append(_connect_first(file))
@@ -76,12 +76,12 @@ class Hands:
         )
 
     async def open(self) -> None:
-        """Raises StoreUnavailable when the writer can't work."""
+        """Raises StoreUnavailable when the writer can't start."""
         await self.commits.open()
         await self.reads.open()
 
     async def close(self) -> None:
-        """Finishes what was accepted. Idempotent."""
+        """Completes accepted jobs. Idempotent."""
         await self.commits.close()
         await self.reads.close()
         await asyncio.to_thread(self._close_connections)
@@ -92,15 +92,15 @@ class Hands:
                 connection.close()
 
     async def write(self, run: Callable[[sqlite3.Connection], T], wal_pages: int = WORK_PAGES) -> T:
-        """`run` in a commit of the writer; it writes about `wal_pages` pages."""
+        """Runs `run` in a commit of the writer; it writes about `wal_pages` pages."""
         return cast(T, await self.commits.submit(Work(run, wal_pages)))
 
     async def move(self, source_id: int, target_id: int, moves: Sequence[Move]) -> list[Message]:
-        """What of `moves` is in the target then. Raises OutcomeUnknown."""
+        """Returns those of `moves` that are in the target afterwards. Raises OutcomeUnknown."""
         return cast("list[Message]", await self.commits.submit(Relocate(source_id, target_id, moves)))
 
     async def read(self, run: Callable[[sqlite3.Connection], T]) -> T:
-        """`run` in the reader's thread."""
+        """Runs `run` in the reader's thread."""
         return cast(T, await self.reads.submit(Query(run)))
 
     async def read_messages(self, storage_id: int, addresses: Sequence[int]) -> list[Message]:
@@ -110,7 +110,7 @@ class Hands:
 
 
 def _connect_first(file: Path) -> sqlite3.Connection:
-    """Even on a full disk, where the space of the ballast is taken for it."""
+    """Works even on a full disk, by giving up the ballast's space."""
     try:
         return connect(file)
     except sqlite3.Error as error:

@@ -1,4 +1,4 @@
-"""What is wrong with the place where the data lie, for /ready."""
+"""Problems with the store's disk or files, for /ready."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from cqs.store.sqlite.hands import Hands
 
 FREE_BYTES_MIN = 1 << 20
 STUCK_S = 10.0
-"""No commit and no read takes so long, unless the disk or the writer hangs."""
+"""No commit and no read takes this long, unless the disk or the writer hangs."""
 
 
 def trouble(file: Path, hands: Hands) -> tuple[str, bool]:
-    """In words, "" = nothing; and whether nothing at all can be written. Without space deletes go on."""
+    """The problem in words, "" = none; and whether writing is impossible altogether. Without space, deletes still
+    work."""
     writer = hands.writer
     if writer.is_gone():
         return gone_text(file), True
@@ -23,5 +24,5 @@ def trouble(file: Path, hands: Hands) -> tuple[str, bool]:
         return f"{file} has not answered for {busy_s:.0f} s: its disk or its writer hangs. Calls wait for it.", True
     status = os.statvfs(file.parent)
     if writer.is_ballast_spent or status.f_bavail * status.f_frsize < FREE_BYTES_MIN:
-        return full_text(file).replace("Nothing was written.", "Sends are refused, deletes go on."), False
+        return full_text(file).replace("Nothing was written.", "Sends are refused, deletes still work."), False
     return "", False

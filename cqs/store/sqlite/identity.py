@@ -1,8 +1,8 @@
-"""Accounts, users and access keys as rows of the same file: one table, a row a record, its definition as JSON.
+"""Accounts, users and access keys as rows of the same file: one table, a row per record, its definition as JSON.
 
-The table is made when it is first needed, so that a data directory from before there were accounts goes on working.
-Secrets are sealed before they come here. Functions for a `Work` (they write) or a `Query` (they read), and the
-`IdentityStore` made of them.
+The table is created when first needed, so that data directories from before there were accounts still work. Secrets are
+encrypted before they get here. Functions for a `Work` (they write) or a `Query` (they read), and the `IdentityStore`
+built from them.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ _keys = Definitions(AccessKey)
 
 
 class HasThreads(Protocol):
-    """Who owns the file and its hands."""
+    """The owner of the file and its hands."""
 
     @property
     def hands(self) -> Hands: ...
 
 
 class SqliteIdentities:
-    """An `IdentityStore` in the file and the hands of a `SqliteStore` or an `IdentityFile`, which is opened first and
-    closed last."""
+    """An `IdentityStore` that uses the file and hands of a `SqliteStore` or an `IdentityFile`, which is opened before
+    it and closed after it."""
 
     def __init__(self, store: HasThreads) -> None:
         self._store = store
 
     async def open(self) -> None:
-        """Makes the table where it is missing; to be awaited once before anything else."""
+        """Creates the table if missing; must be awaited before anything else."""
         await self._store.hands.write(_make_tables)
 
     async def identities_version(self) -> int:
@@ -79,8 +79,8 @@ class SqliteIdentities:
 
 
 class IdentityFile:
-    """The file of a `SqliteStore` that nobody uses, opened for its users and keys alone: without a look at messages,
-    however many there are. Locked as a store locks it."""
+    """The file of a `SqliteStore` that is not in use, opened only for its users and keys: without reading messages,
+    however many there are. Locked like a store."""
 
     def __init__(self, path: Path) -> None:
         self._folder = Folder(path)
@@ -94,7 +94,7 @@ class IdentityFile:
         return self._hands
 
     async def open(self) -> None:
-        """Makes the folder and the tables where they are missing. Raises DataInUse, StoreUnavailable."""
+        """Creates the folder and the tables if missing. Raises DataInUse, StoreUnavailable."""
         self._folder.take()
         file = self._folder.file
         try:

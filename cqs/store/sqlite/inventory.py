@@ -1,11 +1,11 @@
 """The one pass at start: what the file holds, by queue, without bodies.
 
 Every queue's cache is filled at start, and there is no index on the queue: so one pass reads ids, times, groups,
-sequences and leases of all of them, and `scan` hands each queue its part, once. A million messages must not cost a
-gigabyte meanwhile: columns are arrays (48 bytes a message), and become `Stored` values a page at a time.
+sequences and leases of all queues, and `scan` hands each queue its part, once. A million messages must not take a
+gigabyte meanwhile: columns are arrays (48 bytes a message), converted to `Stored` values one page at a time.
 
-A part is true as long as nothing was written to its queue since. The store drops it at the first write; a scan then
-reads the table.
+A part is valid as long as nothing has been written to its queue. The store drops it at the first write; scans then read
+the table.
 """
 
 from __future__ import annotations
@@ -73,13 +73,13 @@ class Part:
 
 
 class Inventory:
-    """What `take` found: `parts` by storage id of living queues, and the storage ids of `garbage`."""
+    """The result of `take`: `parts` by storage id of existing queues, and the storage ids that are `garbage`."""
 
     def __init__(self) -> None:
         self.parts: dict[int, Part] = {}
         self.garbage: set[int] = set()
         self.last_sequences: dict[int, int] = {}
-        """By queue uid: the highest sequence of a stored message."""
+        """Highest sequence of a stored message, by queue uid."""
 
 
 def take(connection: sqlite3.Connection, living: Collection[int]) -> Inventory:

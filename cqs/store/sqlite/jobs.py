@@ -1,7 +1,7 @@
-"""What the writer can be asked to do. Jobs of one commit are done kind by kind, not one by one:
+"""The jobs that the writer accepts. Within a commit they are done by kind, not one by one:
 
 appends ──► leases ──► deletes ──► everything else          a delete in the same commit as the append or lease of
-                                                            its message wins, whichever was asked for first
+                                                            its message wins, whichever was submitted first
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ class Leases:
 
 @dataclass(slots=True, frozen=True)
 class Work:
-    """Anything else: `run` inside the commit, taken back alone when it raises a CqsError. A function of a module, or a
-    `partial` of one: it may run in another process."""
+    """Anything else: `run` inside the commit, rolled back alone when it raises a CqsError. Must be a module-level
+    function or a `partial` of one: it may run in another process."""
 
     run: Callable[[sqlite3.Connection], object]
     wal_pages: int = WORK_PAGES
-    """About how many pages it writes."""
+    """Roughly how many pages it writes."""
 
 
 @dataclass(slots=True, frozen=True)
 class Relocate:
-    """Moves the messages that are still in the one queue to the other. Result: those that are in the target. Fails with
-    OutcomeUnknown when a new address is in use by another message."""
+    """Moves the messages that are still in one queue to the other. Result: those that are now in the target. Fails with
+    OutcomeUnknown when a new address is used by another message."""
 
     source_id: int
     target_id: int
@@ -60,13 +60,13 @@ class Relocate:
 
 @dataclass(slots=True, frozen=True)
 class Checkpoint:
-    """Copies what is left in the WAL into the file, after the commit, so that the WAL starts over. Result: whether
-    nothing is left."""
+    """After the commit, copies the rest of the WAL into the file, so that the WAL starts over. Result: whether nothing
+    is left."""
 
 
 @dataclass(slots=True, frozen=True)
 class Trim:
-    """Gives up to `pages` free pages back to the disk, after the commit and in a transaction of its own."""
+    """After the commit and in its own transaction, returns up to `pages` free pages to the disk."""
 
     pages: int
 

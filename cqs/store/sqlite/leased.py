@@ -1,8 +1,8 @@
-"""Which messages have a lease row, so that a delete looks for one only where there is one. Most messages are deleted
-before their lease was ever written (`cqs.store.lease_buffer`), and looking costs as much as deleting.
+"""Which messages have a lease row, so that deletes look for one only where there may be one. Most messages are deleted
+before their lease is ever written (`cqs.store.lease_buffer`), and looking costs as much as deleting.
 
-A superset of the truth, always: an id enters before its row is written and leaves after its row is gone for good.
-Beyond IDS_MAX nothing is known any more, and every delete looks, as long as the process lives.
+It is always a superset: an id is added before its row is written and removed after the row's deletion is committed.
+Beyond IDS_MAX nothing is tracked any more, and every delete looks, for the rest of the process's life.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class LeasedIds:
         return ids if known is None else [one for one in ids if one in known]
 
     def discard(self, ids: Iterable[int]) -> None:
-        """Their rows are gone, and that is committed."""
+        """The deletion of their rows is committed."""
         if self._ids is not None:
             self._ids.difference_update(ids)
 

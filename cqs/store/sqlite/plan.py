@@ -1,5 +1,5 @@
-"""One commit's jobs, sorted by kind and encoded, before anything touches the file. A job that can't be encoded fails
-alone."""
+"""The jobs of one commit, sorted by kind and encoded before anything touches the file. A job that can't be encoded
+fails alone."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Plan:
             self.claims.append((key, storage_id, tail, held.sequence, held.expires_ms, scope, dedup_id))
 
     def place_of(self, row: rows.Row) -> int:
-        """The place of the job that appends the row."""
+        """The index of the job that appends the row."""
         index = self.rows.index(row)
         return next(place for start, place in reversed(self._starts) if start <= index)
 
@@ -72,6 +72,6 @@ class Plan:
 
     @property
     def wal_pages(self) -> int:
-        """About how many pages the commit writes to the WAL; rather more than less."""
+        """Roughly how many pages the commit writes to the WAL, rounded up."""
         rows_touched = len(self.deleted) + len(self.leases) // 4
         return 4 + self._bytes // PAGE_BYTES + rows_touched + sum(work.wal_pages for _, work in self.works)

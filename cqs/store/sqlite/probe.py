@@ -1,4 +1,4 @@
-"""Looks at a data folder without taking it: a server may be using it."""
+"""Inspects a data folder without locking it: a server may be using it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cqs.store.sqlite.schema import FILE_NAME, SCHEMA_VERSION
 
 @dataclass(frozen=True, slots=True)
 class FileLook:
-    """The database of a data folder. `problem` says what is wrong with it, "" when nothing is."""
+    """The database of a data folder. `problem` says what is wrong with it; "" = nothing."""
 
     path: Path
     size_bytes: int
@@ -26,7 +26,7 @@ def look(folder: Path) -> FileLook | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        return FileLook(path, 0, f"it can't be looked at: {error.strerror}")
+        return FileLook(path, 0, f"it can't be read: {error.strerror}")
     if size == 0:
         return FileLook(path, 0, "it is empty")
     try:
@@ -45,6 +45,6 @@ def _problem(path: Path) -> str:
         if not {"meta", "messages"} <= tables:
             return "it is an SQLite file of another program"
         (version,) = connection.execute("SELECT value FROM meta WHERE name = 'schema_version'").fetchone()
-        return "" if version == SCHEMA_VERSION else f"it has schema version {version}, and {SCHEMA_VERSION} is read"
+        return "" if version == SCHEMA_VERSION else f"it has schema version {version}, not {SCHEMA_VERSION}"
     finally:
         connection.close()

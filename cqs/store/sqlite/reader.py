@@ -1,8 +1,8 @@
-"""The one that reads. Runs in a group commit's thread of its own: reads that arrive while one runs share the next.
+"""The reader. Runs in the thread of its own group commit: reads that arrive while one runs share the next.
 
-A scan of a queue has no index to go by. It walks the whole table, but in steps of STEP_ROWS, so that the bodies that
-receives wait for are never behind more than one step. One row whose page or checksum is damaged is left out and logged;
-its neighbours are read one by one then.
+A scan of a queue has no index to use. It walks the whole table in steps of STEP_ROWS, so that bodies that receives need
+never wait for more than one step. A row with a damaged page or checksum is left out and logged; its neighbours are then
+read one by one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ReadBodies:
 
 @dataclass(slots=True, frozen=True)
 class Query:
-    """Anything else that reads, a few milliseconds at most."""
+    """Any other read, taking a few milliseconds at most."""
 
     run: Callable[[sqlite3.Connection], object]
 
@@ -130,7 +130,7 @@ def end_of_step(connection: sqlite3.Connection, after: int) -> int | None:
 
 
 def scan_step(storage_id: int, after: int, connection: sqlite3.Connection) -> Step:
-    """For a `Query`: what the queue has in the next step."""
+    """For a `Query`: the queue's messages in the next step."""
     end = end_of_step(connection, after)
     if end is None:
         return Step([], None)

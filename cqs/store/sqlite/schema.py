@@ -1,18 +1,17 @@
 """The tables, and how a connection is opened.
 
-    messages   id = key_of(address): 42 bits of ms, 20 of counter. One B-tree in order of time; no index on the queue,
-               which would cost half as much again per insert, for the one pass at start and the rare scan of a lost
-               cache. The body comes last, so that passes over ids, times and groups never touch overflow pages.
+    messages   id = key_of(address): 42 bits of ms, 20 of counter. One B-tree in order of time. No index on the queue:
+               it would add half to the cost of an insert, only for the one pass at start and the rare scan after the
+               cache is lost. The body comes last, so that passes over ids, times and groups skip overflow pages.
     leases     same id: what was received, until when it is hidden, how often
     claims     same id: deduplication ids of FIFO sends, for their window
     sequences  the last FIFO sequence of a queue whose claims have expired
     queues, dropped, move_tasks, meta     the catalogue
 
 Pages are 8 KiB (seven 1 KiB messages a page). auto_vacuum is INCREMENTAL: it costs about 5 % of an insert and lets a
-file that a backlog blew up shrink again in small steps (upkeep.py), where VACUUM would stop everything. Setting it is
-a commit, also where it is set already: so it is done once. secure_delete
-is on in some builds and would write zeros over every deleted message: off. The WAL is checkpointed by upkeep.py, not
-inside some unlucky caller's commit: wal_autocheckpoint is 0.
+file grown by a backlog shrink in small steps (upkeep.py), where VACUUM would stop everything. Setting it is a commit
+even if it is set already, so it is set only once. secure_delete is on in some builds and would overwrite every deleted
+message with zeros: off. wal_autocheckpoint is 0: upkeep.py checkpoints the WAL, not some unlucky caller's commit.
 """
 
 from __future__ import annotations
@@ -86,12 +85,12 @@ CREATE TABLE move_tasks (
 INDEXES = """
 CREATE INDEX IF NOT EXISTS dropped_by_time ON dropped (dropped_ms);
 """
-"""Made at each start, too: a file may be older than one of them."""
+"""Also created at each start: a file may be older than one of them."""
 
 
 def connect(path: Path, *, is_new: bool = False) -> sqlite3.Connection:
-    """A connection for use by one thread at a time, in explicit transactions. It writes nothing, so that one can be had
-    on a full disk; only to a file that `is_new`. Raises sqlite3.Error."""
+    """A connection for use by one thread at a time, in explicit transactions. Writes nothing unless the file `is_new`,
+    so that it works on a full disk. Raises sqlite3.Error."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
     try:
         for pragma in (
@@ -114,7 +113,7 @@ def connect(path: Path, *, is_new: bool = False) -> sqlite3.Connection:
 
 
 def make_file(path: Path, mode: int) -> None:
-    """A database without tables at `path`, at once or not at all. Raises OSError, sqlite3.Error."""
+    """Creates a database without tables at `path`, all at once or not at all. Raises OSError, sqlite3.Error."""
     new = path.with_name(f"{path.name}.new")
     for name in (new.name, f"{new.name}-wal", f"{new.name}-shm"):
         path.with_name(name).unlink(missing_ok=True)
@@ -125,8 +124,8 @@ def make_file(path: Path, mode: int) -> None:
 
 
 def create_or_check(connection: sqlite3.Connection, path: Path) -> None:
-    """Makes the tables in an empty file, or the indexes that an older one lacks, all at once or not at all. Raises
-    StoreUnavailable when the file is of another schema version or of another program; sqlite3.Error."""
+    """Creates the tables in an empty file, or the indexes that an older one lacks, all at once or not at all. Raises
+    StoreUnavailable when the file has another schema version or belongs to another program; sqlite3.Error."""
     names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if not names:
         connection.executescript(f"BEGIN IMMEDIATE; {TABLES} {INDEXES}")

@@ -1,9 +1,9 @@
 """Statements over many rows at once.
 
-A statement costs about as much as a row: Python binds, SQLite starts and ends, the GIL is given up and taken back, and
-a busy event loop may keep it meanwhile. So n rows go in as multi-row INSERTs of 64, 32, … 1 rows (at most seven for
-fewer than 128), and ids come as IN lists, filled up to the next power of two by repeating the last one. Only the powers
-of two occur as texts, so the connection's cache of prepared statements holds all of them.
+A statement costs about as much as a row: Python binds, SQLite starts and ends, the GIL is released and reacquired, and
+a busy event loop may hold it meanwhile. So n rows go in as multi-row INSERTs of 64, 32, … 1 rows (at most seven for
+fewer than 128), and ids as IN lists, padded to the next power of two by repeating the last one. As only powers of two
+occur as texts, the connection's prepared statement cache holds all of them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def _placeholders(before: str, item: str, count: int, after: str) -> str:
 def insert(
     connection: sqlite3.Connection, before: str, rows: Sequence[RowType], after: str = ""
 ) -> Iterator[tuple[Sequence[RowType], int]]:
-    """`before VALUES rows after` in as few statements as it takes; for each statement its rows and how many changed."""
+    """Runs `before VALUES rows after` in as few statements as possible; yields each statement's rows and how many
+    changed."""
     item = f"({','.join('?' * len(rows[0]))})" if rows else ""
     start = 0
     while start < len(rows):
@@ -45,7 +46,7 @@ def insert(
 def over_ids(
     connection: sqlite3.Connection, before: str, keys: Sequence[int], after: str = "", first: Iterable[Value] = ()
 ) -> Iterator[sqlite3.Cursor]:
-    """`before (keys) after` for all keys; `first` are values for placeholders in `before`."""
+    """Runs `before (keys) after` for all keys; `first` are values for placeholders in `before`."""
     for start in range(0, len(keys), IDS_MAX):
         chunk = list(keys[start : start + IDS_MAX])
         count = 1 << (len(chunk) - 1).bit_length()
@@ -54,7 +55,7 @@ def over_ids(
 
 
 def present(connection: sqlite3.Connection, table: str, storage_id: int, addresses: Sequence[int]) -> set[int]:
-    """Which of the addresses the queue has in `table`, `messages` or `claims`."""
+    """Those of the addresses that the queue has in `table`, `messages` or `claims`."""
     found: set[int] = set()
     select = f"SELECT id, tail FROM {table} WHERE queue = ? AND id IN"
     for cursor in over_ids(connection, select, [ids.key_of(address) for address in addresses], first=(storage_id,)):

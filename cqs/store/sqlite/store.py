@@ -1,6 +1,6 @@
-"""The store as the service sees it: composes the parts, and keeps what lives on the event loop.
+"""The store as the service sees it: composes the parts, and holds the state of the event loop.
 
-On the loop: claims, leases nobody waits for, and the parts of the opening pass. The file is for writer and reader.
+On the loop: claims, leases nobody waits for, and the parts of the pass at start. Writer and reader own the file.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SqliteStore:
     reads_confirm = True
 
     def __init__(self, path: Path, clock: Clock, *, has_writer_process: bool = False) -> None:
-        """`has_writer_process`: the writer is a process of its own, and else a thread."""
+        """`has_writer_process`: the writer is a process of its own; otherwise a thread."""
         self._clock = clock
         self._has_writer_process = has_writer_process
         self._folder = Folder(path)
@@ -51,7 +51,7 @@ class SqliteStore:
 
     @property
     def commits(self) -> Tally:
-        """What the group commit has done so far."""
+        """Statistics of the group commit so far."""
         return self.hands.commits.tally
 
     @property
@@ -140,7 +140,8 @@ class SqliteStore:
         self._claims.release(addresses)
 
     async def _find_stored(self, storage_id: int, addresses: Sequence[int]) -> set[int]:
-        """Of those that were claimed: a claim is written in its message's commit, and outlives the message."""
+        """Which of the claimed addresses were stored: a claim is written in its message's commit, and outlives the
+        message."""
         return await self.hands.read(lambda db: sql.present(db, "claims", storage_id, addresses))
 
     async def delete(self, queue: Queue, addresses: Sequence[int]) -> None:
@@ -244,6 +245,6 @@ class SqliteStore:
         await self.hands.write(partial(catalog.save_move_task, task=task))
 
     async def swept(self) -> None:
-        """Returns when nothing is left to do in the background."""
+        """Returns when no background work is left."""
         if self._upkeep is not None:
             await self._upkeep.rest()

@@ -1,13 +1,13 @@
-"""What keeps the file healthy beside the traffic, in small steps, so that no caller waits long for any of it.
+"""Maintains the file in the background, in small steps, so that no caller waits long for any of it.
 
-    WAL      grows with each commit; when WAL_PAGES_MAX pages are in it, the checkpoint thread copies them into the file
-             beside the writer, and the writer copies the few that came meanwhile, between two commits: then the WAL
-             starts over. (No other thread can finish a checkpoint of a writer that never pauses.)
+    WAL      grows with each commit. At WAL_PAGES_MAX pages the checkpoint thread copies them into the file beside the
+             writer; then, between two commits, the writer copies the few added meanwhile, and the WAL starts over. (No
+             other thread can finish a checkpoint while a writer never pauses.)
     garbage  messages of purged and deleted queues; found by walking the table in steps, deleted GARBAGE_BATCH a commit
-    space    when a quarter of the file, and at least FREE_PAGES_MIN, is free pages, they are given back to the disk,
+    space    when a quarter of the file, and at least FREE_PAGES_MIN, is free pages, they are returned to the disk,
              VACUUM_PAGES a commit, down to half of that
 
-A failing step (disk full) is logged and tried again RETRY_S later. Work left over at a stop is found again at the next
+A failing step (disk full) is logged and retried after RETRY_S. Work unfinished at a stop is found again at the next
 start.
 """
 
@@ -83,7 +83,7 @@ class Upkeep:
             self._wake.set()
 
     async def rest(self) -> None:
-        """Returns when nothing is left to do."""
+        """Returns when no work is left."""
         await self._rest.wait()
 
     async def _run(self) -> None:
@@ -145,7 +145,7 @@ class Upkeep:
         self._garbage.difference_update(storage_ids)
 
     async def _delete_leftovers(self) -> None:
-        """What a crash or a deleted queue left in the side tables."""
+        """Deletes what a crash or a deleted queue left in the side tables."""
         leases = await self._hands.read(_orphaned_leases)
         for start in range(0, len(leases), GARBAGE_BATCH):
             await self._write(partial(_delete_leases, leases[start : start + GARBAGE_BATCH]))

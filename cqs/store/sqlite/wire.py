@@ -6,9 +6,9 @@
                        job = (APPEND, storage id, [fields of a message, …], [claim, …])
                              (DELETE, [address, …])   (LEASES, [fields of a lease, …])   (OTHER, pickle)
 
-Both ends are the same program of the same Python, one the child of the other, so nothing here is versioned or checked.
+Both ends are the same program on the same Python, one the child of the other, so nothing here is versioned or checked.
 The three jobs of the hot path are flat tuples for `marshal`, at 0.7 µs a message (1 KiB) where pickle takes 4.6; the
-rest is rare. None for the results means that no job has one and none failed, as with nearly every commit.
+others are rare. None for the results means that every job succeeded without a result, as in nearly every commit.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ _ATTRIBUTES = _FIELDS.index("attributes")
 
 
 class Reply(NamedTuple):
-    """What a batch did, and how the writer stands after it."""
+    """The results of a batch, and the writer's state after it."""
 
     wal_pages: int
     is_ballast_spent: bool
     results: Sequence[object] | None
-    """None: nothing but None."""
+    """None: every result is None."""
 
 
 def pack_jobs(jobs: Sequence[Job]) -> bytes:
-    """Raises pickle.PicklingError for work that is no function of a module."""
+    """Raises pickle.PicklingError for work that is not a module-level function."""
     return marshal.dumps([_flat(job) for job in jobs])
 
 
 def unpack_jobs(data: bytes) -> list[Job]:
-    """What `pack_jobs` made."""
+    """The inverse of `pack_jobs`."""
     return [_job(flat) for flat in marshal.loads(data)]
 
 
 def pack_reply(reply: Reply) -> bytes:
-    """None for the results, when nothing is to be told."""
+    """Packs None for the results when all of them are None."""
     results = reply.results
     if results is not None and any(result is not None for result in results):
         return marshal.dumps((reply.wal_pages, reply.is_ballast_spent, pickle.dumps(list(results))))
@@ -58,7 +58,7 @@ def pack_reply(reply: Reply) -> bytes:
 
 
 def unpack_reply(data: bytes) -> Reply:
-    """What `pack_reply` made."""
+    """The inverse of `pack_reply`."""
     wal_pages, is_ballast_spent, results = marshal.loads(data)
     return Reply(wal_pages, is_ballast_spent, None if results is None else pickle.loads(results))
 

@@ -1,14 +1,14 @@
-"""The one that writes: in a process of its own or in a thread, with a connection of its own.
+"""The writer: in its own process or thread, with its own connection.
 
     jobs ──► plan (encode rows; a job that can't be encoded fails alone) ──► BEGIN ─ rows ─ COMMIT ──► results
                                                                               │
-                    disk full: checkpoint (frees the WAL), then deletes and the rest (also with the space of
-                    `ballast`), then appends, unless the ballast had to go, apart
+                    disk full: checkpoint (frees the WAL), then deletes and the rest (if necessary in the space of
+                    `ballast`), then, unless the ballast had to go, appends in a commit of their own
 
-Nothing is ever answered as done that did not commit. A failed statement means rolled back, nothing written
-(StoreUnavailable); a failed COMMIT may have reached the disk (OutcomeUnknown). After any failure the next commit starts
-afresh, so the store works again as soon as the disk does. A file that was deleted or replaced would take commits on
-until it is closed, and then be gone: nothing is written while the file at the path is another than the opened one.
+Nothing is reported as done that was not committed. After a failed statement everything was rolled back and nothing was
+written (StoreUnavailable); a failed COMMIT may have reached the disk (OutcomeUnknown). After any failure the next
+commit starts afresh, so the store works again as soon as the disk does. A deleted or replaced file would accept commits
+until it is closed, and then they would be lost: so nothing is written while the file at the path is not the opened one.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _INSERT_CLAIMS = "INSERT OR REPLACE INTO claims (id, queue, tail, sequence, expi
 
 
 class Writer:
-    """Belongs to one thread, except `wal_pages` and `is_ballast_spent`, which anybody may read."""
+    """Belongs to one thread, except `wal_pages` and `is_ballast_spent`, which any thread may read."""
 
     def __init__(self, connection: sqlite3.Connection, file: Path) -> None:
         self._db = connection
@@ -57,10 +57,10 @@ class Writer:
         self.ballast = Ballast(file.parent)
         self.ballast.make()
         self.wal_pages = 0
-        """About how many pages were written to the WAL since it last started over."""
+        """Roughly how many pages were written to the WAL since it last started over."""
 
     def run(self, jobs: Sequence[Job]) -> list[Result | Exception]:
-        """The body of the group commit."""
+        """The group commit's work."""
         if self.is_gone():
             return [StoreUnavailable(gone_text(self._file))] * len(jobs)
         if self.ballast.is_spent:
@@ -79,11 +79,11 @@ class Writer:
 
     @property
     def is_ballast_spent(self) -> bool:
-        """The disk was full and is not known to have space again."""
+        """The disk was full, and is not known to have space again."""
         return self.ballast.is_spent
 
     def is_gone(self) -> bool:
-        """Whether another file, or none, stands where the opened one was. Anybody may ask."""
+        """Whether the opened file is no longer at its path (deleted or replaced). Any thread may ask."""
         return identity_of(self._file) != self._opened
 
     def _attempt(self, jobs: Sequence[Job]) -> list[Result | Exception]:
@@ -140,7 +140,7 @@ class Writer:
                 self._check_known(plan, chunk)
 
     def _check_known(self, plan: Plan, chunk: Sequence[rows.Row]) -> None:
-        """Some ids were there already: fine if by the same address, a repeat."""
+        """Some ids existed already: fine if the address is the same, which makes it a retry."""
         for row in chunk:
             found = self._db.execute("SELECT tail FROM messages WHERE id = ?", (row[0],)).fetchone()
             if found != (row[2],):
@@ -151,7 +151,8 @@ class Writer:
             pass
 
     def _delete(self, addresses: Sequence[int]) -> None:
-        """By id and tail: an address of an earlier process whose clock was ahead must not hit a younger message."""
+        """Deletes by id and tail: an address of an earlier process whose clock was ahead must not hit a younger
+        message."""
         self._gone += addresses
         by_tail: dict[int, list[int]] = {}
         for address in addresses:
@@ -213,8 +214,8 @@ class Writer:
         return True
 
     def _trim(self, pages: int) -> Exception | None:
-        """By executescript, since execute would stop after the first page: the pragma returns a row a page, of no
-        columns."""
+        """Uses executescript, since execute would stop after the first page: the pragma returns one row without columns
+        per page."""
         try:
             self._db.executescript(f"PRAGMA incremental_vacuum({pages})")
         except sqlite3.Error as error:

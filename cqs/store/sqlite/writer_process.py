@@ -1,18 +1,18 @@
-"""The writer as a process of its own, seen from the server.
+"""The writer process, seen from the server.
 
     event loop  ── one frame a commit ──►  writer process ──► messages.db-wal
                 ◄─ one frame back ───────  (cqs.store.sqlite.writing)
 
-As a thread, the writer takes the GIL from the event loop a dozen times a commit, and the loop waits for it at each of
-its turns: 40 µs of a small call, measured (docs/speed.md). As a process it has the second core to itself, and what is
-left on the loop is to pack a batch and to unpack a reply.
+As a thread, the writer takes the GIL from the event loop a dozen times a commit, and the loop waits for it each time:
+measured, 40 µs of a small call (docs/speed.md). As a process it has the second core to itself; the loop only packs a
+batch and unpacks a reply.
 
     the server dies         the writer reads the end of its socket, finishes its commit, and ends; it holds the data
-                            directory's lock until then, so whoever starts next sees all it wrote
-    the writer dies         (killed, out of memory) the batch it had has an unknown outcome, as after a failed COMMIT;
-                            the next batch finds another writer
-    the writer hangs        (stopped, a disk that does not answer) all wait, and /ready says so; a server that ends
-                            kills it after STUCK_S_MAX
+                            directory's lock until then, so the next server sees all it wrote
+    the writer dies         (killed, out of memory) its current batch has an unknown outcome, as after a failed COMMIT;
+                            the next batch starts another writer
+    the writer hangs        (stopped, or the disk does not answer) all wait, and /ready says so; a server that shuts
+                            down kills it after STUCK_S_MAX
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from cqs.store.sqlite.jobs import Job
 from cqs.store.sqlite.wire import pack_jobs, unpack_reply
 
 STOP_S_MAX = 10.0
-"""How long a writer without work may take to end."""
+"""How long an idle writer may take to end."""
 STUCK_S_MAX = 10.0
-"""How long a batch may take once the store closes."""
+"""How long a batch may take once the store is closing."""
 _log = structlog.get_logger("cqs.store")
 
 _Done = Callable[[Sequence[object]], None]
 
 
 class WriterProcess:
-    """A `Hand`. Belongs to one event loop, except `wal_pages` and `is_ballast_spent`, which anybody may read."""
+    """A `Hand`. Belongs to one event loop, except `wal_pages` and `is_ballast_spent`, which any thread may read."""
 
     def __init__(self, file: Path, lock: int) -> None:
         """`lock` is the descriptor of the data directory's lock."""
@@ -58,15 +58,15 @@ class WriterProcess:
 
     @property
     def pid(self) -> int | None:
-        """None when there is none."""
+        """None when there is no process."""
         return None if self._child is None else self._child.pid
 
     def is_gone(self) -> bool:
-        """Whether another file, or none, stands where the opened one was. Anybody may ask."""
+        """Whether the opened file is no longer at its path (deleted or replaced). Any thread may ask."""
         return identity_of(self._file) != self._opened
 
     async def open(self) -> None:
-        """Returns when the process is ready. Raises StoreUnavailable when it can't be."""
+        """Returns when the process is ready. Raises StoreUnavailable when it can't start."""
         self._opening = asyncio.get_running_loop().create_future()
         self._start()
         try:
@@ -139,7 +139,7 @@ class WriterProcess:
         return given
 
     def _limit(self, child: Child) -> None:
-        """What it has now is answered in time, or never."""
+        """Enforces STUCK_S_MAX for the current batch: after that, it is never answered."""
         self._deadline = asyncio.get_running_loop().call_later(STUCK_S_MAX, self._give_up, child)
 
     def _give_up(self, child: Child) -> None:

@@ -2,9 +2,9 @@
 
     SOCKET ──► jobs ──► Writer (BEGIN ─ rows ─ COMMIT) ──► results ──► SOCKET
 
-It lives as long as the other end of the socket is open: when the server is gone, it finishes the commit it is in and
-ends. Signals are the server's business. The data directory's lock came with it, so no other server can start before
-both are gone. Its first reply says that it is ready, or why it can't be.
+It lives as long as the other end of the socket is open: when the server is gone, it finishes its current commit and
+ends. The server handles signals. It inherited the data directory's lock, so no other server can start before both are
+gone. Its first reply says that it is ready, or why it can't start.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _READ_BYTES = 1 << 18
 
 
 def serve(link: socket.socket, file: Path) -> None:
-    """Until the other end closes."""
+    """Serves until the other end closes."""
     try:
         writer = Writer(connect(file), file)
     except sqlite3.Error as error:

@@ -57,7 +57,7 @@ async def test_every_message_can_be_deleted_on_a_full_disk_and_sends_come_back_b
     late = make.message(LARGE)
     await store.append(queue, [late])
 
-    assert refused[0].endswith("is full: free space there. Sends are refused, deletes go on.")
+    assert refused[0].endswith("is full: free space there. Sends are refused, deletes still work.")
     assert refused[1] is False
     assert is_refused
     assert await held(store, queue) == [late.address]
