@@ -44,7 +44,9 @@ def with_settings(function: C) -> C:
 
 def loaded_settings(given: Mapping[str, object], environ: Mapping[str, str] = os.environ) -> Loaded[Config]:
     """The settings from the options that `with_settings` added, the environment and the file; raises ConfigError."""
-    flags = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items() if value != ()}
+    flags = {
+        name: ",".join(value) if isinstance(value, tuple) else value for name, value in given.items() if value != ()
+    }
     path = flags.pop("config_path", None)
     return load(flags, environ, str(path) if path else None)
 

@@ -76,6 +76,11 @@ def test_config_speaks_json() -> None:
     assert told["origins"] == {"value": "http://a.example", "origin": "flag --origins"}
 
 
+@pytest.mark.parametrize("given", [["--cassandra", "a,b", "--cassandra", "c"], ["--cassandra", "a, b,c"]])
+def test_a_list_is_one_flag_with_commas_or_several_flags(given: list[str]) -> None:
+    assert json.loads(run("config", "--format", "json", *given))["cassandra"]["value"] == "a,b,c"
+
+
 def test_env_prints_exports_for_a_shell() -> None:
     lines = run("env", "--port", "9400", "--host", "0.0.0.0", "--account", "111122223333").splitlines()
 
