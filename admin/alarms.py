@@ -72,14 +72,14 @@ def _of_server(visit: Visit, problem: str) -> Iterator[Alarm]:
     if problem:
         yield Alarm(DANGER, -1e18, problem)
     if visit.console.engine.waiters.is_draining:
-        text = "This node is draining: it tells load balancers to go elsewhere."
+        text = "This node is draining: it tells load balancers to send requests to other nodes."
         yield Alarm(WARNING, -1e18, text, visit.links.to("/nodes"), "See")
     failed, calls = _failures(visit.console.engine.metrics.ring, visit.now_ms)
     if failed >= ERRORS_MIN and failed > ERROR_SHARE_MAX * calls:
-        text = f"{percent(failed / calls)} of the calls of the last minute failed ({number(failed)})."
+        text = f"{percent(failed / calls)} of the calls in the last minute failed ({number(failed)})."
         yield Alarm(WARNING, -1e17, text, visit.links.to("/nodes"), "See which")
     for queue in visit.console.engine.registry.bereft(visit.account):
-        text = f"{queue.name}: its dead-letter queue is gone, so what always fails is tried until it expires."
+        text = f"{queue.name}: its dead-letter queue is gone, so failing messages are redelivered until they expire."
         yield Alarm(WARNING, -1.0, text, visit.links.queue(queue, "settings"), "Choose another")
 
 
@@ -89,11 +89,11 @@ def of_parts(visit: Visit, residents: Sequence[Resident]) -> Iterator[Alarm]:
     troubled = int(metrics.watched().get(CACHE_TROUBLE, 0))
     if troubled:
         whose = counted(troubled, "cache server is", "cache servers are")
-        yield Alarm(DANGER, -1e17, f"{whose} in trouble: the store answers for their queues, slower.", path, "See")
+        yield Alarm(DANGER, -1e17, f"{whose} unhealthy: the store answers for their queues, more slowly.", path, "See")
     yield from _of_hosts(metrics.store_report().hosts, path)
     for datacenter, node in residents:
         if node is None:
-            yield Alarm(WARNING, -1e18, f"Data centre {datacenter}: none of its nodes is heard of.", path, "See")
+            yield Alarm(WARNING, -1e18, f"Data centre {datacenter}: no heartbeat from any of its nodes.", path, "See")
         elif node.lost:
             name = f"{node.name} ({datacenter})" if datacenter else node.name
             yield Alarm(WARNING, -1e17, f"Node {name} can't reach {', '.join(node.lost)}.", path, "See")
@@ -126,14 +126,14 @@ def _of_queue(visit: Visit, depth: Depth) -> Iterator[Alarm]:
         yield _dead_letters(visit, queue, counts, age_ms)
     if age_ms > RETENTION_SHARE_MAX * depth.retention_ms:
         left = duration(max(0, depth.retention_ms - age_ms))
-        text = f"{queue.name}: its oldest message is lost in {left}, when its retention ends."
+        text = f"{queue.name}: its oldest message expires in {left}, when its retention ends."
         yield Alarm(DANGER, -float(age_ms), text, visit.links.queue(queue, "messages"), "Look")
     if not depth.is_dead_letter and counts.ready and age_ms > UNREAD_MS_MAX and not _is_read(visit, queue):
-        left = counted(counts.ready, "waits", "wait")
+        left = counted(counts.ready, "message waits", "messages wait")
         text = f"{queue.name}: nobody has received from it in the last ten minutes, and {left}."
         yield Alarm(WARNING, -float(age_ms) / 1e3, text, visit.links.queue(queue), "Look")
     if counts.in_flight > IN_FLIGHT_SHARE_MAX * visit.console.engine.tuning.in_flight_max:
-        text = f"{queue.name}: {counted(counts.in_flight, 'message is', 'messages are')} in flight, near the limit."
+        text = f"{queue.name}: {counted(counts.in_flight, 'message is', 'messages are')} in flight, close to the limit."
         yield Alarm(
             DANGER, -float(counts.in_flight), text, visit.links.queue(queue, "messages", state="in_flight"), "Look"
         )
@@ -155,7 +155,7 @@ def _dead_letters(visit: Visit, queue: Queue, counts: Counts, age_ms: int) -> Al
     what = counted(counts.ready, "dead letter")
     since = f", the oldest {duration(age_ms)} old" if age_ms else ""
     path = visit.links.queue(queue, "dead-letters")
-    return Alarm(WARNING, -float(counts.ready), f"{queue.name}: {what}{since}.", path, "Work on them")
+    return Alarm(WARNING, -float(counts.ready), f"{queue.name}: {what}{since}.", path, "Handle them")
 
 
 def _is_read(visit: Visit, queue: Queue) -> bool:

@@ -16,8 +16,8 @@ from cqs.errors import AccessDenied, CqsError
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _YEAR = "public, max-age=31536000, immutable"
-EXPIRED = "This page was out of date, so nothing was done. It is fresh now: please do it again."
-_WORDS = {404: "There is no such page.", 405: "Nothing is done this way."}
+EXPIRED = "This page was out of date, so nothing was done. It has been refreshed: please try again."
+_WORDS = {404: "There is no such page.", 405: "This page does not accept that method."}
 
 
 async def static(request: web.Request) -> web.StreamResponse:
@@ -142,7 +142,7 @@ async def failure(request: web.Request, error: CqsError, status: int) -> web.Str
     if not visit.is_logged_in:
         bare = request.app[CONSOLE].templates.page("bare.html", {"text": str(error)})
         return web.Response(text=bare, status=status, content_type="text/html", charset="utf-8")
-    title = {403: "Not allowed", 404: "Not found", 503: "Not available now"}.get(status, "This went wrong")
+    title = {403: "Not allowed", 404: "Not found", 503: "Not available now"}.get(status, "Something went wrong")
     return with_cookies(visit, visit.page("error.html", status=status, title=title, text=str(error)))
 
 

@@ -94,7 +94,7 @@ async def _frame(request: web.Request, handler: answers.Handler) -> web.StreamRe
         response = await answers.failure(request, error, _status_of(error))
     except Exception:
         _log.exception("console_failed", path=request.path[:200])
-        response = await answers.failure(request, CqsError("Something is wrong in the console itself."), 500)
+        response = await answers.failure(request, CqsError("The console had an internal error."), 500)
     headers.secure(response)
     return response
 

@@ -81,7 +81,7 @@ async def read_form(request: web.BaseRequest, body: Body, bytes_max: int) -> For
     """What the form says. Raises TooLarge, BadInput (also for one that breaks off, or only drips), and CrowdedOut when
     there is no room for it."""
     if request.content_type != "application/x-www-form-urlencoded":
-        raise BadInput("A form is needed.")
+        raise BadInput("The request body must be a form.")
     if (request.content_length or 0) > bytes_max:
         raise TooLarge(f"This form takes at most {bytes_max:,} bytes.")
     try:
@@ -91,7 +91,7 @@ async def read_form(request: web.BaseRequest, body: Body, bytes_max: int) -> For
     except RequestTimeout as error:
         raise BadInput("The form took too long to arrive.") from error
     except BadRequest as error:
-        raise BadInput("The form broke off.") from error
+        raise BadInput("The form was cut off before its end.") from error
 
 
 def parse_form(body: bytes) -> Form:

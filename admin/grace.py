@@ -102,7 +102,7 @@ class Grace:
         """Does it after the wait; the work's answer says what of it failed, "" = nothing. `dropped` is called instead
         when the server ends before. `target` is what it is done to. Raises TooMuchPending."""
         if sum(one.put_back is None for one in self._pending.values()) >= PENDING_MAX:
-            raise TooMuchPending(f"{PENDING_MAX} changes wait to be done. Try again in {self.wait_s} s.")
+            raise TooMuchPending(f"{PENDING_MAX} changes are already pending. Try again in {self.wait_s} s.")
         pending = self._add(text, account, self._wait_ms)
         pending.dropped, pending.target = dropped, target
         self._start(pending, self._run(pending, work))
@@ -173,7 +173,7 @@ class Grace:
         except CqsError as error:
             pending.problem = str(error)
         except Exception:
-            pending.problem = "Something is wrong in the console itself."
+            pending.problem = "The console had an internal error."
             _log.exception("console_change_failed", change=pending.text)
         if pending.problem:
             self._pending[pending.number] = pending

@@ -76,7 +76,7 @@ class Jobs:
     def start(self, title: str, who: str, account: str, work: Callable[[Job], Awaitable[None]]) -> Job:
         """Runs it from now on. Raises TooManyJobs."""
         if sum(job.is_running for job in self._jobs.values()) >= RUNNING_MAX:
-            raise TooManyJobs(f"{RUNNING_MAX} jobs are running already. Wait for one to end, or stop one.")
+            raise TooManyJobs(f"{RUNNING_MAX} jobs are already running. Wait for one to end, or stop one.")
         self._last += 1
         job = self._jobs[self._last] = Job(self._last, title, who, account, self._clock.now_ms())
         self._forget_old()
@@ -103,7 +103,7 @@ class Jobs:
         except CqsError as error:
             job.status, job.problem = JobStatus.FAILED, str(error)
         except Exception:
-            job.status, job.problem = JobStatus.FAILED, "Something is wrong in the console itself."
+            job.status, job.problem = JobStatus.FAILED, "The console had an internal error."
             _log.exception("console_job_failed", job=job.title)
         job.ended_ms = self._clock.now_ms()
 

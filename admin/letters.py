@@ -82,13 +82,13 @@ def reason_of(message: Message, registry: Registry) -> str:
     if said:
         return glimpse(said, _REASON_MAX)
     if not message.source_arn:
-        return "It was sent here."
+        return "It was sent directly to this queue."
     source = registry.of_arn(message.source_arn)
     redrive = source.settings.redrive if source is not None else None
     name = message.source_arn.rpartition(":")[2]
     if redrive is None:
-        return f"Received too often in {name}."
-    return f"Received more than {times(redrive.receive_count_max)} in {name}."
+        return f"Received too many times from {name}."
+    return f"Received more than {times(redrive.receive_count_max)} from {name}."
 
 
 def arrived_ms(message: Message) -> int:

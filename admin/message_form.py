@@ -79,7 +79,7 @@ def read_attributes(form: Form) -> tuple[Attribute, ...]:
     rows = zip(names, kinds, values, strict=True)
     found = [_attribute(name.strip(), kind.strip(), value) for name, kind, value in rows if name.strip()]
     if len({one.name for one in found}) < len(found):
-        raise BadInput("Attributes: a name is there twice.")
+        raise BadInput("Attributes: a name is given twice.")
     return tuple(found)
 
 
@@ -104,7 +104,7 @@ def read_lines(text: str, settings: Settings) -> list[Draft]:
     """One message per line; empty lines are left out. Raises BadInput, which names the line."""
     lines = numbered_lines(text)
     if not 1 <= len(lines) <= LINES_MAX:
-        raise BadInput(f"1 to {LINES_MAX:,} lines are needed, each a message.")
+        raise BadInput(f"1 to {LINES_MAX:,} lines are needed, one message per line.")
     drafts = []
     for number, line in lines:
         try:

@@ -121,7 +121,7 @@ def read_tags(text: str) -> dict[str, str]:
     for line in lines:
         key, _, value = line.partition("=")
         if key.strip() in tags:
-            raise BadInput(f"Tags: {key.strip()!r} is there twice.")
+            raise BadInput(f"Tags: {key.strip()!r} is given twice.")
         tags[key.strip()] = value.strip()
     return tags
 
@@ -135,7 +135,7 @@ def read_duration(text: str, label: str, low_s: int, high_s: int) -> int:
     match = _DURATION.fullmatch(text.strip())
     seconds = int(match[1]) * _UNITS[(match[2] or "s").lower()] if match else -1
     if not low_s <= seconds <= high_s:
-        raise BadInput(f"{label}: {_shown(low_s)} to {_shown(high_s)} is needed, as 90, 90 s, 15 m, 12 h or 4 d.")
+        raise BadInput(f"{label}: {_shown(low_s)} to {_shown(high_s)} is needed, such as 90, 90 s, 15 m, 12 h or 4 d.")
     return seconds * 1_000
 
 
@@ -165,7 +165,7 @@ def _encryption(form: Form) -> dict[str, object]:
     kind = form.chosen("encryption", "Encryption", tuple(key for key, _ in ENCRYPTIONS), "managed")
     key_id = form.word("kms_key_id")
     if kind == "kms" and (not key_id or len(key_id) > _KMS_KEY_MAX or limits.BAD_CHARACTER.search(key_id)):
-        raise BadInput("Encryption: a KMS key needs its id.")
+        raise BadInput("Encryption: enter the ID of the KMS key.")
     if kind != "kms":
         return {"kms_key_id": "", "is_sse_managed": kind == "managed"}
     reuse_ms = read_duration(form.word("kms_reuse_s", "300"), KMS_REUSE.label, KMS_REUSE.low, KMS_REUSE.high)

@@ -59,5 +59,5 @@ def arn_of(name: str, owner: QueueName, region: str) -> str:
     if name.startswith("arn:"):
         return name
     if not limits.QUEUE_NAME.fullmatch(name):
-        raise BadInput(f"{name[:100]!r} is no queue's name.")
+        raise BadInput(f"{name[:100]!r} is not a valid queue name.")
     return f"arn:aws:sqs:{region}:{owner.account}:{name}"

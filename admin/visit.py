@@ -140,7 +140,7 @@ class Visit:
         users = (await self.console.accounts.identities()).users
         user = next((one for one in users if one.user_id == self.viewer.user_id and one.is_enabled), None)
         if user is None:
-            raise AccessDenied(f"{self.viewer.user} is gone or disabled by now, so it was not done.")
+            raise AccessDenied(f"{self.viewer.user} has since been deleted or disabled, so it was not done.")
         return replace(self, viewer=viewer_of(user, self.console.about.home))
 
     async def names(self) -> dict[str, str]:

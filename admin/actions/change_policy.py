@@ -21,8 +21,8 @@ async def save(visit: Visit, form: Form) -> Done:
         text = json.dumps(json.loads(text), ensure_ascii=False)
     version = version_of(form) if form.has("version") else None
     await queues.change_settings(visit.console.engine, queue, {"policy": text}, version)
-    offer(visit, queue, f"{queue.name} has another policy")
-    said = "The policy is in force." if text else "The queue has no policy now."
+    offer(visit, queue, f"The policy of {queue.name} was changed")
+    said = "The policy is in effect." if text else "The queue has no policy now."
     return Done(said, visit.links.queue(queue, "policy"), target=queue.arn, detail=text)
 
 
@@ -34,7 +34,7 @@ async def add(visit: Visit, form: Form) -> Done:
     await permissions.add(visit.console.engine, queue, label, accounts, actions)
     offer(visit, queue, f"{label} was added to the policy of {queue.name}")
     detail = f"{label}: {', '.join(accounts)} may {', '.join(actions)}"
-    return Done(f"{label} is in force.", visit.links.queue(queue, "policy"), target=queue.arn, detail=detail)
+    return Done(f"{label} is in effect.", visit.links.queue(queue, "policy"), target=queue.arn, detail=detail)
 
 
 async def remove(visit: Visit, form: Form) -> Done:
@@ -43,4 +43,4 @@ async def remove(visit: Visit, form: Form) -> Done:
     label = form.word("label")
     await permissions.remove(visit.console.engine, queue, label)
     offer(visit, queue, f"{label} was removed from the policy of {queue.name}")
-    return Done(f"{label} is gone.", visit.links.queue(queue, "policy"), target=queue.arn, detail=label)
+    return Done(f"{label} was removed.", visit.links.queue(queue, "policy"), target=queue.arn, detail=label)

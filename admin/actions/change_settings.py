@@ -30,7 +30,7 @@ async def act(visit: Visit, form: Form) -> Done:
     gone, new = await _tag(visit, changed, new_tags)
     told += [f"-tag {key}" for key in gone] + [f"tag {key}={value}" for key, value in new.items()]
     offer(visit, queue, f"{queue.name} was changed: {', '.join(told)}", bool(changes) + bool(gone) + bool(new))
-    text = "Saved." if told else "Nothing was other than before."
+    text = "Saved." if told else "Nothing had changed."
     return Done(text, visit.links.queue(queue, "settings"), target=queue.arn, detail=", ".join(told))
 
 

@@ -38,17 +38,17 @@ async def act(visit: Visit, form: Form) -> Done:
         async def work() -> list[Told]:
             (await visit.renewed()).queue_named(queue.key, PERMISSION_OF[what])
             missed = await change(visit.console.engine, queue, wanted, what, sender_id)
-            return _lines(queue, f"deleted, {len(missed)} gone by then", wanted)
+            return _lines(queue, f"deleted, {len(missed)} already gone", wanted)
 
         will = f"{counted(len(wanted), 'message')} of {queue.name} will be deleted"
         about = _lines(queue, what, wanted)
         told = later(visit, "ChangeMessages", will, queue.account, about, work, lambda lines: lines[0].error)
-        text = f"{will} in {counted(grace.wait_s, 'second')}, unless received and deleted before."
+        text = f"{will} in {counted(grace.wait_s, 'second')}, unless consumers delete them first."
     else:
         missed = len(await change(visit.console.engine, queue, wanted, what, sender_id, hide_ms))
         text = f"{counted(len(wanted) - missed, 'message')} {_PAST[what]}."
         if missed:
-            text += f" {counted(missed, 'was', 'were')} gone or in another state by then."
+            text += f" {counted(missed, 'was', 'were')} already gone or in another state."
         told = _lines(queue, what, wanted)
     return Done(text, path, told=told)
 

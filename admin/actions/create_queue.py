@@ -14,7 +14,7 @@ async def act(visit: Visit, form: Form) -> Done:
     """Raises BadInput, and what `queues.create` raises; a queue of that name is not taken for the wanted one."""
     account = form.word("account", visit.account)
     if not queue_form.may_own(visit.viewer, account):
-        raise BadInput("Account: twelve digits, and one that you may use.")
+        raise BadInput("Account: twelve digits of an account that you may use are needed.")
     is_fifo = form.is_on("is_fifo")
     name = form.word("name")
     if is_fifo and not name.endswith(FIFO_SUFFIX):
@@ -22,8 +22,8 @@ async def act(visit: Visit, form: Form) -> Done:
     key = QueueName(account, name)
     engine = visit.console.engine
     if engine.registry.get(key) is not None:
-        raise BadInput(f"There is a queue {name!r} already.")
+        raise BadInput(f"A queue named {name!r} already exists.")
     wanted = queue_form.read(form, key, engine.tuning.region, is_fifo=is_fifo)
     changes = queue_form.only_changes(Settings(), wanted) | ({"is_fifo": True} if is_fifo else {})
     queue = await queues.create(engine, key, changes, queue_form.read_tags(form.text("tags")))
-    return Done(f"Queue {queue.name} is there.", visit.links.queue(queue), target=queue.arn)
+    return Done(f"Queue {queue.name} was created.", visit.links.queue(queue), target=queue.arn)

@@ -12,9 +12,9 @@ async def drain(visit: Visit, form: Form) -> Done:
     """Raises AccessDenied."""
     visit.check_home()
     done = await service.drain(visit.console.engine)
-    whole = f" by each of its {counted(done.workers, 'worker')}" if done.workers > 1 else ""
+    whole = f" from each of its {counted(done.workers, 'worker')}" if done.workers > 1 else ""
     answered = counted(done.answered, "waiting receive was", "waiting receives were")
-    text = f"Draining: /ready says 503{whole}, and {answered} answered. “Put it back into service” undoes it."
+    text = f"Draining: /ready answers 503{whole}, and {answered} answered. “Put it back into service” undoes it."
     return Done(text, visit.links.to("/nodes"), target=visit.console.about.node)
 
 
@@ -22,4 +22,4 @@ async def resume(visit: Visit, form: Form) -> Done:
     """Raises AccessDenied."""
     visit.check_home()
     await service.resume(visit.console.engine)
-    return Done("The node is in again.", visit.links.to("/nodes"), target=visit.console.about.node)
+    return Done("The node is no longer draining.", visit.links.to("/nodes"), target=visit.console.about.node)

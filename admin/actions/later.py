@@ -10,8 +10,8 @@ from admin.formats import counted
 from admin.visit import Told, Visit
 from cqs.errors import CqsError
 
-_IN_THE_CONSOLE = "Something is wrong in the console itself."
-_DROPPED = "The server ended before."
+_IN_THE_CONSOLE = "The console had an internal error."
+_DROPPED = "The server stopped before it was done."
 
 
 def later(

@@ -18,7 +18,7 @@ from admin.session import AGE_MS_MAX, COOKIE
 from admin.views import login
 from admin.visit import Visit
 
-_WRONG = "The user or the password is wrong."
+_WRONG = "The user name or password is wrong."
 _NAME_MAX = 100
 _who = msgspec.json.Decoder(tuple[str, str])
 _TRIED, _FORGIVEN = "tried", "forgiven"
@@ -68,7 +68,7 @@ def listen(console: Console) -> None:
 
 
 def _locked(wait_ms: int) -> str:
-    return f"Too many tries. Please wait {duration(-(-wait_ms // 1_000) * 1_000)}."
+    return f"Too many attempts. Please wait {duration(-(-wait_ms // 1_000) * 1_000)}."
 
 
 async def _log(visit: Visit, name: str, error: str, role: str = "", account: str = "") -> None:

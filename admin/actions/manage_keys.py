@@ -13,7 +13,7 @@ async def add(visit: Visit, form: Form) -> Done:
     name = (await person_of(visit, visit.parts["user"])).user.name
     key = await visit.console.accounts.add_key(name)
     path = visit.links.to(f"/users/{name}")
-    return Done("The key works from now on.", path, target=name, detail=key.key_id, key=(key.key_id, key.secret))
+    return Done("The key is active.", path, target=name, detail=key.key_id, key=(key.key_id, key.secret))
 
 
 async def set_enabled(visit: Visit, form: Form) -> Done:
@@ -29,7 +29,7 @@ async def drop(visit: Visit, form: Form) -> Done:
     """Raises IdentityError, StoreUnavailable, OutcomeUnknown."""
     name, key_id = await _own_key(visit, form)
     await visit.console.accounts.drop_key(key_id)
-    return Done(f"{key_id} is gone for good.", visit.links.to(f"/users/{name}"), target=name, detail=key_id)
+    return Done(f"{key_id} was deleted permanently.", visit.links.to(f"/users/{name}"), target=name, detail=key_id)
 
 
 async def _own_key(visit: Visit, form: Form) -> tuple[str, str]:

@@ -15,13 +15,13 @@ async def add(visit: Visit, form: Form) -> Done:
     """Raises BadInput, IdentityError, StoreUnavailable, OutcomeUnknown."""
     account = form.word("account", visit.viewer.account)
     if not may_own(visit.viewer, account):
-        raise BadInput("Account: twelve digits, and one that you may manage.")
+        raise BadInput("Account: twelve digits of an account that you may manage are needed.")
     name, role = form.word("name"), Role(form.chosen("role", "Role", _ROLES, Role.OPERATOR.value))
     password = form.text("password")
     _check_first(visit, role, account, password)
     await visit.console.accounts.add_user(name, account, role, password)
     path = visit.links.to("/login") if password and not visit.is_locked else visit.links.to(f"/users/{name}")
-    return Done(f"User {name} is there.", path, target=name, detail=f"{role.value} of {account}")
+    return Done(f"User {name} was added.", path, target=name, detail=f"{role.value} of {account}")
 
 
 async def set_password(visit: Visit, form: Form) -> Done:
@@ -29,10 +29,10 @@ async def set_password(visit: Visit, form: Form) -> Done:
     person = await person_of(visit, visit.parts["user"])
     password = form.text("password")
     if not password and not form.is_on("none"):
-        raise BadInput("Type a password, or tick that there is to be none.")
+        raise BadInput("Enter a password, or tick the box for no password.")
     _check_first(visit, person.user.role, person.user.account, password)
     await visit.console.accounts.set_password(person.user.name, password)
-    said = "has a new password" if password else "can't log in any more"
+    said = "has a new password" if password else "can no longer log in"
     return _done(visit, person.user.name, f"{person.user.name} {said}.", "password" if password else "no password")
 
 
@@ -58,9 +58,9 @@ async def drop(visit: Visit, form: Form) -> Done:
     person = await person_of(visit, visit.parts["user"])
     name = person.user.name
     if form.word("typed") != name:
-        raise BadInput(f"Nothing was done: type {name!r} to go on.")
+        raise BadInput(f"Nothing was done: type {name!r} to continue.")
     await visit.console.accounts.drop_user(name)
-    return Done(f"User {name} is gone.", visit.links.to("/users"), target=name)
+    return Done(f"User {name} was deleted.", visit.links.to("/users"), target=name)
 
 
 def _check_first(visit: Visit, role: Role, account: str, password: str) -> None:
@@ -69,7 +69,7 @@ def _check_first(visit: Visit, role: Role, account: str, password: str) -> None:
     if password and not visit.is_locked and (role is not Role.ADMINISTRATOR or account != home):
         raise BadInput(
             f"The first user with a password must be an administrator of the server's own account ({home}), "
-            "or nobody could manage users any more."
+            "otherwise nobody could manage users."
         )
 
 

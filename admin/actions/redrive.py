@@ -26,14 +26,14 @@ from cqs.service.resend import Edits, resend
 
 CHOSEN_MAX = 1_000
 AT_A_TIME = 8
-BEHIND = "An earlier letter of its group could not go."
+BEHIND = "An earlier message of its group could not be sent."
 
 
 async def act(visit: Visit, form: Form) -> Done:
     """Raises BadInput, AccessDenied, and what `move_tasks.start` raises."""
     queue = visit.queue("StartMessageMoveTask")
     which = form.chosen("which", "Which", ("chosen", "matching", "all"), "chosen")
-    rate = form.number("rate", "At most a second", 0, limits.MOVE_RATE_MAX, 0)
+    rate = form.number("rate", "Messages per second", 0, limits.MOVE_RATE_MAX, 0)
     name = form.word("target")
     target_arn = arn_of(name, queue.key, queue.region) if name else ""
     if target_arn:
@@ -43,19 +43,19 @@ async def act(visit: Visit, form: Form) -> Done:
             visit.queue_named(one.key, permission)
         handle = await move_tasks.start(visit.console.engine, queue.arn, target_arn, rate)
         path = visit.links.to("/moves/task", handle=handle)
-        return Done("The move has begun.", path, target=queue.arn, detail=f"all to {name or 'their sources'}")
+        return Done("The move has started.", path, target=queue.arn, detail=f"all to {name or 'their sources'}")
     job = _Redrive(visit, visit.queue("DeleteMessage"), target_arn, rate)
     if which == "chosen":
         job.chosen = list(dict.fromkeys(form.all("chosen")))
         if not 1 <= len(job.chosen) <= CHOSEN_MAX:
-            raise BadInput(f"Choose 1 to {CHOSEN_MAX:,} letters.")
+            raise BadInput(f"Choose 1 to {CHOSEN_MAX:,} messages.")
     else:
         job.wanted = asked_filter(form.text("text"))
         job.source, job.shape, job.error = (form.text(name) for name in ("from", "shape", "error"))
     title = f"Dead letters of {queue.name} to {name or 'their sources'}"
     started = visit.console.jobs.start(title, visit.viewer.name, queue.account, job.run)
     return Done(
-        "The job has begun.",
+        "The job has started.",
         visit.links.to(f"/moves/job/{started.number}"),
         target=queue.arn,
         detail=f"{which}: {title}",
@@ -65,10 +65,10 @@ async def act(visit: Visit, form: Form) -> Done:
 def _check_target(visit: Visit, queue: Queue, arn: str) -> None:
     target = visit.console.engine.registry.of_arn(arn)
     if target is None or target.arn != arn or not visit.viewer.sees(target.account):
-        raise BadInput("To: there is no such queue.")
+        raise BadInput("Send to: there is no such queue.")
     visit.queue_named(target.key, "SendMessage")
     if target.key == queue.key:
-        raise BadInput("To: that is the queue itself.")
+        raise BadInput("Send to: that is the queue itself.")
 
 
 class _Redrive:
@@ -149,7 +149,7 @@ class _Redrive:
     async def _send_back(self, letter: Peeked | None) -> str:
         """Why not, "" when it was done."""
         if letter is None:
-            return "A letter was gone by then."
+            return "The message was already gone."
         message = letter.message
         try:
             target = self._target_of(message.source_arn or "")
@@ -170,5 +170,5 @@ class _Redrive:
         arn = self._target_arn or source_arn
         target = self._engine.registry.of_arn(arn)
         if target is None or target.key == self._queue.key:
-            raise QueueDoesNotExist("The queue that it came from is not known, or gone. Name one to send it to.")
+            raise QueueDoesNotExist("The source queue is unknown or deleted. Name a queue to send to.")
         return self._visit.queue_named(target.key, "SendMessage")

@@ -36,7 +36,7 @@ async def _each(visit: Visit, form: Form, verb: str, permission: str, do: Do) ->
     if not 1 <= len(names) <= QUEUES_MAX:
         raise BadInput(f"Choose 1 to {QUEUES_MAX} queues.")
     if form.word("typed") != phrase(verb, names):
-        raise BadInput(f"Nothing was done: type {phrase(verb, names)!r} to go on.")
+        raise BadInput(f"Nothing was done: type {phrase(verb, names)!r} to continue.")
     account, engine = form.word("account", visit.account), visit.console.engine
     only = len(names) == 1 and verb == "purge"
     path = visit.links.queue(QueueName(account, names[0])) if only else visit.links.to("/queues")

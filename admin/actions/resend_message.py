@@ -17,7 +17,7 @@ async def act(visit: Visit, form: Form) -> Done:
     source = visit.queue("ResendMessage")
     name = form.word("target") or source.name
     if not limits.QUEUE_NAME.fullmatch(name):
-        raise BadInput(f"To: {name[:100]!r} is no queue's name.")
+        raise BadInput(f"To: {name[:100]!r} is not a valid queue name.")
     target = visit.queue_named(QueueName(source.account, name), "SendMessage")
     is_original_deleted = form.is_on("is_original_deleted")
     if is_original_deleted:
@@ -37,7 +37,7 @@ async def act(visit: Visit, form: Form) -> Done:
         visit.console.engine, source, target, message_id, edits, sender_id, is_original_deleted=is_original_deleted
     )
     new_id = resent.sent.message_id
-    gone = " The original is gone." if resent.is_original_deleted else " The original stays."
+    gone = " The original was deleted." if resent.is_original_deleted else " The original remains."
     path = visit.links.queue(target, f"messages/{new_id}")
     detail = f"{message_id} as {new_id} to {target.name}"
     return Done(f"Sent to {target.name} as {new_id}.{gone}", path, target=source.arn, detail=detail)

@@ -16,7 +16,7 @@ async def task(visit: Visit, form: Form) -> Done:
     engine = visit.console.engine
     found = engine.moves.get(handle)
     if found is None:
-        raise ResourceNotFound("There is no such move, or it is long over.")
+        raise ResourceNotFound("There is no such move, or it ended long ago.")
     visit.queue_named(found.source, "CancelMessageMoveTask")
     moved = await move_tasks.cancel(engine, handle)
     path = visit.links.to("/moves/task", handle=handle)

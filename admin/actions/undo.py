@@ -15,8 +15,8 @@ from cqs.service.reversal import put_back
 
 _PENDING, _UNDO = "pending", "undo"
 """What workers ask each other, with a number."""
-_TOO_LATE = "Too late: it was done already, called off, or somebody has changed it since."
-_NOT_HERE = f"{_TOO_LATE} Or it waits at another node, whose console alone can undo it."
+_TOO_LATE = "Too late: this was already done or cancelled, or somebody has changed it since."
+_NOT_HERE = f"{_TOO_LATE} Or it is pending on another node; only that node's console can undo it."
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -74,7 +74,7 @@ def listen(console: Console) -> None:
 
 
 def _told(pending: Pending) -> str:
-    return "Put back as it was." if pending.put_back is not None else "Called off: nothing was done."
+    return "Restored to what it was." if pending.put_back is not None else "Cancelled: nothing was done."
 
 
 def _kept(pending: Pending) -> _Kept:

@@ -54,7 +54,7 @@ async def show_task(visit: Visit) -> web.StreamResponse:
     """A move task's own page. Raises ResourceNotFound."""
     task = visit.console.engine.moves.get(visit.query("handle"))
     if task is None or not visit.viewer.sees(task.source.account):
-        raise ResourceNotFound("There is no such move, or it is long over.")
+        raise ResourceNotFound("There is no such move, or it ended long ago.")
     cancel = ("CancelMessageMoveTask", {"TaskHandle": task.handle})
     return visit.page(
         "move.html",

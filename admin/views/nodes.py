@@ -85,7 +85,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         heard_ms=heard.asked_ms,
         store=metrics.store_report(),
         waiting=len(engine.waiters),
-        snippets=of_each(visit, ("Drain", "DrainNode", {}), ("Take it in", "DrainNode", {"Draining": False})),
+        snippets=of_each(visit, ("Drain", "DrainNode", {}), ("Undo the drain", "DrainNode", {"Draining": False})),
     )
 
 

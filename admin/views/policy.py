@@ -89,7 +89,7 @@ def _page(
         snippets=of_each(
             visit,
             ("Save", "SetQueueAttributes", {"QueueUrl": url, "Attributes": {"Policy": policy}}),
-            ("Let an account in", "AddPermission", {"QueueUrl": url, "Label": ELLIPSIS, **_SOMEBODY}),
+            ("Allow an account", "AddPermission", {"QueueUrl": url, "Label": ELLIPSIS, **_SOMEBODY}),
             ("Remove a statement", "RemovePermission", {"QueueUrl": url, "Label": ELLIPSIS}),
         ),
     )
@@ -104,16 +104,16 @@ def _verdict(visit: Visit, queue: Queue) -> Verdict:
     account, _, user = asked["caller"].partition("/")
     action = asked["action"] if asked["action"] in ALL else "SendMessage"
     if not ACCOUNT_ID.fullmatch(account) or (user and not USER_NAME.fullmatch(user)):
-        return Verdict(False, "Say who: twelve digits of an account, or an account and a user as 111122223333/alice.")
+        return Verdict(False, "Enter an account of twelve digits, or an account and a user such as 111122223333/alice.")
     circumstances = Circumstances(now_ms=visit.now_ms, source_ip=asked["ip"] or None, is_secure=asked["tls"] == "1")
     caller = Caller(account=account, user=user, role=Role.ADMINISTRATOR, circumstances=circumstances)
     try:
         authorize_queue(caller, action, queue)
     except QueueDoesNotExist:
-        return Verdict(False, f"No: for {caller.arn} this queue does not exist. No statement names it.")
+        return Verdict(False, f"No: for {caller.arn} this queue does not exist: no statement names that caller.")
     except AccessDenied as error:
         return Verdict(False, f"No. {error}")
-    why = "it is the owner's account" if account == queue.account else "a statement allows it, and none denies it"
+    why = "it is the owning account" if account == queue.account else "a statement allows it, and none denies it"
     return Verdict(True, f"Yes, {caller.arn} may {action}: {why}.")
 
 

@@ -84,7 +84,7 @@ async def test_a_queues_page_draws_its_times_and_says_what_they_are(desk: Desk) 
 
     assert "chart?kind=half" in page.text
     assert "chart?kind=most" in page.text
-    assert "neither the wait of a long poll nor empty receives are in it" in page.words
+    assert "neither long-poll waiting nor empty receives count" in page.words
     assert first == [
         {"send": 3.146, "receive": 1.049, "delete": None},
         {"send": 83.886, "receive": 1.049, "delete": None},

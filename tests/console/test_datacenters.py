@@ -20,8 +20,8 @@ from tests.console.desk import Desk, make_desk
 from tests.datacenters import move_to, two, unserved
 from tests.engine import ACCOUNT, Bench, until
 
-NOT_HERE = "Its home is {}. There it is served"
-REFUSED = "sends and deletes are answered 503"
+NOT_HERE = "This queue’s home is {}. It is served there"
+REFUSED = "sends and deletes are answered with 503"
 
 
 @asynccontextmanager
@@ -71,7 +71,7 @@ async def test_a_home_that_cannot_be_read_is_not_known_and_hides_nothing_else(
         page = await desk.get(f"/q/{ACCOUNT}/orders")
 
     assert page.status == 200
-    assert "Home not known now" in page.words
+    assert "Home unknown at the moment" in page.words
     assert "Properties" in page.words
 
 
@@ -91,7 +91,7 @@ async def test_nodes_of_all_data_centres_are_told_with_theirs() -> None:
     await town.beat()
     async with desk_of(a) as desk:
         page, overview = await desk.get("/nodes"), (await desk.get("/")).words
-    assert "All nodes 3 live" in page.words
+    assert "All nodes 3 are alive" in page.words
     assert "a dc1 –" in page.words
     assert "a2 dc1 –" in page.words
     assert "b http://10.0.2.1:9324 dc2 redis-9" in page.words
@@ -109,10 +109,10 @@ async def test_a_data_centre_whose_nodes_are_gone_needs_attention() -> None:
         town.clock.advance_ms(LOOK_MS)
         page, overview = (await desk.get("/nodes")).words, (await desk.get("/")).words
 
-    assert "none lives dc2 as far as was heard here" in page
-    assert "Data centre dc2: none of its nodes is heard of. See" in overview
+    assert "none alive dc2 judging by the heartbeats received here" in page
+    assert "Data centre dc2: no heartbeat from any of its nodes. See" in overview
     async with desk_of(a) as of_node_started_since:
-        assert "none of its nodes is heard of. See" in (await of_node_started_since.get("/")).words
+        assert "no heartbeat from any of its nodes. See" in (await of_node_started_since.get("/")).words
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, engine: Engine) -> list[str]:

@@ -68,7 +68,7 @@ async def test_the_list_of_dead_letter_queues_says_whose_they_are(desk: Desk, de
 async def test_each_letter_says_why_it_is_there(desk: Desk, dead: Queue) -> None:
     page = await desk.get(f"{DEAD}/dead-letters")
 
-    for why in ("no such customer", "Received more than once in orders.", "bounced"):
+    for why in ("no such customer", "Received more than once from orders.", "bounced"):
         assert why in page.words
 
 
@@ -87,7 +87,7 @@ async def test_chosen_letters_go_back_to_where_each_came_from(desk: Desk, dead: 
     page = await redrive(desk, "chosen", chosen=[letters["not json"], letters['{"to": "ada", "error": "bounced"}']])
 
     job = await job_ended(desk)
-    assert "The job has begun." in page.words
+    assert "The job has started." in page.words
     assert (job.status, job.done, job.failed) == (JobStatus.DONE, 2, 0)
     assert await bodies(desk, "orders") == ["not json"]
     assert await bodies(desk, "mails") == ['{"to": "ada", "error": "bounced"}']
@@ -148,11 +148,11 @@ async def _no_pause(_: int) -> None:
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"which": "chosen"}, "Choose 1 to 1,000 letters."),
-        ({"which": "all", "rate": "501"}, "At most a second: a whole number from 0 to 500"),
-        ({"which": "all", "target": "nowhere"}, "To: there is no such queue."),
-        ({"which": "all", "target": "dead"}, "To: that is the queue itself."),
-        ({"which": "all", "target": "a b"}, "is no queue's name"),
+        ({"which": "chosen"}, "Choose 1 to 1,000 messages."),
+        ({"which": "all", "rate": "501"}, "Messages per second: a whole number from 0 to 500"),
+        ({"which": "all", "target": "nowhere"}, "Send to: there is no such queue."),
+        ({"which": "all", "target": "dead"}, "Send to: that is the queue itself."),
+        ({"which": "all", "target": "a b"}, "is not a valid queue name"),
         ({"which": "everything"}, "Which: it must be one of"),
     ],
 )
@@ -207,7 +207,7 @@ async def test_a_message_that_was_sent_to_the_dead_letter_queue_says_so(desk: De
     await desk.bench.send(dead, "by hand")
 
     message = (await there(desk, dead))[-1].message
-    assert reason_of(message, desk.bench.engine.registry) == "It was sent here."
+    assert reason_of(message, desk.bench.engine.registry) == "It was sent directly to this queue."
 
 
 async def test_letters_are_told_apart_by_the_error_that_they_tell_of(desk: Desk, dead: Queue) -> None:
@@ -221,8 +221,8 @@ async def test_letters_are_told_apart_by_the_error_that_they_tell_of(desk: Desk,
     page = await desk.get(f"{DEAD}/dead-letters")
     alone = await desk.get(f"{DEAD}/dead-letters?error=timeout+after+%23+s")
 
-    assert "sent here {error} timeout after # s 2" in page.words
-    assert "sent here {error} no such user # 1" in page.words
+    assert "sent directly {error} timeout after # s 2" in page.words
+    assert "sent directly {error} no such user # 1" in page.words
     assert ("after 31 s" in alone.words, "after 7 s" in alone.words, "no such user 5f" in alone.words) == (
         True, True, False,
     )  # fmt: skip

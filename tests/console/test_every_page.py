@@ -154,7 +154,7 @@ async def test_a_failure_of_ours_shows_no_stack(world: Desk, monkeypatch: pytest
 
     assert page.status == 500
     assert "secret detail" not in page.text
-    assert "Something is wrong in the console itself." in page.words
+    assert "The console had an internal error." in page.words
 
 
 async def test_charts_are_json_and_nothing_else(world: Desk) -> None:

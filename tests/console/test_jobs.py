@@ -43,4 +43,4 @@ async def test_jobs_are_bounded_and_a_fault_is_told_without_its_stack() -> None:
     gate.set()
     await jobs.end()
 
-    assert {job.problem for job in started} == {"Something is wrong in the console itself."}
+    assert {job.problem for job in started} == {"The console had an internal error."}

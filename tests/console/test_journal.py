@@ -124,5 +124,5 @@ async def test_the_page_shows_what_the_journal_has_of_a_message_that_is_gone(fol
     assert whole.text.count("<h1>") == 1
     assert page.words.startswith("Sent ")
     assert "Deleted" in page.words
-    assert "All of the journal was read: 2 files." in page.words
-    assert "this is no message id" in nonsense.words
+    assert "The whole journal was searched: 2 files." in page.words
+    assert "this is not a message ID" in nonsense.words

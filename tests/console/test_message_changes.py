@@ -96,7 +96,7 @@ async def test_a_message_is_edited_and_sent_again_in_place_of_the_old_one(desk: 
     )
 
     assert "brokne</textarea>" in form.text.replace("\n", "")
-    assert "The original is gone." in page.words
+    assert "The original was deleted." in page.words
     assert [one.message.body for one in await there(desk, orders)] == ["mended"]
     assert len(await desk.bench.stored(orders)) == 1
 
@@ -108,7 +108,7 @@ async def test_a_message_is_copied_to_another_queue(desk: Desk, orders: Queue) -
 
     page = await desk.post(f"{ORDERS}/messages/{message_id}/edit", {"body": "one", "target": "other"})
 
-    assert "The original stays." in page.words
+    assert "The original remains." in page.words
     assert len(await there(desk, orders)) == len(await there(desk, other)) == 1
 
 
@@ -178,7 +178,7 @@ async def test_chosen_messages_are_deleted_in_any_state(desk: Desk, orders: Queu
 
     page = await chosen(desk, "delete", held, ready, "gone")
 
-    assert "2 messages deleted. 1 was gone or in another state by then." in page.words
+    assert "2 messages deleted. 1 was already gone or in another state." in page.words
     assert len(await desk.bench.stored(orders)) == 1
 
 
@@ -216,8 +216,8 @@ async def test_a_ready_message_is_neither_made_visible_nor_sent_now(desk: Desk, 
     await desk.bench.send(orders, "one")
     ready = (await there(desk, orders))[0].message.message_id
 
-    assert "0 messages made visible. 1 was gone" in (await chosen(desk, "reveal", ready)).words
-    assert "0 messages sent now. 1 was gone" in (await chosen(desk, "hasten", ready)).words
+    assert "0 messages made visible. 1 was already gone" in (await chosen(desk, "reveal", ready)).words
+    assert "0 messages sent now. 1 was already gone" in (await chosen(desk, "hasten", ready)).words
     assert len(await there(desk, orders)) == 1
 
 

@@ -133,7 +133,7 @@ async def test_a_search_stops_at_its_stated_limit(desk: Desk, orders: Queue, mon
 
     page = await desk.get(f"{ORDERS}/messages?text=needle")
 
-    assert "4 messages were looked at, which is the limit" in page.words or "No such message" in page.words
+    assert "4 messages were scanned, which is the limit" in page.words or "No matching messages" in page.words
     assert 'hx-trigger="load"' not in page.text
 
 

@@ -48,8 +48,8 @@ async def test_nodes_and_cache_servers_are_told_with_what_is_wrong() -> None:
     told, text = page.words, page.text
     await desk.client.close()
 
-    assert "10.0.0.1:6379 Redis 8.0 well 0 0 % 0 2.0 MB bodies up to 4.0 MB 12 3" in told
-    assert "10.0.0.2:6379 in trouble 0 0 % 0 – – – it evicts keys <b>" in told
+    assert "10.0.0.1:6379 Redis 8.0 healthy 0 0 % 0 2.0 MB bodies up to 4.0 MB 12 3" in told
+    assert "10.0.0.2:6379 unhealthy 0 0 % 0 – – – it evicts keys <b>" in told
     assert "api-2 10.0.0.2" in told
     assert "api-1 draining CQS 7" in told
     assert 'href="http://10.0.0.9:9324/ADMIN/nodes"' in text
@@ -69,7 +69,7 @@ async def test_hosts_of_cassandra_are_told_as_the_driver_knows_them(desk: Desk) 
     page = await desk.get("/nodes")
 
     assert "Cassandra 3 hosts" in page.words
-    assert "10.0.1.1 up dc1 r1 5.0.6 10.0.1.2 down dc1 <b> 5.0.6 10.0.2.1 not told dc2 r1 –" in page.words
+    assert "10.0.1.1 up dc1 r1 5.0.6 10.0.1.2 down dc1 <b> 5.0.6 10.0.2.1 unknown dc2 r1 –" in page.words
     assert "<b>" not in page.text
     assert "Store files" not in page.words
 
@@ -129,8 +129,8 @@ async def test_each_cache_server_is_told_with_its_queues() -> None:
     told = (await desk.get("/nodes")).words
     await desk.client.close()
 
-    assert "a well 2 100 % 4 –" in told
-    assert "b left alone 0 0 % 0 –" in told
+    assert "a healthy 2 100 % 4 –" in told
+    assert "b circuit open 0 0 % 0 –" in told
 
 
 async def test_a_drained_node_answers_who_waits_and_lets_nobody_wait_long(desk: Desk) -> None:
@@ -157,7 +157,7 @@ async def test_a_drained_node_still_serves_and_comes_in_again(desk: Desk) -> Non
     assert len(await desk.bench.receive(queue)) == 1
 
     page = await desk.post("/nodes/resume")
-    assert "The node is in again." in page.words
+    assert "The node is no longer draining." in page.words
     assert desk.bench.engine.waiters.wait_ms_of(20_000) == 20_000
 
 

@@ -30,7 +30,7 @@ async def test_dead_letters_are_told_with_their_age(desk: Desk) -> None:
     await desk.bench.send(dead, "one", "two")
     desk.bench.clock.advance_ms(7_200_000)
 
-    assert "dead: 2 dead letters, the oldest 2 h old. Work on them" in await words(desk)
+    assert "dead: 2 dead letters, the oldest 2 h old. Handle them" in await words(desk)
 
 
 async def test_messages_about_to_be_lost_come_first(desk: Desk) -> None:
@@ -43,7 +43,7 @@ async def test_messages_about_to_be_lost_come_first(desk: Desk) -> None:
 
     told = await words(desk)
 
-    assert told.index("orders: its oldest message is lost in 10 min") < told.index("dead: 1 dead letter")
+    assert told.index("orders: its oldest message expires in 10 min") < told.index("dead: 1 dead letter")
 
 
 async def test_a_queue_that_nobody_reads_is_told(desk: Desk) -> None:
@@ -53,7 +53,7 @@ async def test_a_queue_that_nobody_reads_is_told(desk: Desk) -> None:
     await words(desk)
     desk.bench.clock.advance_ms(1_200_000)
 
-    assert "orders: nobody has received from it in the last ten minutes, and 1 waits." in await words(desk)
+    assert "orders: nobody has received from it in the last ten minutes, and 1 message waits." in await words(desk)
 
 
 async def test_a_missing_dead_letter_queue_is_told(desk: Desk) -> None:
@@ -70,7 +70,7 @@ async def test_a_store_that_does_not_answer_is_told_first(desk: Desk) -> None:
     told = await words(desk)
 
     assert "The store does not answer: disk gone" in told
-    assert "in trouble" in told
+    assert "unhealthy" in told
 
 
 async def test_calls_that_fail_are_told(desk: Desk) -> None:
@@ -79,7 +79,7 @@ async def test_calls_that_fail_are_told(desk: Desk) -> None:
         desk.bench.engine.metrics.calls.record("SendMessage", "InternalError", 1)
     desk.bench.clock.advance_ms(5_000)
 
-    assert "100 % of the calls of the last minute failed (20)." in await words(desk)
+    assert "100 % of the calls in the last minute failed (20)." in await words(desk)
 
 
 async def test_what_a_silent_cache_hides_is_said_to_be_unknown(desk: Desk) -> None:
@@ -94,8 +94,8 @@ async def test_what_a_silent_cache_hides_is_said_to_be_unknown(desk: Desk) -> No
     pages = {path: (await desk.get(path)).words for path in ("/", "/queues", f"/q/{ACCOUNT}/orders", sure)}
 
     assert "The cache does not answer: no route" in pages["/"]
-    assert "The cache does not answer: not known" in pages["/queues"]
-    assert "Counts are not known; messages are safe in the store." in pages[f"/q/{ACCOUNT}/orders"]
+    assert "Unknown: the cache does not answer" in pages["/queues"]
+    assert "Counts are unknown; messages are safe in the store." in pages[f"/q/{ACCOUNT}/orders"]
     assert "with an unknown number of messages" in pages[sure]
     assert (await desk.get(f"/q/{ACCOUNT}/orders/messages")).status == 503
 
@@ -112,8 +112,8 @@ async def test_what_the_cache_has_lost_is_said_to_be_unknown_until_it_is_filled(
         await desk.bench.engine.background.drain()
     filled = (await desk.get(paths[-1])).words
 
-    assert "orders not in the cache Standard Not known" in told[0]
-    assert "The cache has not got this queue. Counts are not known until it is filled" in told[1]
+    assert "orders not in the cache Standard Unknown" in told[0]
+    assert "This queue is not in the cache. Counts are unknown until it is loaded" in told[1]
     assert "with an unknown number of messages" in told[2]
     assert "with 2 messages" in filled
 
@@ -170,10 +170,10 @@ async def test_what_the_node_stands_on_is_told_when_it_is_in_trouble() -> None:
     of_one = await words(desk)
     await desk.client.close()
 
-    assert "2 cache servers are in trouble: the store answers for their queues, slower." in told
+    assert "2 cache servers are unhealthy: the store answers for their queues, more slowly." in told
     assert "Node api-2 can't reach 10.0.0.2:6379, 10.0.0.3:6379." in told
-    assert "Store and cache in trouble Nodes 2" in told
-    assert "1 cache server is in trouble" in of_one
+    assert "Store and cache unhealthy Nodes 2" in told
+    assert "1 cache server is unhealthy" in of_one
 
 
 async def test_parts_that_are_well_are_not_told_of(desk: Desk) -> None:
@@ -182,5 +182,5 @@ async def test_parts_that_are_well_are_not_told_of(desk: Desk) -> None:
     told = await words(desk)
 
     assert "Nothing needs attention." in told
-    assert "Store and cache well" in told
-    assert "Store and cache well Nodes" not in told
+    assert "Store and cache healthy" in told
+    assert "Store and cache healthy Nodes" not in told

@@ -40,9 +40,9 @@ async def test_a_statement_is_built_listed_and_removed(desk: Desk, orders: Queue
     built = json.loads(policy_of(desk, orders))
     removed = await desk.post(f"{POLICY_PAGE}/remove", label="partner")
 
-    assert "partner is in force." in added.words
+    assert "partner is in effect." in added.words
     assert built["Statement"][0]["Action"] == ["SQS:SendMessage", "SQS:GetQueueUrl"]
-    assert "partner is gone." in removed.words
+    assert "partner was removed." in removed.words
     assert policy_of(desk, orders) == ""
 
 
@@ -81,14 +81,14 @@ async def test_a_policy_is_checked_while_it_is_typed(desk: Desk, orders: Queue) 
 @pytest.mark.parametrize(
     ("caller", "action", "more", "answer"),
     [
-        (ACCOUNT, "PurgeQueue", "", "Yes, arn:aws:iam::000000000000:root may PurgeQueue: it is the owner's account."),
+        (ACCOUNT, "PurgeQueue", "", "Yes, arn:aws:iam::000000000000:root may PurgeQueue: it is the owning account."),
         (OTHER, "SendMessage", "&ip=192.0.2.7", "a statement allows it, and none denies it"),
         (OTHER, "SendMessage", "&ip=198.51.100.1", "No."),
         (OTHER, "ReceiveMessage", "&ip=192.0.2.7", "No."),
         (f"{OTHER}/bob", "SendMessage", "&ip=192.0.2.7", "explicit deny"),
         ("999999999999", "SendMessage", "", "this queue does not exist"),
-        ("somebody", "SendMessage", "", "Say who: twelve digits"),
-        (f"{OTHER}/<b>", "SendMessage", "", "Say who"),
+        ("somebody", "SendMessage", "", "Enter an account of twelve digits"),
+        (f"{OTHER}/<b>", "SendMessage", "", "Enter an account"),
     ],
 )
 async def test_can_x_do_y(desk: Desk, orders: Queue, caller: str, action: str, more: str, answer: str) -> None:

@@ -64,7 +64,7 @@ async def test_settings_and_tags_are_put_back_in_one_step(desk: Desk) -> None:
     assert "orders was changed: VisibilityTimeout=120, tag team=b, tag stage=c. It can be undone until" in page.words
     undone = await desk.post(f"/undo/{number(desk)}")
 
-    assert "Put back as it was." in undone.words
+    assert "Restored to what it was." in undone.words
     assert (now(desk).settings, now(desk).tags) == (before.settings, before.tags)
     assert await desk.bench.store.find(NAME) == now(desk)
     assert "Too late" in (await desk.post("/undo/2")).words

@@ -57,7 +57,7 @@ async def test_a_queue_is_created_with_everything(desk: Desk) -> None:
     queue = desk.bench.engine.registry.find(QueueName(ACCOUNT, "ledger.fifo"))
     settings = queue.settings
     assert page.path == f"/ADMIN/q/{ACCOUNT}/ledger.fifo"
-    assert "Queue ledger.fifo is there." in page.words
+    assert "Queue ledger.fifo was created." in page.words
     assert (settings.visibility_ms, settings.retention_ms, settings.delay_ms) == (120_000, 1_209_600_000, 5_000)
     assert (settings.receive_wait_ms, settings.message_size_max) == (20_000, 2_048)
     assert settings.redrive == Redrive(dead.arn, 7)
@@ -75,7 +75,7 @@ async def test_a_queue_is_created_with_everything(desk: Desk) -> None:
     [
         ("name", "", "Can only include alphanumeric"),
         ("name", "a b", "Can only include alphanumeric"),
-        ("name", "orders", "There is a queue 'orders' already"),
+        ("name", "orders", "A queue named 'orders' already exists"),
         ("visibility_ms", "13 h", "Visibility timeout: 0 s to 12 h"),
         ("visibility_ms", "-1", "Visibility timeout"),
         ("visibility_ms", "٥", "Visibility timeout"),
@@ -89,7 +89,7 @@ async def test_a_queue_is_created_with_everything(desk: Desk) -> None:
         ("policy", "{", "Invalid value for the parameter Policy"),
         ("policy", '{"Statement": {"Effect": "Perhaps"}}', "Effect must be Allow or Deny"),
         ("tags", "aws:x = 1", "reserved"),
-        ("tags", "a = 1\na = 2", "is there twice"),
+        ("tags", "a = 1\na = 2", "is given twice"),
         ("account", "123", "Account: twelve digits"),
     ],
 )
@@ -129,7 +129,7 @@ async def test_saving_what_is_so_already_writes_nothing(desk: Desk) -> None:
 
     page = await change(desk)
 
-    assert "Nothing was other than before." in page.words
+    assert "Nothing had changed." in page.words
     assert desk.bench.engine.registry.find(queue.key).version == queue.version
 
 

@@ -112,7 +112,7 @@ async def test_five_wrong_passwords_lock_even_the_right_one_out_for_a_while(desk
 
     assert locked.status == 429
     assert int(locked.headers["Retry-After"]) == 60
-    assert "Too many tries" in locked.words
+    assert "Too many attempts" in locked.words
     desk.bench.clock.advance_ms(60_000)
     assert (await desk.log_in("alice")).path == "/ADMIN/"
 

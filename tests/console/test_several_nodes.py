@@ -31,7 +31,7 @@ async def test_an_undo_that_comes_to_the_wrong_node_calls_off_nothing_else(pair:
 
     words = (await there.post(f"/undo/{meant.number}")).words
 
-    assert "Called off" not in words
+    assert "Cancelled" not in words
     assert [one.text for one in there.console.grace.of(ACCOUNT)] == ["mails will be purged"]
     assert here.console.grace.of(ACCOUNT) == [meant]
 

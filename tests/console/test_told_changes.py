@@ -119,7 +119,7 @@ async def test_what_is_called_off_is_written_with_its_name(patient: Desk) -> Non
     (line,) = await told(patient, "Undo")
     assert (line.target, line.detail) == (
         f"{ACCOUNT}/orders",
-        "Called off: nothing was done. (orders will be purged)",
+        "Cancelled: nothing was done. (orders will be purged)",
     )
 
 
@@ -128,7 +128,7 @@ async def test_what_a_server_that_ends_has_not_done_is_written(patient: Desk) ->
 
     await patient.console.grace.end()
 
-    assert [line.error for line in await told(patient, "PurgeQueue")] == ["", "The server ended before."]
+    assert [line.error for line in await told(patient, "PurgeQueue")] == ["", "The server stopped before it was done."]
 
 
 async def test_every_message_that_was_deleted_is_named(patient: Desk, over: asyncio.Event) -> None:

@@ -72,7 +72,7 @@ async def test_a_purge_that_was_called_off_is_never_done(patient: Desk, over: as
     over.set()
     await done(patient)
 
-    assert "Called off: nothing was done." in words
+    assert "Cancelled: nothing was done." in words
     assert await ready(patient) == 2
     assert "Too late" in (await patient.post("/undo/1")).words
 

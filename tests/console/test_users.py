@@ -160,8 +160,8 @@ async def test_a_user_is_dropped_after_its_name_was_typed(root: Desk) -> None:
     wrong = await root.post("/users/alice/drop", typed="alic")
     right = await root.post("/users/alice/drop", typed="alice")
 
-    assert "type 'alice' to go on" in wrong.words
-    assert "User alice is gone." in right.words
+    assert "type 'alice' to continue" in wrong.words
+    assert "User alice was deleted." in right.words
 
 
 async def test_passwords_and_hashes_are_on_no_page(root: Desk) -> None:

@@ -55,7 +55,7 @@ async def test_what_waits_at_one_worker_is_called_off_at_another(tmp_path: Path)
     for desk in (one, other):
         await desk.client.close()
 
-    assert "Called off: nothing was done." in words
+    assert "Cancelled: nothing was done." in words
     assert "Too late" in again
     assert one.console.grace.of("000000000000") == []
 

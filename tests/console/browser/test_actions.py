@@ -39,7 +39,7 @@ def test_a_queue_is_created_used_changed_purged_and_deleted(eye: Eye) -> None:
     page.get_by_label("Dead-letter queue").fill("orders-dead")
     page.get_by_label("Tags").fill("stage = test")
     page.get_by_role("button", name="Create queue").click()
-    expect(flash(page)).to_have_text("Queue made-by-hand is there.")
+    expect(flash(page)).to_have_text("Queue made-by-hand was created.")
 
     page.get_by_role("link", name="Send", exact=True).click()
     page.get_by_label("Body").fill('{"hello": "world"}')
@@ -62,9 +62,9 @@ def test_a_queue_is_created_used_changed_purged_and_deleted(eye: Eye) -> None:
         button.click()
         expect(flash(page)).to_have_text(f"made-by-hand will be {done} in 10 seconds.")
     page.locator(".strip", has_text="will be purged").get_by_role("button", name="Undo").click()
-    expect(flash(page)).to_have_text("Called off: nothing was done.")
+    expect(flash(page)).to_have_text("Cancelled: nothing was done.")
     page.goto(f"{eye.base}/ADMIN/queues?q=made-by-hand")
-    expect(page.locator("main")).to_contain_text("No queue fits", timeout=30_000)
+    expect(page.locator("main")).to_contain_text("No matching queues", timeout=30_000)
 
 
 def test_changed_settings_are_put_back(eye: Eye, sqs: Any) -> None:
@@ -74,7 +74,7 @@ def test_changed_settings_are_put_back(eye: Eye, sqs: Any) -> None:
     page.get_by_role("button", name="Save", exact=True).click()
     page.locator(".strip", has_text="regretted was changed").get_by_role("button", name="Undo").click()
 
-    expect(flash(page)).to_have_text("Put back as it was.")
+    expect(flash(page)).to_have_text("Restored to what it was.")
     expect(page.get_by_label("Visibility timeout")).to_have_value("45 s")
     answer = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["VisibilityTimeout"])
     assert answer["Attributes"] == {"VisibilityTimeout": "45"}
@@ -111,12 +111,12 @@ def test_messages_are_found_edited_and_deleted(eye: Eye, sqs: Any) -> None:
     page.get_by_role("link", name="Edit and resend").click()
     page.get_by_label("Body").fill("mended")
     page.get_by_role("button", name="Resend").click()
-    expect(flash(page)).to_contain_text("The original is gone.")
+    expect(flash(page)).to_contain_text("The original was deleted.")
 
     eye.open(own("mended", "/messages"))
     delete = page.get_by_role("button", name="Delete", exact=True)
     expect(delete).to_be_disabled()
-    page.get_by_label("Select all that are shown").check()
+    page.get_by_label("Select all shown").check()
     expect(page.locator("[data-count]")).to_have_text("3")
     delete.click()
     expect(flash(page)).to_contain_text("3 messages of mended will be deleted in 10 seconds")
@@ -152,7 +152,7 @@ def test_dead_letters_go_back(eye: Eye, sqs: Any) -> None:
         sqs.receive_message(QueueUrl=jobs, MaxNumberOfMessages=10, VisibilityTimeout=0)
 
     page = eye.open(own("jobs-dead", "/dead-letters"))
-    expect(page.locator("tbody tr[data-row]").first).to_contain_text("Received more than once in jobs.")
+    expect(page.locator("tbody tr[data-row]").first).to_contain_text("Received more than once from jobs.")
     page.locator("input[name=chosen]").first.check()
     page.get_by_role("button", name="Send 1 selected").click()
     expect(page.locator("#live h2").first).to_have_text("1 of 1 moved")
@@ -176,7 +176,7 @@ def test_a_policy_is_built_checked_and_tried(eye: Eye, sqs: Any) -> None:
     page.get_by_label("Accounts").fill("111122223333")
     page.get_by_label("SendMessage", exact=True).check()
     page.get_by_role("button", name="Add", exact=True).click()
-    expect(flash(page)).to_have_text("partner is in force.")
+    expect(flash(page)).to_have_text("partner is in effect.")
 
     page.get_by_label("Who").fill("111122223333/alice")
     page.get_by_role("button", name="Ask").click()
@@ -186,7 +186,7 @@ def test_a_policy_is_built_checked_and_tried(eye: Eye, sqs: Any) -> None:
     expect(page.locator("#verdict")).to_contain_text("No.")
 
     page.get_by_role("button", name="Remove partner").click()
-    expect(flash(page)).to_have_text("partner is gone.")
+    expect(flash(page)).to_have_text("partner was removed.")
 
 
 def test_queues_are_chosen_by_filter_and_deleted_together(eye: Eye, sqs: Any) -> None:

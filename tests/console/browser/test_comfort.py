@@ -133,7 +133,7 @@ def test_templates_of_messages_are_kept_in_the_browser(eye: Eye) -> None:
     expect(page.locator(".attribute")).to_have_count(4)
     page.locator("[name=attribute_name]").nth(3).fill("fourth")
     page.locator("#template-name").fill("mine")
-    page.get_by_role("button", name="Keep this message").click()
+    page.get_by_role("button", name="Save this message").click()
     page.reload()
     page.get_by_role("button", name="mine", exact=True).click()
 
@@ -196,7 +196,7 @@ def test_the_first_queue_brings_the_charts_by_itself(look: Callable[..., Eye], a
     running.start()
     eye = look(base=running.url)
     page = eye.open("/")
-    page.get_by_text("A queue, and a message through it, by command").click()
+    page.get_by_text("Create a queue and send a message through it from the command line").click()
     expect(page.get_by_role("button", name="Copy cqs")).to_be_visible()
     assert eye.accessibility(axe) == []
     eye.picture("welcome")

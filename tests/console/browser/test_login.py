@@ -46,7 +46,7 @@ def test_from_the_first_password_to_the_last_key(fresh: ServerProcess, look: Cal
     eye.picture("light-1360/login")
 
     log_in(page, "root", "not it at all")
-    expect(page.get_by_role("alert")).to_have_text("The user or the password is wrong.")
+    expect(page.get_by_role("alert")).to_have_text("The user name or password is wrong.")
     log_in(page, "root", PASSWORD)
     expect(page.locator("h1")).to_have_text("Overview")
     expect(page.locator(".strip")).to_have_count(0)
