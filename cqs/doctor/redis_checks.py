@@ -75,7 +75,7 @@ def _fitness(part: str, found: Look, budget_bytes: int) -> list[Finding]:
         wrong.append(error(part, f"it is Redis {version}", "use 6.2 or newer, or Valkey"))
     if info.get("role") != "master":
         wrong.append(
-            error(part, "it is a replica; what a replica misses would be lost silently",
+            error(part, "it is a replica; writes not yet replicated would be lost silently",
                   "give the address of its master, or say REPLICAOF NO ONE to it")
         )  # fmt: skip
     if info.get("cluster_enabled") == "1":
@@ -104,7 +104,7 @@ def _memory(part: str, info: Mapping[str, str], budget_bytes: int) -> Iterator[F
     if limit and policy != "noeviction":
         yield error(
             part,
-            f"maxmemory-policy is {policy}, so it may throw messages away",
+            f"maxmemory-policy is {policy}, so it may evict messages",
             "CONFIG SET maxmemory-policy noeviction",
         )
     room = limit or int(info.get("total_system_memory", 0))

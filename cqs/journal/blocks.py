@@ -30,7 +30,7 @@ def lines_of(text: bytes) -> list[Line]:
         raise msgspec.DecodeError(str(error)) from error
     shared = {name: value for name, default in _SHARED.items() if (value := getattr(block, name)) != default}
     if shared["v"] != VERSION:
-        raise msgspec.ValidationError(f"a line of version {shared['v']}, where {VERSION} is read")
+        raise msgspec.ValidationError(f"a line of version {shared['v']}, but version {VERSION} is expected")
     columns = {name: column for name in COLUMNS if (column := getattr(block, name))}
     size = len(columns.get("number", ()))
     if not columns.keys() >= _REQUIRED or any(len(column) not in (1, size) for column in columns.values()):

@@ -33,7 +33,7 @@ class Definitions(Generic[T]):
         """`key` identifies the row. Raises StoreUnavailable."""
         try:
             if text is None:
-                raise msgspec.DecodeError("there is none")
+                raise msgspec.DecodeError("it is missing")
             return self._decode(text)
         except (msgspec.DecodeError, RecursionError) as error:
             place = "/".join(map(str, key))

@@ -153,7 +153,7 @@ class TestSchema(OnCassandra):
             "CREATE KEYSPACE copied WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': 3}",
         )
         try:
-            with pytest.raises(StoreUnavailable, match=r"other copies \(dc1=3\): change them by ALTER KEYSPACE"):
+            with pytest.raises(StoreUnavailable, match=r"different replication \(dc1=3\): change that"):
                 await schema.apply(options, {"dc1": 1})
         finally:
             await ask(replace(keyspace, keyspace="system"), "DROP KEYSPACE copied")

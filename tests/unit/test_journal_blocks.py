@@ -96,7 +96,7 @@ def test_bytes_that_are_no_text_are_no_line() -> None:
 
 
 def test_line_of_another_version_is_none() -> None:
-    with pytest.raises(msgspec.DecodeError, match="version 9, where 2 is read"):
+    with pytest.raises(msgspec.DecodeError, match="version 9, but version 2 is expected"):
         lines_of(f'{HEAD},"number":[1],"at_ms":[7]}}'.replace('"v":2', '"v":9').encode())
 
 

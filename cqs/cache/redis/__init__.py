@@ -12,4 +12,4 @@ _PACKAGES = ("hiredis", "redis")
 def check_client() -> None:
     """Raises CannotStart when the packages are not installed."""
     if None in map(find_spec, _PACKAGES):
-        raise CannotStart("the client of Redis is not installed: pip install 'cqs-server[redis]'")
+        raise CannotStart("the Redis client is not installed: pip install 'cqs-server[redis]'")

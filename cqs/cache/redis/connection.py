@@ -212,7 +212,7 @@ class Link:
                 await self._lost.wait()
             except Exception as error:  # Even a bug, for example in a greeting, must not end the retries.
                 is_refused = isinstance(error, CacheUnavailable) and not isinstance(error, ConnectionLost)
-                self.give_up(in_words(error, self.address) or "time-out while connecting", is_refused=is_refused)
+                self.give_up(in_words(error, self.address) or "timeout while connecting", is_refused=is_refused)
             first.set()
             await asyncio.sleep(self._rng.random() * pause_s)
             pause_s = min(pause_s * 2, RECONNECT_MAX_S)

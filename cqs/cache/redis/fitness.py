@@ -44,10 +44,10 @@ def why_unfit(fields: dict[str, str]) -> str:
     if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < VERSION_MIN:
         return f"it is Redis {version}; 6.2 or newer is needed"
     if told(fields, "role") != "master":
-        return "it is a replica; what a replica misses would be lost silently"
+        return "it is a replica; writes not yet replicated would be lost silently"
     policy = told(fields, "maxmemory_policy")
     if told(fields, "maxmemory") != "0" and policy != "noeviction":
-        return f"maxmemory-policy is {policy}, so it may throw messages away; set it to noeviction"
+        return f"maxmemory-policy is {policy}, so it may evict messages; set it to noeviction"
     return ""
 
 
@@ -57,7 +57,7 @@ def why_full(fields: dict[str, str]) -> str:
     if not memory_max or used < memory_max:
         return ""
     return (
-        f"it is full ({used >> 20} of {memory_max >> 20} MiB): what is sent is served from the store; raise maxmemory"
+        f"it is full ({used >> 20} of {memory_max >> 20} MiB): new messages are served from the store; raise maxmemory"
     )
 
 

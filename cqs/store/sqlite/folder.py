@@ -66,7 +66,7 @@ class Folder:
         self.file.chmod(FILE_MODE)
         if self.file.stat().st_size == 0:
             raise StoreUnavailable(
-                f"{self.file} is empty, which no data file ever is: restore a copy of it, or delete it if nothing was "
+                f"{self.file} is empty, which a data file never is: restore a copy of it, or delete it if nothing was "
                 "ever in it."
             )
 

@@ -45,6 +45,6 @@ def _problem(path: Path) -> str:
         if not {"meta", "messages"} <= tables:
             return "it is an SQLite file of another program"
         (version,) = connection.execute("SELECT value FROM meta WHERE name = 'schema_version'").fetchone()
-        return "" if version == SCHEMA_VERSION else f"it has schema version {version}, not {SCHEMA_VERSION}"
+        return "" if version == SCHEMA_VERSION else f"it has schema version {version}, and {SCHEMA_VERSION} is expected"
     finally:
         connection.close()

@@ -143,5 +143,5 @@ class WriterProcess:
         self._deadline = asyncio.get_running_loop().call_later(STUCK_S_MAX, self._give_up, child)
 
     def _give_up(self, child: Child) -> None:
-        _log.error("store_writer_hangs", seconds=STUCK_S_MAX, hint="it is killed; what it had may be written or not")
+        _log.error("store_writer_hangs", seconds=STUCK_S_MAX, hint="it is killed; its last batch may be written or not")
         child.kill()

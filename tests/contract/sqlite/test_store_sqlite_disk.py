@@ -86,7 +86,7 @@ async def test_a_store_opens_on_a_full_disk(clock: ManualClock, make: Maker, dis
 async def test_an_empty_data_file_is_refused(tmp_path: Path, clock: ManualClock) -> None:
     (tmp_path / "messages.db").write_bytes(b"")
 
-    with pytest.raises(StoreUnavailable, match=r"messages\.db is empty, which no data file ever is: restore a copy"):
+    with pytest.raises(StoreUnavailable, match=r"messages\.db is empty, which a data file never is: restore a copy"):
         await SqliteHome(tmp_path, clock).open()
 
 
