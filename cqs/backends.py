@@ -1,10 +1,10 @@
-"""The backends that were chosen: where messages are stored, and where their hot state is kept.
+"""Builds the chosen backends: the store for messages, and the cache for their hot state.
 
     store    memory (--in-memory) │ Cassandra (--cassandra) │ SQLite
     cache    Redis (--redis, or --redis spawn for a private one) │ memory
 
-A node on Cassandra is one of those that share the keyspace, and needs Redis to share the hot state with them; any
-other is alone.
+A node on Cassandra is one of those that share the keyspace, and needs Redis to share the hot state with them. Any other
+node is alone.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ _SPAWN = "spawn"
 
 
 class CacheServers:
-    """The cache, and what has to be started and ended with it."""
+    """The cache, and everything that must be started and stopped with it."""
 
     def __init__(self, config: Config, clock: Clock, rng: random.Random) -> None:
-        """In the event loop. Raises ConfigError, CannotStart. Starts a private Redis, if that was asked for."""
+        """Call in the event loop. Starts a private Redis if configured. Raises ConfigError, CannotStart."""
         wanted = config.backends
         self.spawned = PrivateRedis().watched() if _SPAWN in wanted.redis else None
         self.is_redis = bool(wanted.redis)
@@ -69,10 +69,11 @@ class CacheServers:
         self.bells: Bells = self._bells or OneNode()
         self.cache: QueueCache = self._redis or MemoryCache(clock, rng, config.storage.body_memory)
         self.short: Callable[[], Sequence[str]] = self._redis.servers.short if self._redis is not None else tuple
-        """The addresses of Redis servers that have no room, or hardly any."""
+        """The addresses of Redis servers that have little or no memory left."""
 
     async def start(self) -> None:
-        """Connects. A server that can't be reached is tried again and again; its queues are served from the store."""
+        """Connects. An unreachable server is retried in the background; its queues are served from the store
+        meanwhile."""
         if self._redis is not None:
             await self._redis.start()
         if self._bells is not None:
@@ -83,15 +84,15 @@ class CacheServers:
                     _log.warning("redis_not_in_order", server=server, problem=problem)
 
     def in_trouble(self) -> int:
-        """How many Redis servers can't serve their queues, or not wholly."""
+        """How many Redis servers can't serve their queues, or only in part."""
         return self._redis.servers.in_trouble() if self._redis is not None else 0
 
     async def reports(self) -> dict[str, ServerReport]:
-        """What each Redis server tells of itself, by its address."""
+        """The status of each Redis server, by its address."""
         return await self._redis.servers.reports() if self._redis is not None else {}
 
     def place(self, shard: Shard) -> str:
-        """The address of the Redis server that the shard lives on; "" = the hot state is in this process."""
+        """The address of the Redis server that holds the shard; "" = the hot state is in this process."""
         return self._redis.servers.name_of(shard) if self._redis is not None else ""
 
     def lost(self) -> list[str]:
@@ -109,18 +110,19 @@ class CacheServers:
 
 
 def private_redis_of(config: Config) -> PrivateRedis | None:
-    """Started, when it was asked for: for the parent of workers. Raises CannotStart."""
+    """The private Redis, started, if configured. For the parent of workers. Raises CannotStart."""
     return PrivateRedis() if _SPAWN in config.backends.redis else None
 
 
 def with_places(loaded: Loaded[Config], spawned: PrivateRedis | None) -> Loaded[Config]:
-    """The settings with the address of a Redis that runs already."""
+    """The settings with the address of the running private Redis in place of "spawn"."""
     wanted = replace(loaded.config.backends, redis=tuple(_places_of(loaded.config.backends, spawned)))
     return replace(loaded, config=replace(loaded.config, backends=wanted))
 
 
 def store_of(config: Config, clock: Clock) -> Store:
-    """The store, not opened yet. Raises CannotStart: its driver is not installed; ConfigError: two are wanted."""
+    """The store, not opened yet. Raises CannotStart if its driver is not installed, ConfigError if two are
+    configured."""
     if config.storage.is_in_memory:
         if config.backends.cassandra:
             raise ConfigError("in_memory: keeps nothing, and cassandra says where messages are to be kept; choose one")
@@ -135,7 +137,7 @@ def store_of(config: Config, clock: Clock) -> Store:
 
 
 def cluster_of(config: Config, store: Store, cache: CacheServers, clock: Clock, rng: random.Random) -> Cluster:
-    """This node among the others that share its store; with a store of its own it is alone."""
+    """This node and its peers, which share its store; a node with its own store is alone."""
     if not config.backends.cassandra:
         return alone(clock, place=cache.place, short=cache.short)
     from cqs.store.cassandra import CassandraStore
@@ -168,7 +170,7 @@ def cluster_of(config: Config, store: Store, cache: CacheServers, clock: Clock, 
 
 
 def store_report(config: Config, store: Store) -> StoreReport:
-    """Where the data of an open store lie, as is known now; asks nobody."""
+    """Where the data of an open store is, as currently known; makes no calls."""
     if config.storage.is_in_memory:
         return StoreReport()
     if not config.backends.cassandra:
@@ -180,14 +182,14 @@ def store_report(config: Config, store: Store) -> StoreReport:
 
 
 def store_name(config: Config) -> str:
-    """What the store is called in metrics and pages."""
+    """The store's name in metrics and pages."""
     if config.storage.is_in_memory:
         return "memory"
     return "cassandra" if config.backends.cassandra else "sqlite"
 
 
 def place_of(config: Config) -> str:
-    """Where the data lies, for people; "" = nowhere."""
+    """Where the data is, for display; "" = nowhere."""
     if config.storage.is_in_memory:
         return ""
     hosts = config.backends.cassandra
@@ -200,7 +202,7 @@ def folder_of(storage: Storage) -> Path:
 
 
 def cassandra_options(wanted: Backends) -> Options:
-    """How to reach the cluster. Raises CannotStart when its driver is not installed."""
+    """The connection options for the cluster. Raises CannotStart if its driver is not installed."""
     try:
         from cqs.store.cassandra import Options
     except ImportError as error:

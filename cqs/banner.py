@@ -1,4 +1,4 @@
-"""What a server says when it starts to serve: where it is, where its data lies, and a line to paste for each client."""
+"""The startup banner: the endpoint, where the data is, and a command to paste for each client."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _MODES = {
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The facts of a start. `data` is the data folder, "" for in memory; `auth` open, signed or enforced."""
+    """The facts about a started server. `data` is the data folder, "" if in memory; `auth` is open, signed or
+    enforced."""
 
     endpoint: str
     data: str
@@ -30,22 +31,22 @@ class Start:
     account: str
     queue_count: int
     console: str = ""
-    """Its URL, "" when it is off."""
+    """Its URL, "" if it is off."""
 
     @property
     def key(self) -> tuple[str, str]:
-        """Id and secret that a client may use; in checked modes, words in their place."""
+        """An access key id and secret that a client may use; placeholders if signatures are checked."""
         return (self.account, "any") if self.auth == "open" else ("YOUR_KEY_ID", "YOUR_SECRET")
 
     @property
     def aws_cli(self) -> str:
-        """A command that lists the queues with AWS CLI."""
+        """An AWS CLI command that lists the queues."""
         secrets = "AWS_ACCESS_KEY_ID={} AWS_SECRET_ACCESS_KEY={}".format(*self.key)
         return f"{secrets} aws sqs list-queues --region {self.region} --endpoint-url {self.endpoint}"
 
     @property
     def boto3(self) -> str:
-        """A Python expression that makes a boto3 client."""
+        """A Python expression that creates a boto3 client."""
         secrets = 'aws_access_key_id="{}", aws_secret_access_key="{}"'.format(*self.key)
         return f'boto3.client("sqs", endpoint_url="{self.endpoint}", region_name="{self.region}", {secrets})'
 
@@ -64,7 +65,7 @@ class Start:
         return "\n".join([f"CQS {__version__} serves Amazon SQS", *(f"  {name:8}  {fact}" for name, fact in lines), ""])
 
     def facts(self) -> dict[str, object]:
-        """For a log line right below the banner."""
+        """Fields for a log line right below the banner."""
         return {
             "version": __version__,
             "endpoint": self.endpoint,
@@ -74,12 +75,12 @@ class Start:
         }
 
     def fields(self) -> dict[str, object]:
-        """For a log line that programs read."""
+        """Fields for a log line that programs read."""
         return {**self.facts(), "aws_cli": self.aws_cli, "boto3": self.boto3}
 
 
 def announce(start: Start, log_format: str, **more: object) -> None:
-    """Log line for machines, banner on standard error for people; with `--log-format json` the line alone."""
+    """Logs the start, and writes the banner to standard error unless the log format is json."""
     if log_format != "json":
         with contextlib.suppress(OSError):
             sys.stderr.write(start.text())

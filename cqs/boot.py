@@ -1,6 +1,5 @@
-"""Queues that the configuration declares are made, or brought to what it says, before the server accepts a call.
-
-Running it again changes nothing. What the file does not name is left alone, so that clients may set it.
+"""Creates the queues that the configuration declares, or updates them to match it, before the server accepts requests.
+Idempotent. Attributes and tags that the file does not mention are left alone, so that clients may set them.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from cqs.service.engine import Engine
 
 
 async def declare(engine: Engine, declared: Sequence[DeclaredQueue], default_account: str) -> None:
-    """Makes the declared queues exist, in order; raises ConfigError that names the queue and the reason."""
+    """Creates or updates the declared queues, in order. Raises ConfigError, naming the queue and the reason."""
     for queue in declared:
         key = QueueName(queue.account or default_account, queue.name)
         try:

@@ -1,11 +1,11 @@
-"""A process of the server's own, for work that must not take the interpreter from the event loop.
+"""A child process of the server, for work that must not hold the interpreter lock of the event loop.
 
     event loop  ── frames ──►  python -m MODULE SOCKET ARGUMENT …
                 ◄─ frames ──
 
-It lives as long as this end of the socket is open: when the server is gone, however it went, the child reads the end,
-finishes what it was given, and ends. Signals to the whole group are the server's business: the child begins, and
-stays, with them blocked.
+It lives as long as this end of the socket is open. When the server is gone, for whatever reason, the child reads EOF,
+finishes its work and exits. The server handles signals to the process group; the child starts and stays with them
+blocked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SEND_BUFFER_BYTES = 4 << 20
 
 
 class Child:
-    """One such process, from its start to its end. Belongs to the running event loop."""
+    """One such process, from start to exit. Belongs to the running event loop."""
 
     def __init__(
         self,
@@ -39,8 +39,8 @@ class Child:
         drained: Callable[[], None] = lambda: None,
         pass_fds: Sequence[int] = (),
     ) -> None:
-        """Starts it. `heard` gets the data of each frame that comes; `ended` the exit code, once, unless it was closed;
-        `drained` is called when a frame that had to wait was taken whole. Raises OSError."""
+        """Starts it. `heard` is called with the data of each received frame; `ended` once with the exit code, unless it
+        was closed; `drained` when a frame that had to wait has been written completely. Raises OSError."""
         self._heard = heard
         self._ended = ended
         self._drained = drained
@@ -75,12 +75,12 @@ class Child:
 
     @property
     def is_behind(self) -> bool:
-        """A part of what was sent waits for room in the socket."""
+        """Whether some sent data still waits for room in the socket."""
         return bool(self._out)
 
     def send(self, data: bytes) -> None:
-        """As one frame. The socket takes what it can at once, the rest when it can take more; what was sent to a child
-        that died is lost."""
+        """Sends the data as one frame. What the socket does not take at once is written later; data sent to a dead
+        child is lost."""
         frame = framed(data)
         if self._out:
             self._out += frame
@@ -96,8 +96,8 @@ class Child:
             self._loop.add_writer(self._link.fileno(), self._send_more)
 
     async def close(self, wait_s_max: float) -> None:
-        """Lets go of it, and waits for its end, by force after `wait_s_max`. Raises subprocess.TimeoutExpired when not
-        even that ends it."""
+        """Closes the socket and waits for the child to exit; kills it after `wait_s_max`. Raises
+        subprocess.TimeoutExpired if even that fails."""
         self._let_go()
         try:
             await asyncio.to_thread(self._process.wait, wait_s_max)
@@ -106,7 +106,7 @@ class Child:
             await asyncio.to_thread(self._process.wait, wait_s_max)
 
     def kill(self) -> None:
-        """`ended` is called soon."""
+        """Kills it; `ended` is called soon after."""
         self._process.kill()
 
     def _send_more(self) -> None:

@@ -1,8 +1,8 @@
-"""The `cqs` command. Subcommands live in `cqs.commands`, one file each, and only the one that runs is imported, so that
-`cqs --version` and shell completion answer at once.
+"""The `cqs` command. Subcommands are in `cqs.commands`, one file each. Only the one that runs is imported, so that `cqs
+--version` and shell completion respond at once.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage or setting, 3 no such queue or message, 130 interrupted. Errors are one line
-on standard error.
+Exit codes: 0 success, 1 failure, 2 wrong usage or setting, 3 no such queue or message, 130 interrupted. Errors are one
+line on standard error.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _INTERRUPTED = 130
 
 
 class _Lazy(click.Group):
-    """A group that knows its commands by name and imports one when asked for it."""
+    """A group that imports each command only when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)

@@ -1,5 +1,5 @@
-"""Where time comes from. Nothing else in the package reads a clock, so that every rule that depends on time
-(visibility, retention, deduplication, the 60-second waits) runs under a simulated one in tests."""
+"""The source of time. Nothing else in the package reads a clock, so that tests can run every rule that depends on time
+(visibility, retention, deduplication, the 60-second waits) under a simulated one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Wall-clock milliseconds since the epoch. May step; callers that need order keep their own maximum."""
+    """Wall-clock milliseconds since the epoch. May jump; callers that need monotonic values keep their own maximum."""
 
     def now_ms(self) -> int: ...
 

@@ -1,4 +1,4 @@
-"""The MD5 digests that SQS clients check (sqs.md A4): of a body, and of message attributes in AWS's byte layout:
+"""The MD5 digests that SQS clients verify (sqs.md A4): of bodies, and of message attributes in AWS's byte layout:
 
 for each attribute, by name:   4-byte length, name · 4-byte length, data type · 1 or 2 · 4-byte length, value
                                                                               (1 = text, 2 = binary)
@@ -23,7 +23,7 @@ def of_body(message: Message) -> str:
 
 
 def of_attributes(attributes: Iterable[Attribute]) -> str:
-    """Hex digest, or "" when there are no attributes (SQS then leaves the member out)."""
+    """Hex digest, or "" if there are no attributes (SQS omits the member then)."""
     digest = hashlib.md5(usedforsecurity=False)
     empty = True
     for attribute in sorted(attributes, key=lambda a: a.name):

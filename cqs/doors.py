@@ -1,4 +1,4 @@
-"""What answers beside the API on the same port: metrics and the console, by path prefix."""
+"""What is served beside the API on the same port, by path prefix: metrics and the console."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ Mounts = Mapping[str, web.Application]
 
 
 def lately_of(config: Config, clock: Clock) -> list[Lately]:
-    """The witness that the console remembers by; none without a console."""
+    """The witness that feeds the console's recent history; none without a console."""
     return [Lately(clock)] if config.monitoring.is_console else []
 
 
 def console_url(config: Config, endpoint: str) -> str:
-    """Where people find the console of a server at this endpoint; "" when it is off."""
+    """The console's URL for a server at this endpoint; "" if it is off."""
     return endpoint + PREFIX if config.monitoring.is_console else ""
 
 
 def start_of(engine: Engine, config: Config, port: int) -> Start:
-    """What a server that serves on this port tells about itself."""
+    """The startup facts of a server on this port."""
     endpoint = endpoint_of(config.listening, port)
     return Start(
         endpoint=endpoint,
@@ -58,7 +58,7 @@ async def mounts_of(
     lately: list[Lately],
     cache: CacheServers,
 ) -> Mounts:
-    """The applications that the settings ask for. Raises StoreUnavailable."""
+    """The applications that the settings enable. Raises StoreUnavailable."""
     origins = parts.origins_of(config)
     mounts = metrics_mounts(engine, origins) if config.monitoring.is_metrics else {}
     if lately:

@@ -1,21 +1,21 @@
-"""Everything that can go wrong, as one tree. The wire names and statuses stand in `cqs.api.error_table`; the texts that
-clients match on stand here, once each, as SQS writes them (sqs.md A8).
+"""All errors, as one tree. `cqs.api.error_table` holds the wire names and statuses; the texts that clients match on are
+here, once each, as SQS writes them (sqs.md A8).
 
     CqsError
-    ├── SqsError                     the caller is told: one class per SQS error
+    ├── SqsError                     sent to the client: one class per SQS error
     │   ├── QueueDoesNotExist  QueueNameExists  QueueDeletedRecently  PurgeQueueInProgress  OverLimit
     │   ├── MessageNotInflight  ReceiptHandleIsInvalid  InvalidMessageContents
     │   ├── InvalidAttributeName  InvalidAttributeValue  InvalidParameterValue  MissingParameter
     │   ├── EmptyBatchRequest  TooManyEntriesInBatchRequest  BatchEntryIdsNotDistinct  InvalidBatchEntryId
     │   ├── BatchRequestTooLong  UnsupportedOperation  ResourceNotFound  AccessDenied  RequestThrottled
     │   ├── InvalidClientTokenId  SignatureDoesNotMatch  RequestExpired  IncompleteSignature  MissingAuthenticationToken
-    │   └── ServiceUnavailable       503: nothing was done, or it is not known; a retry is right
+    │   └── ServiceUnavailable       503: nothing was done, or it is not known; the client should retry
     ├── CacheUnavailable             the cache can't be reached: serve from the store
     ├── StoreUnavailable             nothing was written
     │   └── DataInUse                another process has the data directory
     ├── OutcomeUnknown               a write may or may not have happened
-    ├── CannotStart                  the machine does not let the server start: a taken port, a folder it can't write
-    ├── IdentityError                a change of accounts, users or keys that can't be made
+    ├── CannotStart                  the machine prevents the start: a port in use, a folder that can't be written
+    ├── IdentityError                a change to accounts, users or keys that is not possible
     │   └── NoSuchIdentity           there is no user or key of that name
     └── ConfigError                  a setting is wrong: one line that names it and says what would be right
 """
@@ -27,8 +27,8 @@ from contextlib import contextmanager
 
 
 class CqsError(Exception):
-    """Root of the tree. `str(error)` is fit to be shown to whoever caused it. Can be pickled whatever its class takes:
-    the store's writer may be another process."""
+    """Root of the tree. `str(error)` may be shown to the user who caused it. Picklable, whatever its constructor takes,
+    because the store's writer may be another process."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return _again, (type(self), self.args, self.__dict__)
@@ -41,11 +41,11 @@ def _again(kind: type[CqsError], args: tuple[object, ...], members: dict[str, ob
 
 
 class SqsError(CqsError):
-    """An error that the client is told, with SQS's words."""
+    """An error that is sent to the client, with SQS's text."""
 
 
 class CacheUnavailable(CqsError):
-    """The cache did not answer, or not sensibly. Nothing may be concluded about the effect of the call."""
+    """The cache did not answer, or not validly. The call may or may not have had an effect."""
 
 
 class StoreUnavailable(CqsError):
@@ -53,7 +53,7 @@ class StoreUnavailable(CqsError):
 
 
 class DataInUse(StoreUnavailable):
-    """Another process uses the data directory. `owner` is its pid, as a text."""
+    """Another process uses the data directory. `owner` is its pid, as text."""
 
     def __init__(self, path: str, owner: str) -> None:
         super().__init__(
@@ -65,19 +65,19 @@ class DataInUse(StoreUnavailable):
 
 
 class OutcomeUnknown(CqsError):
-    """The write may or may not have happened; repeating it with the same address is safe."""
+    """The write may or may not have happened; retrying it with the same address is safe."""
 
 
 class CannotStart(CqsError):
-    """The machine does not let the server start. The text says why and what to do."""
+    """The machine prevents the server from starting. The text says why and what to do."""
 
 
 class IdentityError(CqsError):
-    """A change of accounts, users or access keys that can't be made. The text says why."""
+    """A change to accounts, users or access keys that is not possible. The text says why."""
 
 
 class NoSuchIdentity(IdentityError):
-    """No user, or no access key, is called so."""
+    """No user or access key has this name."""
 
 
 class ConfigError(CqsError):
@@ -148,7 +148,7 @@ class InvalidParameterValue(SqsError):
 
 
 class ReceiptHandleExpired(InvalidParameterValue):
-    """Of a FIFO queue's message that was to be deleted."""
+    """When deleting a message from a FIFO queue."""
 
     REASON = "The receipt handle has expired"
 
@@ -200,7 +200,7 @@ class AccessDenied(SqsError):
 
 
 class RequestThrottled(SqsError):
-    """Too many requests. `retry_after_s`: when another one makes sense."""
+    """Too many requests. `retry_after_s`: when to retry."""
 
     def __init__(self, text: str = "Rate exceeded", retry_after_s: int = 1) -> None:
         super().__init__(text)
@@ -208,7 +208,7 @@ class RequestThrottled(SqsError):
 
 
 class InvalidClientTokenId(SqsError):
-    """The access key is unknown or disabled, or the session token is not one of this server's."""
+    """The access key is unknown or disabled, or the session token was not issued by this server."""
 
     def __init__(self, text: str = "The security token included in the request is invalid.") -> None:
         super().__init__(text)
@@ -228,7 +228,7 @@ class RequestExpired(SqsError):
 
 
 class IncompleteSignature(SqsError):
-    """The signature lacks a part, or is of a form that is not understood."""
+    """The signature is incomplete or malformed."""
 
 
 class MissingAuthenticationToken(SqsError):
@@ -243,7 +243,7 @@ class ServiceUnavailable(SqsError):
 
 @contextmanager
 def after_a_write(what: str) -> Iterator[None]:
-    """What fails in here fails when something is written already, so it is never told as "nothing was"."""
+    """Something has already been written, so failures inside are never reported as "nothing was written"."""
     try:
         yield
     except StoreUnavailable as error:

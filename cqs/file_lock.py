@@ -1,4 +1,4 @@
-"""A file that one process has for itself: a folder's, a journal's."""
+"""Exclusive file locks, as used for the data folder and the journal."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import fcntl
 
 
 def wait_for_lock(fd: int) -> None:
-    """Takes the file for this process when nobody else has it any more, not even one that just looks who has it."""
+    """Locks the file for this process once nobody else holds it, even one that only checks who does."""
     fcntl.flock(fd, fcntl.LOCK_EX)
 
 
 def lock(fd: int) -> bool:
-    """Takes the file for this process; False when another holds it. Ends with the process and whoever it gave the
-    descriptor to, or when that is closed."""
+    """Locks the file for this process; False if another one holds it. The lock ends when every process that has the
+    descriptor has exited or closed it."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

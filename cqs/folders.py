@@ -1,4 +1,6 @@
-"""Folders on the disk. A file that was fsynced is found after a power cut only by names that were, too."""
+"""Folders on disk. An fsynced file survives a power failure only if the folder entries that lead to it were fsynced,
+too.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from pathlib import Path
 
 
 def make(folder: Path, mode: int) -> None:
-    """With its parents, where they are missing, and durable as far as this process may read them. Raises OSError."""
+    """Creates the folder and missing parents, durably as far as this process may read them. Raises OSError."""
     missing = [one for one in (folder, *folder.parents) if not one.exists()]
     folder.mkdir(mode=mode, parents=True, exist_ok=True)
     for one in missing:
@@ -17,7 +19,7 @@ def make(folder: Path, mode: int) -> None:
 
 
 def sync(folder: Path) -> None:
-    """The names in it are durable. Raises OSError."""
+    """Makes the folder's entries durable. Raises OSError."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(opened)
@@ -26,5 +28,5 @@ def sync(folder: Path) -> None:
 
 
 def readable(path: Path) -> str:
-    """As text; bytes that are no Unicode, which a path may have and an answer may not, as escapes."""
+    """The path as text, with bytes that are not valid Unicode escaped: a path may contain them, a response may not."""
     return os.fsencode(path).decode(errors="backslashreplace")

@@ -1,5 +1,5 @@
-"""Messages between the server and its child processes: the length of the data, then the data. Both ends are the same
-program of the same Python, one the child of the other, so nothing is versioned or checked."""
+"""Framing between the server and its child processes: the length of the data, then the data. Both ends run the same
+program on the same Python, so nothing is versioned or checked."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _LENGTH = struct.Struct("<Q")
 
 
 def framed(data: bytes) -> bytes:
-    """A frame."""
+    """The data as one frame."""
     return _LENGTH.pack(len(data)) + data
 
 
 def take_frames(held: bytearray) -> list[bytes]:
-    """The data of the whole frames that `held` begins with, which are taken away from it."""
+    """Removes the complete frames at the start of `held` and returns their data."""
     taken: list[bytes] = []
     start, end = 0, len(held)
     while end - start >= _LENGTH.size:

@@ -1,15 +1,16 @@
-"""Keeps Python's garbage collector from the heap that stays.
+"""Keeps Python's garbage collector away from the long-lived heap.
 
-The collector looks for cycles through all that survived before, whenever that has grown by a quarter: with 100,000
-queues every call waits 0.7 s for it. But queues and messages have no cycles, and go when nobody refers to them any
-more; so what survives is set aside in portions, and only the portion after it is ever looked through.
+A full collection scans all surviving objects whenever they have grown by a quarter: with 100,000 queues every call
+waits 0.7 s for it. But queues and messages have no cycles, and reference counting frees them. So survivors are set
+aside in portions, and only the newest portion is ever scanned.
 
-    young ─ survives ─► old ─ SURVIVORS_MAX survived a full look ─► set aside (gc.freeze), still freed by its counts
+    young ─ survives ─► old ─ SURVIVORS_MAX survived a full scan ─► set aside (gc.freeze), still freed by refcounts
                          ▲                                             │
-                         └────────── it has doubled: all again ◄───────┘
+                         └────────── it has doubled: scan all ◄────────┘
 
-What is set aside and becomes a cycle afterwards, like a connection that is lost, is found when there is twice as much
-as after the last look at all: so it never outweighs the heap, and a growing heap is looked through a few times.
+Objects that are set aside and form a cycle later, such as those of a lost connection, are collected when the set-aside
+heap has doubled since the last scan of everything. So such garbage never outweighs the heap, and a growing heap is
+scanned only a few times.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from __future__ import annotations
 import gc
 
 SURVIVORS_MAX = 20_000
-"""Objects: about 10 ms to look through."""
+"""Objects; scanning them takes about 10 ms."""
 
 
 class _Aside:
-    """What is set aside in this process."""
+    """The objects set aside in this process."""
 
     def __init__(self) -> None:
         self._looked_through = 0
-        """How many objects were set aside after the last look at all."""
+        """How many objects were set aside after the last scan of everything."""
         self._is_all_next = False
 
     def begin(self) -> None:
@@ -36,7 +37,8 @@ class _Aside:
         self._is_all_next = False
 
     def collected(self, phase: str, info: dict[str, int]) -> None:
-        """Called by the collector, and can't collect itself: to look at all is left to the next collection."""
+        """Called by the collector, and can't collect from there: a scan of everything is left to the next
+        collection."""
         is_full = phase == "stop" and info["generation"] == 2
         if not is_full or len(gc.get_objects(generation=2)) < SURVIVORS_MAX:
             return
@@ -54,7 +56,8 @@ _aside = _Aside()
 
 
 def set_aside() -> None:
-    """All that lives now, and later each portion that survives, in this process and those it forks. Idempotent."""
+    """Sets aside all current objects, and later each portion of survivors, in this process and those it forks.
+    Idempotent."""
     _aside.begin()
     if _aside.collected not in gc.callbacks:
         gc.callbacks.append(_aside.collected)

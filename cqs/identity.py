@@ -1,12 +1,12 @@
-"""Who there is: accounts that own queues, users of an account, their roles and access keys.
+"""Identities: accounts, which own queues, and their users with roles and access keys.
 
     Account 111122223333 ──┬── User alice (administrator) ──┬── AccessKey AKIA…   signs requests
                            │                                └── password          opens the console
                            └── User probe (read_only)     ──── AccessKey AKIA…
 
-A user's name is unique in the whole cluster, since the console asks for nothing else. A key's secret must be readable
-to check signatures, so it is kept sealed (`cqs.service.seal`); a password is kept as an argon2id hash. Records are
-immutable; `version` counts their changes and makes writes conditional, so that nobody undoes a change not seen.
+User names are unique in the whole cluster, since the console asks only for the name. A key's secret must be readable to
+verify signatures, so it is stored encrypted (`cqs.service.seal`); a password is stored as an argon2id hash. Records are
+immutable. `version` counts their changes and makes writes conditional, so that nobody overwrites a change unseen.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ DEFAULT_ACCOUNT = "000000000000"
 
 
 class Role(StrEnum):
-    """What a user may do within the own account, and in the console."""
+    """What a user may do in its own account and in the console."""
 
     ADMINISTRATOR = "administrator"
-    """Everything, users and keys included."""
+    """Everything, including users and keys."""
     OPERATOR = "operator"
     """Everything with queues and messages."""
     READ_ONLY = "read_only"
-    """Looks, and changes nothing: neither a queue nor what a consumer would receive."""
+    """Reads only: changes neither queues nor what a consumer would receive."""
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,27 +43,27 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EndedSession(msgspec.Struct, frozen=True):
-    """A console session that was logged out. `until_ms` is when its cookie would end by itself."""
+    """A console session that was logged out. `until_ms` is when its cookie expires anyway."""
 
     sid: str
     until_ms: int
 
 
 class User(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody, or some program, of an account."""
+    """A person or program that belongs to an account."""
 
     name: str
     account: str
     role: Role
     user_id: str
-    """Unique, never used again: the SenderId of what the user sends."""
+    """Unique and never reused: the SenderId of messages that the user sends."""
     password_hash: str = ""
-    """argon2id in its own notation; "" = can't log in."""
+    """An argon2id hash in the standard encoding; "" = can't log in."""
     is_enabled: bool = True
     created_ms: int
     version: int = 0
     sessions: int = 0
-    """Console sessions that began under another number are over."""
+    """The session generation: console sessions started under another number are invalid."""
     ended: tuple[EndedSession, ...] = ()
     """Console sessions that were logged out."""
 
@@ -76,7 +76,7 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AccessKey(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user signs requests with."""
+    """The key with which a user signs requests."""
 
     key_id: str
     user: str
@@ -88,20 +88,20 @@ class AccessKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Identities(msgspec.Struct, frozen=True, kw_only=True):
-    """Everybody, as the store knew them at one moment."""
+    """All accounts, users and keys, as of one moment."""
 
     version: int
-    """Grows with every change of any record."""
+    """Grows with every change to any record."""
     accounts: tuple[Account, ...] = ()
     users: tuple[User, ...] = ()
     keys: tuple[AccessKey, ...] = ()
 
 
 class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
-    """When, from where and how a request came: what the conditions of a policy may ask for. None = not told."""
+    """When, from where and how a request was made: the input of policy conditions. None = not known."""
 
     now_ms: int = 0
-    """Whole seconds: policies know none smaller."""
+    """Whole seconds, the finest resolution of policies."""
     source_ip: str | None = None
     is_secure: bool = False
     """Over TLS."""
@@ -119,7 +119,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     role: Role = Role.OPERATOR
     key_id: str = ""
     circumstances: Circumstances = Circumstances()
-    """Filled in where policies are evaluated."""
+    """Set only where policies are evaluated."""
 
     @property
     def arn(self) -> str:
@@ -132,13 +132,13 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Credential(msgspec.Struct, frozen=True, kw_only=True):
-    """An access key ready to check signatures with. Never logged: its text shows no secret."""
+    """An access key ready for verifying signatures. Its repr shows no secret, so that it can't be logged."""
 
     key_id: str
     secret: bytes
     caller: Caller
     session_token: str = ""
-    """When set, requests must carry it as X-Amz-Security-Token."""
+    """If set, requests must carry it as X-Amz-Security-Token."""
 
     def __repr__(self) -> str:
         return f"Credential({self.key_id!r}, {self.caller.arn!r})"

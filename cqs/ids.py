@@ -1,15 +1,15 @@
-"""Addresses: where a message lives, and what it is called.
+"""Addresses: where a message is stored, and its id.
 
-An address is a 122-bit number, and written as a UUIDv8 it is the message's id:
+An address is a 122-bit number. Written as a UUIDv8 it is the message's id:
 
     121                80 79          60 59      50 49                          0
     ┌────────────────────┬──────────────┬──────────┬─────────────────────────────┐
     │ milliseconds (42)  │ counter (20) │ row (10) │ process incarnation (50)    │
     └────────────────────┴──────────────┴──────────┴─────────────────────────────┘
 
-Addresses of one process only grow, even when its clock steps back; the incarnation is random at each start, so no
-two processes and no two starts meet. Any node can delete by address without looking anything up (CQS paper,
-"Cassandra Component": the column name is time and counter, plus a number of the node).
+Addresses of one process always increase, even if its clock steps back. The incarnation is random at each start, so no
+two processes and no two starts collide. Any node can delete by address without a lookup (CQS paper, "Cassandra
+Component": the column name is time and counter, plus a number of the node).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from cqs.clock import Clock
 
 COUNTER_BITS, ROW_BITS, INCARNATION_BITS = 20, 10, 50
 ROW_MS = 8
-"""How long sends go to one row: about a commit's time in a cluster. With 100, what is received together is more often
-one delete (a sixth faster at 1,000 messages a second), but a short queue fills fewer rows, and receivers that no cache
-coordinates meet there: 3.4 % of the messages came twice without Redis, 1.1 % with 8."""
+"""How long all sends go to one row: about the time of a commit in a cluster. With 100, messages received together more
+often share one delete (a sixth faster at 1,000 messages a second), but a short queue fills fewer rows, and receivers
+without a cache to coordinate them collide there: 3.4 % of the messages were duplicated without Redis, 1.1 % with 8."""
 _TAIL_BITS = ROW_BITS + INCARNATION_BITS
 _MS_SHIFT = COUNTER_BITS + _TAIL_BITS
 _TAIL_MASK = (1 << _TAIL_BITS) - 1
@@ -39,7 +39,7 @@ def pack(key: int, tail: int) -> int:
 
 
 def key_of(address: int) -> int:
-    """Milliseconds and counter as one 62-bit number: sorts by time, unique in one process."""
+    """Milliseconds and counter as one 62-bit number: sorts by time, unique within a process."""
     return address >> _TAIL_BITS
 
 
@@ -62,14 +62,14 @@ def row_of(address: int) -> int:
 
 
 def text_of(address: int) -> str:
-    """The address as a lower-case UUIDv8; order of texts = order of addresses."""
+    """The address as a lower-case UUIDv8; texts sort like addresses."""
     number = address >> 74 << 80 | (address >> 62 & 0xFFF) << 64 | address & _LOW_MASK | _UUID_MARKS
     text = number.to_bytes(16, "big").hex()
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def parse(text: str) -> int | None:
-    """The address that `text_of` wrote as this text, or None when the text is not one."""
+    """The address whose `text_of` is this text, or None if there is none."""
     if not _TEXT.fullmatch(text):
         return None
     number = int(text.replace("-", ""), 16)
@@ -77,7 +77,7 @@ def parse(text: str) -> int | None:
 
 
 class Addresses:
-    """Gives out this process's addresses. Not thread-safe: it belongs to the event loop."""
+    """Generates this process's addresses. Not thread-safe: belongs to the event loop."""
 
     def __init__(self, clock: Clock, rng: random.Random) -> None:
         self._clock = clock
@@ -87,8 +87,8 @@ class Addresses:
         self._row_seed = self._row_end = 0
 
     def next(self, rows: int = 1) -> int:
-        """A new address, above every earlier one. All addresses of ROW_MS share a random row below `rows`, so that a
-        group of sends becomes one write to one partition."""
+        """A new address, above every earlier one. All addresses within ROW_MS share a random row below `rows`, so that
+        a group of sends becomes one write to one partition."""
         key = self._clock.now_ms() << COUNTER_BITS
         if key > self._key:
             if key >= self._row_end:
@@ -100,5 +100,5 @@ class Addresses:
         return self._key << _TAIL_BITS | (self._row_seed % rows) << INCARNATION_BITS | self._incarnation
 
     def raise_above(self, address: int) -> None:
-        """Never gives out an address at or below this one again (a mark read from the store at start)."""
+        """Makes all later addresses higher than this one (the highest address in the store, at startup)."""
         self._key = max(self._key, key_of(address))

@@ -1,4 +1,4 @@
-"""SQS's numbers, once (sqs.md A2, A3). Times in ms or s as their names say, sizes in bytes."""
+"""SQS's limits, each defined once (sqs.md A2, A3). Times in ms or s as their names say, sizes in bytes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ POLICY_SIZE_MAX = 8_192
 POLICY_STATEMENTS_MAX = 20
 IN_FLIGHT_MAX = 120_000
 TRACE_HEADER_MAX = 4_096
-"""Not SQS's: it only asks for a header of X-Ray's, of a few hundred characters, which no other limit counts."""
+"""Not an SQS limit: SQS only requires an X-Ray header, which has a few hundred characters and counts towards no other
+limit."""
 TAGS_MAX, TAG_KEY_MAX, TAG_VALUE_MAX = 50, 128, 256
 ATTRIBUTES_MAX = 10
 ATTRIBUTE_NAME_MAX = ATTRIBUTE_TYPE_MAX = 256
@@ -43,8 +44,8 @@ QUEUE_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}|(?=.{6,80}\Z)[A-Za-z0-9_-]+\.fifo"
 BATCH_ENTRY_ID = re.compile(r"[A-Za-z0-9_-]{1,80}")
 PERMISSION_LABEL = re.compile(r"[A-Za-z0-9_-]{1,80}")
 GROUP_OR_DEDUP_ID = re.compile(r"[!-~]{1,128}")
-"""MessageGroupId, MessageDeduplicationId, ReceiveRequestAttemptId: printable ASCII without the space."""
+"""MessageGroupId, MessageDeduplicationId, ReceiveRequestAttemptId: printable ASCII without space."""
 ATTRIBUTE_NAME = re.compile(r"(?!(?i:aws\.|amazon\.))(?!\.)(?!.*\.\.)[A-Za-z0-9_.-]{1,256}(?<!\.)")
 ATTRIBUTE_TYPE = re.compile("(String|Number|Binary)(\\.[\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]+)?")
 BAD_CHARACTER = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What a body and attribute text may not contain (XML 1.0)."""
+"""Characters not allowed in bodies and attribute text (XML 1.0)."""

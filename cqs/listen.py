@@ -1,7 +1,7 @@
-"""The sockets a server listens on, opened before anything else is promised.
+"""The sockets that a server listens on, opened before everything else.
 
-While no credentials are checked whoever reaches the port may purge every queue; so beyond loopback such a server
-listens only when told so by name (`--open-to-network`).
+Without authentication, anybody who reaches the port could purge every queue. So such a server listens beyond loopback
+only if told to explicitly (`--open-to-network`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ _ANY = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}
 
 
 def open_sockets(listening: Listening, *, is_checked: bool = False) -> list[socket.socket]:
-    """One for each address of the host; port 0 becomes a free port, the same for all. Clients that connect early wait
-    in the backlog, and no second server takes the port meanwhile. `is_checked`: callers must prove who they are.
-    Raises ConfigError for a host that is unknown or open to the network unasked, CannotStart when the port is taken."""
+    """One socket for each address of the host; port 0 becomes a free port, the same for all. Early connections wait in
+    the backlog, and no second server can take the port meanwhile. `is_checked`: requests are authenticated. Raises
+    ConfigError for an unknown host, or one open to the network without permission; CannotStart if the port is in
+    use."""
     addresses = addresses_of(listening, is_checked=is_checked)
     sockets: list[socket.socket] = []
     port = listening.port
@@ -38,7 +39,7 @@ def open_sockets(listening: Listening, *, is_checked: bool = False) -> list[sock
 
 
 def addresses_of(listening: Listening, *, is_checked: bool) -> list[tuple[int, str]]:
-    """Family and address of each. Raises ConfigError as `open_sockets` does."""
+    """Family and address of each. Raises ConfigError like `open_sockets`."""
     addresses = _addresses_of(listening.host)
     is_open_allowed = is_checked or listening.is_open_to_network
     if not is_open_allowed and not all(_is_loopback(address) for _, address in addresses):
@@ -51,14 +52,14 @@ def addresses_of(listening: Listening, *, is_checked: bool) -> list[tuple[int, s
 
 
 def endpoint_of(listening: Listening, port: int | None = None) -> str:
-    """The URL by which a client on this machine reaches the server; `port` is the one that port 0 became."""
+    """The server's URL for clients on this machine; `port` is the actual port if 0 was configured."""
     host = listening.host
     reachable = _ANY.get(host) or (f"[{host}]" if ":" in host else host)
     return f"{'https' if listening.tls_cert else 'http'}://{reachable}:{port or listening.port}"
 
 
 def url_elsewhere(listening: Listening) -> str:
-    """The URL by which other machines reach the server, as far as this one knows; "" for a port not known yet."""
+    """The server's URL for other machines, as far as this one can tell; "" if the port is not known yet."""
     if not listening.port:
         return ""
     is_any = listening.host in _ANY

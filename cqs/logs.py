@@ -1,11 +1,10 @@
-"""How the server tells what happens: one line an event, on standard output.
+"""The server's log: one line per event, on standard output.
 
     {"ts":"2026-01-31T12:00:00.000Z","level":"info","event":"queue_created","queue":"orders"}
 
-The event is a fixed text that can be searched for; what varies stands in fields. A body, a receipt handle or a secret
-never appears. Libraries that log through the standard `logging` come out in the same form, and only by their message
-templates and the place of an exception, since what they would fill in may be a client's data; but those of FILLED_IN
-with what they fill in.
+The event is a fixed, searchable text; variable data goes into fields. Bodies, receipt handles and secrets never appear.
+Records of libraries that use the standard `logging` have the same form. They are reduced to the message template and
+the location of the exception, since the arguments may be a client's data, except for the libraries in FILLED_IN.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ import structlog
 _FIRST = ("ts", "level", "event")
 _FRAMES_MAX = 8
 FILLED_IN = ("cassandra",)
-"""Libraries that fill in hosts, settings and errors, and nothing that a client sent."""
+"""Libraries whose log arguments are hosts, settings and errors, and never client data."""
 
 
 def set_up(level: str, log_format: str, stream: TextIO | None = None, *, worker: int = 0) -> None:
-    """Sends all events from `level` up to `stream` (standard output), as `text`, `json`, or `auto`: text on a
-    terminal. Events of one of several workers say which. Call before the first event of a process."""
+    """Sends all events from `level` up to `stream` (standard output), as `text`, `json`, or `auto`: text on a terminal.
+    With several workers, events carry the worker's number. Call before the first event of a process."""
     out = stream or sys.stdout
     is_text = log_format == "text" or (log_format == "auto" and out.isatty())
     number = logging.getLevelNamesMapping()[level.upper()]
@@ -52,20 +51,20 @@ def set_up(level: str, log_format: str, stream: TextIO | None = None, *, worker:
 
 
 def place_of(error: BaseException) -> list[str]:
-    """Where an exception came from, innermost last: `file:line function`, without its text."""
+    """Where an exception was raised, innermost frame last: `file:line function`, without its text."""
     frames = traceback.extract_tb(error.__traceback__)[-_FRAMES_MAX:]
     return [f"{_near(frame.filename)}:{frame.lineno} {frame.name}" for frame in frames]
 
 
 def _near(path: str) -> str:
-    """From the present folder; as it is when that was deleted."""
+    """Relative to the current folder; unchanged if that has been deleted."""
     with contextlib.suppress(OSError):
         return os.path.relpath(path)
     return path
 
 
 class _Lines:
-    """Writes lines and never raises: a closed pipe must not turn into a failed send or a dead writer thread."""
+    """Writes lines and never raises: a closed pipe must not cause a failed send or a dead writer thread."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -88,7 +87,7 @@ def _as_json(_logger: object, _method: str, event: MutableMapping[str, Any]) -> 
 
 
 def _readable(line: str) -> str:
-    """What is no Unicode, such as a byte of a path, is written as an escape."""
+    """Escapes what is not valid Unicode, such as a byte of a path."""
     return line.encode(errors="backslashreplace").decode()
 
 
@@ -101,7 +100,7 @@ def _of_worker(number: int) -> Callable[[object, str, MutableMapping[str, Any]],
 
 
 def _place_exception(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """`exc_info=error` becomes the exception's type and place."""
+    """Replaces `exc_info=error` by the exception's type and location."""
     error = event.pop("exc_info", None)
     if error is True:
         error = sys.exc_info()[1]

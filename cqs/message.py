@@ -1,14 +1,14 @@
-"""A message, and its life.
+"""A message and its life cycle.
 
               append (durable)            take                       remove + delete
     sent ───────────────► ready ────────────────────► in flight ───────────────────────► gone
                │            ▲  ▲                          │
-        delay  ▼            │  └──────── reveal ◄─────────┤ timeout runs out, or visibility set to 0
-            delayed ────────┘  (due)                      └─► dead-letter queue when received too often
+        delay  ▼            │  └──────── reveal ◄─────────┤ timeout expires, or visibility set to 0
+            delayed ────────┘  (due)                      └─► dead-letter queue after too many receives
 
-A message is in exactly one of ready, delayed and in flight. Each move between them is one atomic step of the cache;
-the store knows only "there" and "gone". These structs are opaque to the garbage collector (`gc=False`): they hold
-no cycles, and a million of them must not be walked.
+A message is in exactly one of the states ready, delayed and in flight. Each transition is one atomic operation of the
+cache; the store knows only "present" and "gone". The garbage collector does not track these structs (`gc=False`): they
+contain no cycles, and it must not scan a million of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cqs import ids
 
 
 class Attribute(msgspec.Struct, frozen=True, gc=False):
-    """One message attribute. `value` is the UTF-8 text or the bytes; its kind is the data type's first word."""
+    """One message attribute. `value` is the UTF-8 text or the bytes; the first word of the data type says which."""
 
     name: str
     data_type: str
@@ -36,14 +36,14 @@ class Attribute(msgspec.Struct, frozen=True, gc=False):
 
 
 class Message(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What was sent. Immutable: receiving, hiding and moving never change it (a move writes a new message)."""
+    """A message as sent. Immutable: receiving and hiding do not change it, and a move writes a new message."""
 
     address: int
     body: str
     sent_ms: int
-    """Time of the first enqueue: retention counts from here, also in a standard dead-letter queue."""
+    """When it was first enqueued: retention counts from here, also in a standard dead-letter queue."""
     visible_ms: int = 0
-    """Not before this time (a delay); 0 = at once."""
+    """Delayed until this time; 0 = no delay."""
     sender_id: str = ""
     attributes: tuple[Attribute, ...] = ()
     trace_header: str | None = None
@@ -54,15 +54,15 @@ class Message(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     sequence: int = 0
     """Order in a FIFO queue; 0 on a standard one."""
     moved_id: str | None = None
-    """The message id kept through a move to a dead-letter queue; None = the address is the id."""
+    """The message id, kept after a move to a dead-letter queue; None = the address is the id."""
     md5: bytes = b""
-    """Digest of the body, when whoever made this message had it at hand: see `cqs.digests.of`."""
+    """Digest of the body, if it was known when the message was created; see `cqs.digests.of_body`."""
     source_arn: str | None = None
-    """DeadLetterQueueSourceArn: the queue this one came from."""
+    """DeadLetterQueueSourceArn: the queue that it came from."""
     earlier_receives: int = 0
-    """How often it was received before it became a dead letter: SQS counts over all queues."""
+    """How often it was received before it went to the dead-letter queue: SQS counts across queues."""
     earlier_first_ms: int = 0
-    """When it was received there first."""
+    """When it was first received there."""
 
     @property
     def message_id(self) -> str:

@@ -1,4 +1,4 @@
-"""Who hears what happens to messages, and what is measured, as the settings ask for it."""
+"""Builds the journal, metrics and traces from the settings."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ _log = structlog.get_logger("cqs.journal")
 
 
 def journal_folder(config: Config) -> Path | None:
-    """Where the journal lies; None when it is off."""
+    """The journal's folder; None if it is off."""
     return None if config.journaling.journal == "off" else _rules_of(config).folder
 
 
 def journal_of(config: Config, clock: Clock) -> Journal | None:
-    """The journal, not opened yet; None when it is off."""
+    """The journal, not opened yet; None if it is off."""
     return None if config.journaling.journal == "off" else Journal(_rules_of(config), clock)
 
 
 async def begin(journal: Journal | None, config: Config, clock: Clock, rng: random.Random) -> None:
-    """Opens the journal. A server whose journal is off says so to whoever reads what was kept there before. Raises
+    """Opens the journal. If it is off, marks an existing journal in the folder as unended for its readers. Raises
     CannotStart."""
     if journal is not None:
         await journal.open()
@@ -68,7 +68,7 @@ def _rules_of(config: Config) -> JournalRules:
 
 
 def metrics_of(config: Config, clock: Clock, store: Store) -> NodeMetrics:
-    """The node's numbers, all zero; of an open SQLite store also its commits and its size."""
+    """The node's metrics, all zero; with an open SQLite store they include its commits and size."""
     wanted = config.monitoring
     metrics = NodeMetrics(
         places=wanted.queue_series,
@@ -89,7 +89,7 @@ def metrics_of(config: Config, clock: Clock, store: Store) -> NodeMetrics:
 
 
 def tracing_of(config: Config) -> Tracing | None:
-    """Traces, going to where the environment says; None when they are off. Raises CannotStart when OpenTelemetry is not
+    """Tracing, exported as the environment says; None if it is off. Raises CannotStart if OpenTelemetry is not
     installed."""
     if config.monitoring.traces == "off":
         return None
@@ -101,7 +101,7 @@ def tracing_of(config: Config) -> Tracing | None:
 
 
 def check_tracing(config: Config) -> None:
-    """Raises CannotStart when traces are wanted and OpenTelemetry is not installed."""
+    """Raises CannotStart if tracing is on and OpenTelemetry is not installed."""
     if config.monitoring.traces != "off":
         try:
             import cqs.tracing.provider  # noqa: F401
@@ -110,5 +110,5 @@ def check_tracing(config: Config) -> None:
 
 
 def _size_of(folder: Path) -> int:
-    """Bytes of the database's files."""
+    """Total size of the database's files, in bytes."""
     return sum(path.stat().st_size for path in folder.glob(f"{DATABASE}*"))

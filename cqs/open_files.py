@@ -1,4 +1,4 @@
-"""How many files this process may have open. A connection is one."""
+"""The limit on open files of this process. Each connection uses one."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import resource
 import structlog
 
 BESIDE = 100
-"""Open files that are no connections of clients: the database, logs, Redis, Cassandra."""
+"""Open files other than client connections: the database, logs, Redis, Cassandra."""
 _log = structlog.get_logger("cqs.open_files")
 
 
 def raise_limit() -> None:
-    """The usual soft limit of 1,024 is fewer than `connections_max`: it is raised to the hard one."""
+    """Raises the soft limit, usually 1,024 and so less than `connections_max`, to the hard limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def connections_within(wanted: int) -> int:
-    """As many connections as wanted, or as the limit leaves: beyond that, accepting would fail for everybody."""
+    """The wanted number of connections, or what the limit allows; beyond that, accept would fail for everybody."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= wanted + BESIDE:
         return wanted

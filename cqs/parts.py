@@ -1,4 +1,4 @@
-"""The parts of a server, each built from the settings. Backends are chosen in `cqs.backends`."""
+"""Builds the parts of a server from the settings. Backends are chosen in `cqs.backends`."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ async def engine_of(
     tracing: Tracing | None = None,
     fellows: Fellows | None = None,
 ) -> Engine:
-    """The parts around an open store and cache; calls of both are timed. `witnesses` hear beside those of metrics and
-    journal. With `tracing` calls of both are spans, too."""
+    """The engine over an open store and cache; calls to both are timed. `witnesses` are added to those of metrics and
+    journal. With `tracing`, calls to both are also spans."""
     registry, waiters = Registry(), Waiters(config.bounds.polls_max)
     servers.bells.attach(NodeSleepers(registry, waiters))
     cluster = backends.cluster_of(config, store, servers, clock, rng)
@@ -107,7 +107,7 @@ def _all_of(witnesses: list[Witness]) -> Witness:
 
 
 def origins_of(config: Config) -> Origins:
-    """Which web pages may ask."""
+    """The web origins that may call the server."""
     is_loopback_only = config.security.auth == "open" and not config.listening.is_open_to_network
     return Origins(config.listening.origins, is_loopback_only=is_loopback_only)
 
@@ -115,7 +115,7 @@ def origins_of(config: Config) -> Origins:
 def dispatcher_of(
     engine: Engine, credentials: Credentials, config: Config, tracing: Tracing | None = None
 ) -> Dispatcher:
-    """The API, in the mode that the settings ask for."""
+    """The API, in the configured mode."""
     listening, security, bounds = config.listening, config.security, config.bounds
     access = access_of(
         Mode(security.auth),
@@ -143,7 +143,7 @@ def dispatcher_of(
 
 
 def bounds_of(config: Config) -> Bounds:
-    """What a client may take, within what the machine allows."""
+    """The limits per client, within what the machine allows."""
     bounds = config.bounds
     return Bounds(
         body_bytes_max=bounds.body_max,

@@ -1,9 +1,9 @@
-"""Who there is, as a running server knows it: accounts, users and keys in the store that was chosen.
+"""The identities of a running server: accounts, users and keys in the chosen store.
 
-    open ─► master key ─► keys read, each of them opened ─► users of the boot file ─► serving, a look each second
+    open ─► master key ─► keys read, each one decrypted ─► users of the users file ─► serving, a refresh each second
 
-The master key that seals secrets comes from the configuration, or lies in the data folder, made at the first start; in
-memory it is as short-lived as what it seals. The nodes of a cluster must be given the same one.
+The master key that encrypts secrets comes from the configuration, or is a file in the data folder created at the first
+start; in memory it lives only as long as what it encrypts. All nodes of a cluster must have the same one.
 """
 
 from __future__ import annotations
@@ -39,15 +39,16 @@ _log = structlog.get_logger("cqs.people")
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """What checks requests, and what changes users. One of each for the whole process, so that a change made here
-    counts here at once."""
+    """What authenticates requests, and what changes users. One of each per process, so that a change made here takes
+    effect here at once."""
 
     accounts: Accounts
     credentials: Credentials
 
 
 async def open_people(config: Config, store: Store, clock: Clock) -> People:
-    """Everybody: whom the open store knows, and whom the boot file declares. Raises ConfigError, StoreUnavailable."""
+    """Loads the identities of the open store and creates those that the users file declares. Raises ConfigError,
+    StoreUnavailable."""
     people = _people_of(config, await _identities_of(store), clock)
     await people.credentials.refresh()
     _check_master_key(config, people.credentials)
@@ -59,7 +60,7 @@ async def open_people(config: Config, store: Store, clock: Clock) -> People:
 
 
 async def try_declared(config: Config, clock: Clock) -> None:
-    """Makes the users of the boot file in memory, to see whether it can be done. Raises ConfigError."""
+    """Creates the users of the users file in memory, to validate it. Raises ConfigError."""
     here = replace(config, storage=replace(config.storage, is_in_memory=True))
     accounts = _people_of(here, MemoryIdentities(), clock).accounts
     await boot_accounts.declare(accounts, _declared(config), f"users_file: {config.security.users_file}")

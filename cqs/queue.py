@@ -1,10 +1,10 @@
-"""A queue: its name, its identity and its settings. Immutable; a change makes a new value with the next version.
+"""A queue: its name, identity and settings. Immutable; a change creates a new value with the next version.
 
-Two numbers tell queues of one name apart. `uid` is drawn at creation and is part of every receipt handle, so a handle
-of a deleted queue never works on its successor. `generation` counts purges. Together they make `storage_id`, under
-which messages are stored and cached: a purge only moves the queue to the next storage id, in one small durable write,
-and what lies under the old one is garbage that can be swept at leisure. (In Cassandra the new generation also starts
-without a single tombstone.)
+Two numbers distinguish queues of the same name. `uid` is drawn at creation and is part of every receipt handle, so a
+handle of a deleted queue never works on its successor. `generation` counts purges. Together they form `storage_id`,
+under which messages are stored and cached. A purge only switches the queue to the next storage id, in one small durable
+write; what is stored under the old one is garbage to be removed later. (In Cassandra the new generation also starts
+without any tombstones.)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ UID_BITS = 48
 
 
 class DedupScope(StrEnum):
-    """Within what a deduplication id must be unique."""
+    """The scope in which a deduplication id must be unique."""
 
     QUEUE = "queue"
     GROUP = "messageGroup"
@@ -36,28 +36,28 @@ class RedrivePermission(StrEnum):
 
 
 class QueueName(msgspec.Struct, frozen=True, order=True):
-    """Which queue, as a user says it."""
+    """A queue's account and name."""
 
     account: str
     name: str
 
 
 class Redrive(msgspec.Struct, frozen=True):
-    """RedrivePolicy: where a message goes that was received more than `receive_count_max` times."""
+    """RedrivePolicy: the dead-letter queue of messages that were received `receive_count_max` times."""
 
     target_arn: str
     receive_count_max: int
 
 
 class RedriveAllow(msgspec.Struct, frozen=True):
-    """RedriveAllowPolicy, set on a dead-letter queue: which queues may use it."""
+    """RedriveAllowPolicy of a dead-letter queue: which queues may use it."""
 
     permission: RedrivePermission
     source_arns: tuple[str, ...] = ()
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user can set. Defaults are SQS's (sqs.md A2). Times in ms, sizes in bytes."""
+    """The attributes that a user can set. Defaults are SQS's (sqs.md A2). Times in ms, sizes in bytes."""
 
     is_fifo: bool = False
     delay_ms: int = 0
@@ -77,7 +77,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Queue(msgspec.Struct, frozen=True, kw_only=True):
-    """One queue as every layer below the doors sees it."""
+    """A queue as used by every layer below the API."""
 
     account: str
     name: str
@@ -97,7 +97,7 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def storage_id(self) -> int:
-        """63 bits: under which messages are stored and cached."""
+        """63 bits; messages are stored and cached under it."""
         return self.uid << GENERATION_BITS | self.generation
 
     @property
@@ -106,7 +106,7 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def name_of_arn(arn: str) -> QueueName | None:
-    """The queue an ARN `arn:aws:sqs:<region>:<account>:<name>` names; None when it is no queue ARN."""
+    """The queue that an ARN `arn:aws:sqs:<region>:<account>:<name>` names; None if it is not a queue ARN."""
     parts = arn.split(":", 6)
     if len(parts) != 6 or parts[0] != "arn" or parts[2] != "sqs" or not parts[4] or not parts[5]:
         return None

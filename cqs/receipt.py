@@ -1,12 +1,12 @@
-"""Receipt handles: the fence of a lease, opaque to clients and authenticated.
+"""Receipt handles: they fence a lease, are opaque to clients, and are authenticated.
 
     ┌─────────────┬───────────────┬────────────────────┬───────────────────┬──────────┐
     │ address 16  │ queue uid 6   │ receive number 7   │ received (ms) 6   │ MAC 10   │   45 bytes, base64
     └─────────────┴───────────────┴────────────────────┴───────────────────┴──────────┘
 
-The receive number is new at every receive and never repeats within a shard, so the cache can tell the living lease
-from an earlier one. The MAC (keyed BLAKE2b, one key for the whole cluster) makes a handle of another queue, another
-cluster or a flipped bit unusable; it is not secret, only unforgeable.
+The receive number is new for each receive and never repeats within a shard, so the cache can tell the current lease
+from earlier ones. The MAC (keyed BLAKE2b, one key for the whole cluster) invalidates handles of other queues or
+clusters and handles with flipped bits. Handles are not secret, only unforgeable.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ TEXT_LENGTH = _BYTES // 3 * 4
 
 
 def first_receive_number(now_ms: int) -> int:
-    """Where receive numbers begin that are given out from now on: seconds since 2020, shifted. Fits 53 bits, so that
-    Lua can count it, and is above every number begun earlier, unless over 2,000,000 a second were given out."""
+    """Where receive numbers given out from now on begin: seconds since 2020, shifted. Fits in 53 bits, so that Lua can
+    count it, and exceeds every earlier number unless more than 2,000,000 a second were given out."""
     return max(0, now_ms - _NUMBERS_START_MS) // 1_000 << _NUMBERS_SHIFT
 
 
 class Receipt(NamedTuple):
-    """What a handle says."""
+    """The content of a handle."""
 
     address: int
     queue_uid: int
@@ -51,7 +51,7 @@ class Receipts:
         return b2a_base64(plain + self._mac(plain), newline=False).decode()
 
     def read(self, handle: str, queue_uid: int) -> Receipt | None:
-        """What the handle says, or None when this cluster did not write it for this queue."""
+        """The content of the handle, or None if this cluster did not issue it for this queue."""
         if len(handle) != TEXT_LENGTH or not handle.isascii():
             return None
         try:

@@ -1,11 +1,11 @@
-"""The composition root: builds the parts from the settings, starts them in order, and ends them in the reverse one.
+"""The composition root: builds the parts from the settings, starts them in order and stops them in reverse order.
 
     bind the port ─ open the store (locks the data) ─ users ─ fill the cache ─ declared queues ─ accept ─ "serving"
                                                                                            │ SIGTERM, Ctrl-C
-    exit 0 ─ close the store ─ end the loops ─ finish what was accepted ─ answer the pollers ─ refuse new ones
+    exit 0 ─ close the store ─ end the loops ─ finish accepted requests ─ answer the pollers ─ refuse new ones
 
-Which backends were chosen only `cqs.parts` knows. The loops that run beside the calls are tasks of one group:
-when one of them dies of a bug, the server ends rather than limp.
+`cqs.backends` chooses the backends. The background loops are tasks of one group: when one of them dies of a bug, the
+server exits instead of running without it.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ if TYPE_CHECKING:
     from cqs.tracing import Tracing
 
 LOOPS = (heartbeat.run, marking.run, revisibility.run, repair.run, move_tasks.run, statistics.run, sweep.run)
-"""What runs beside the calls, for ever."""
+"""The background loops; they run for ever."""
 _log = structlog.get_logger("cqs.server")
 
 
 def run(loaded: Loaded[Config]) -> int:
-    """Serves until told to stop; the exit code. Raises ConfigError, CannotStart, StoreUnavailable."""
+    """Serves until told to stop; returns the exit code. Raises ConfigError, CannotStart, StoreUnavailable."""
     config = loaded.config
     logging = config.logging
     logs.set_up(logging.log_level, logging.log_format)
@@ -80,7 +80,7 @@ def _run_one(
     certificate: Certificate | None,
     slot: Slot | None = None,
 ) -> int:
-    """In this process, alone or as one of several workers."""
+    """Serves in this process, alone or as one of several workers."""
     if slot is not None:
         loaded = slot.settings(loaded)
         logs.set_up(loaded.config.logging.log_level, loaded.config.logging.log_format, worker=slot.number)
@@ -89,7 +89,7 @@ def _run_one(
 
 
 def _run_workers(loaded: Loaded[Config], sockets: Sequence[socket.socket], certificate: Certificate | None) -> int:
-    """In several. A private Redis is this process's, and all workers use it."""
+    """Serves in several processes. A private Redis belongs to this process, and all workers use it."""
     config = loaded.config
     check_workers(config)
     spawned = backends.private_redis_of(config)
@@ -113,7 +113,7 @@ def _run_workers(loaded: Loaded[Config], sockets: Sequence[socket.socket], certi
 
 @dataclass(frozen=True, slots=True)
 class _Built:
-    """All that a server is made of, once its data are open."""
+    """All parts of a server, once its data is open."""
 
     loaded: Loaded[Config]
     sockets: Sequence[socket.socket]
@@ -126,7 +126,7 @@ class _Built:
     surroundings: Surroundings
 
     def loops(self) -> list[Coroutine[object, object, None]]:
-        """What runs beside the calls."""
+        """The background loops."""
         looks = [] if self.loaded.config.security.auth == "open" else [self.people.credentials.run()]
         return [*(loop(self.engine) for loop in LOOPS), *looks, self.surroundings.run()]
 
@@ -175,7 +175,7 @@ async def _serve(
 
 
 async def _run(built: _Built, stop: Stop) -> int:
-    """Serves beside the loops; 0, or 1 when one of them died."""
+    """Serves while the loops run; returns 0, or 1 if a loop died."""
     try:
         async with asyncio.TaskGroup() as group:
             loops = [group.create_task(loop) for loop in built.loops()]
@@ -190,7 +190,7 @@ async def _run(built: _Built, stop: Stop) -> int:
 
 
 async def _accept(built: _Built, stop: Stop) -> None:
-    """Serves until told to stop, then finishes what it accepted."""
+    """Serves until told to stop, then finishes accepted requests."""
     engine, config = built.engine, built.loaded.config
     app = App(
         parts.dispatcher_of(engine, built.people.credentials, config, built.tracing),
@@ -235,7 +235,7 @@ def _why_not_ready(built: _Built, stop: Stop) -> str:
 
 
 def _reload(certificate: Certificate) -> None:
-    """SIGHUP: files that can't be used are told, and the server goes on with what it had."""
+    """On SIGHUP. If the files are unusable, logs that, and the server keeps the current certificate."""
     try:
         certificate.reload()
     except ConfigError as error:

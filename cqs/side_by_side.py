@@ -1,4 +1,4 @@
-"""Many calls, a bounded number of them at a time."""
+"""Runs many calls with bounded concurrency."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 async def side_by_side(calls: Sequence[Callable[[], Awaitable[T]]], at_once: int) -> list[T]:
-    """Their answers, in order. Raises what the first of them raises; those after its part are not begun then."""
+    """Their results, in order. Raises the error of the first that fails; calls after its portion are not started."""
     answers: list[T] = []
     for start in range(0, len(calls), at_once):
         answers += await asyncio.gather(*[call() for call in calls[start : start + at_once]])

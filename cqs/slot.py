@@ -1,4 +1,4 @@
-"""A worker's place among the processes of one server: which one it is, and how it says that it serves."""
+"""A worker's place among the processes of one server: its number, and how it reports that it serves."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from cqs.config import Config, Loaded
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """`number` counts from 1. `folder` is shared by all workers and lives as long as their parent; `ready` is the
-    writing end of a pipe to it, `parent` its pid."""
+    """`number` counts from 1. `folder` is shared by all workers and exists as long as their parent; `ready` is the
+    write end of a pipe to the parent, `parent` its pid."""
 
     number: int
     folder: Path
@@ -24,7 +24,7 @@ class Slot:
     parent: int
 
     def settings(self, loaded: Loaded[Config]) -> Loaded[Config]:
-        """The server's settings with what is this worker's own: the names that its journal and its node have."""
+        """The server's settings with this worker's own names for its journal and its node."""
         config, machine = loaded.config, socket.gethostname()
         writer = config.journaling.journal_node or machine
         node = config.clustering.node_name or f"{machine}:{config.listening.port or os.getppid()}"
@@ -33,7 +33,7 @@ class Slot:
         return replace(loaded, config=replace(config, journaling=journaling, clustering=clustering))
 
     def tell(self, start: Start) -> None:
-        """To the parent: this worker accepts connections."""
+        """Tells the parent that this worker accepts connections."""
         os.write(self.ready, json.dumps(asdict(start)).encode() + b"\n")
         os.close(self.ready)
         if os.getppid() == self.parent:

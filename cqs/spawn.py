@@ -1,8 +1,8 @@
-"""A private Redis server: a child process on a unix socket in a folder of its own, without persistence.
+"""A private Redis server: a child process on a unix socket in its own folder, without persistence.
 
-It ends with this process, also when that is killed (Linux: the kernel tells it). What it holds is a cache; nothing is
-lost with it. One that ended by itself (out of memory, say) is started again by whoever looks after it: its queues would
-be served from the store for ever, and those of FIFO not at all.
+It ends with this process, even if that is killed (on Linux the kernel signals it). It holds only a cache, so nothing is
+lost with it. If it dies by itself (out of memory, say), `look_after` starts another one. Otherwise its queues would be
+served from the store for ever, and FIFO queues not at all.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _log = structlog.get_logger("cqs.spawn")
 
 
 class PrivateRedis:
-    """Runs from construction to `stop`. `url` is where it listens."""
+    """Runs from construction until `stop`. `url` is where it listens."""
 
     def __init__(self) -> None:
-        """Raises CannotStart when there is no such program, or it does not come up."""
+        """Raises CannotStart if the program is not installed or does not start."""
         program = program_of()
         if not program:
             raise CannotStart(
@@ -58,9 +58,9 @@ class PrivateRedis:
         return self._process.pid
 
     def look_after(self) -> None:
-        """Starts another one in the place of one that has ended by itself, RESTART_S after its start at the earliest;
-        does not wait until that listens. One that can't be started now, for want of memory, say, is tried again. To be
-        called again and again, in the thread that made this."""
+        """Restarts the server if it has exited, at the earliest RESTART_S after its last start, without waiting until
+        it listens. A failed restart, for want of memory, say, is retried. Call it repeatedly, in the thread that
+        created this."""
         code = self._process.poll()
         if code is None or self._is_stopped or time.monotonic() - self._began_s < RESTART_S:
             return
@@ -72,7 +72,7 @@ class PrivateRedis:
             _log.error("private_redis_ended", code=code, now="another one was started, empty")
 
     def watched(self) -> PrivateRedis:
-        """Itself, which a task of the running event loop looks after until it is stopped."""
+        """Returns itself, with a task in the running event loop that looks after it until it is stopped."""
         self._watch = asyncio.create_task(self._look_after())
         return self
 
@@ -109,12 +109,13 @@ class PrivateRedis:
 
 
 def program_of() -> str:
-    """The path of the program, "" when it is not installed."""
+    """The path of the program, "" if it is not installed."""
     return next((found for name in PROGRAMS if (found := shutil.which(name))), "")
 
 
 def _die_with_parent() -> None:
-    """In the child: end when the parent does, which may have blocked the signal for it, and not at its Ctrl-C."""
+    """Runs in the child: makes it exit when the parent does, even if the parent had blocked the signal, but not on the
+    parent's Ctrl-C."""
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(OSError, AttributeError):

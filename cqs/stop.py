@@ -1,4 +1,4 @@
-"""How a server process hears that it should end."""
+"""How a server process is told to stop."""
 
 from __future__ import annotations
 
@@ -11,18 +11,16 @@ SAME_SIGNAL_S = 1.0
 
 
 def end_signals() -> list[signal.Signals]:
-    """What asks a server for an orderly end: SIGTERM, Ctrl-C and, unless `nohup` keeps it away, a terminal that is
-    closed (SIGHUP)."""
+    """The signals that request an orderly shutdown: SIGTERM, Ctrl-C and, unless `nohup` blocks it, a closed terminal
+    (SIGHUP)."""
     is_nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     return [signal.SIGTERM, signal.SIGINT, *([] if is_nohup else [signal.SIGHUP])]
 
 
 class Stop:
-    """The first of `end_signals` asks for an orderly end, a second one ends the process at once. A server with a
-    certificate takes SIGHUP over, to read it again (`cqs.tls`).
-
-    `make` passes on a signal that the whole process group got, so the server hears it twice; what comes within
-    SAME_SIGNAL_S of the first is therefore the same request."""
+    """The first of `end_signals` requests an orderly shutdown, a second one ends the process at once. A server with a
+    certificate uses SIGHUP to reload it instead (`cqs.tls`). `make` forwards a signal that the whole process group got,
+    so the server receives it twice. Signals within SAME_SIGNAL_S of the first therefore count as the same request."""
 
     def __init__(self) -> None:
         self.requested = asyncio.Event()
@@ -32,7 +30,7 @@ class Stop:
             self._loop.add_signal_handler(number, self._hear, number)
 
     async def cuts(self, work: Coroutine[object, object, None]) -> bool:
-        """Does the work, unless told to stop first: then it is cancelled, and the answer is True."""
+        """Runs the work unless told to stop first; then it is cancelled, and the result is True."""
         task = asyncio.ensure_future(work)
         stopping = asyncio.ensure_future(self.requested.wait())
         await asyncio.wait((task, stopping), return_when=asyncio.FIRST_COMPLETED)

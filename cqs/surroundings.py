@@ -1,11 +1,11 @@
-"""Whether what a server stands on is in order, looked at every few seconds: for /ready and for the log.
+"""Checks every few seconds whether everything that a server depends on is in order, for /ready and the log.
 
     fatal      nothing can be served: /ready answers 503                    the data file vanished, Cassandra is cut off
                                                                             another node has this one's name
-    troubles   served with less: /ready answers 200, `degraded`, and why    a full disk, a Redis that is away, unfit or
+    troubles   degraded service: /ready answers 200, `degraded`, and why    a full disk, a Redis that is away, unfit or
                                                                             persistent, clocks that differ, lost beats
 
-Each trouble is logged once when it comes and once when it goes, however its numbers change meanwhile.
+Each trouble is logged once when it begins and once when it ends, even if numbers in its text change meanwhile.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from cqs.store.sqlite.store import SqliteStore
 
 LOOK_S = 2.0
 CLOCKS_APART_MS = 2_000
-"""Beyond what the lateness of beats explains."""
+"""More than delayed beats can explain."""
 _NUMBERS = re.compile(r"\d+(\.\d+)?")
 _log = structlog.get_logger("cqs.surroundings")
 
 
 class Trouble(NamedTuple):
-    """What is not in order, in words; the same as another one while its kind is."""
+    """What is not in order, as a sentence; two with the same kind are the same trouble."""
 
     kind: str
     text: str
 
 
 def trouble_of(subject: str, text: str) -> Trouble:
-    """One whose kind is its subject and its words, without their numbers."""
+    """A trouble whose kind is its subject and text, without numbers."""
     return Trouble(f"{subject}: {_NUMBERS.sub('#', text)}", text)
 
 
 class Surroundings:
-    """Belongs to the event loop; as of the last look."""
+    """Belongs to the event loop; shows the state of the last check."""
 
     def __init__(self, config: Config, store: Store, cache: CacheServers, membership: Membership) -> None:
         self._file = folder_of(config.storage) / FILE_NAME
@@ -58,17 +58,17 @@ class Surroundings:
 
     @property
     def troubles(self) -> tuple[str, ...]:
-        """In words."""
+        """As sentences."""
         return tuple(one.text for one in self._troubles.values())
 
     async def run(self) -> None:
-        """For ever."""
+        """Checks for ever."""
         while True:
             await self.look()
             await asyncio.sleep(LOOK_S)
 
     async def look(self) -> None:
-        """One look. What does not answer is a trouble, never an error."""
+        """Checks once. Whatever does not answer is a trouble, never an error."""
         found = [*await self._redis(), *clocks_apart(self._membership)]
         if problem := self._membership.clock_problem():
             found.append(Trouble("clock", problem))
@@ -110,7 +110,7 @@ class Surroundings:
 
 
 def clocks_apart(membership: Membership) -> Iterator[Trouble]:
-    """Nodes whose beats prove that their clock is not this one's."""
+    """Nodes whose beats prove that their clocks differ from this one's."""
     for node in membership.others:
         off_ms = membership.clocks.off_ms(node.name)
         if abs(off_ms) > CLOCKS_APART_MS:

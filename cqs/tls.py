@@ -1,9 +1,9 @@
-"""The certificate that the listener shows, read again on SIGHUP while connections go on.
+"""The listener's TLS certificate, reloaded on SIGHUP without interrupting connections.
 
-    new connection ─► hello ─► the callback puts the present context in place ─► handshake with its certificate
-    SIGHUP         ─► a fresh context from the files: it becomes the present one, or (bad files) the old one stays
+    new connection ─► hello ─► the callback sets the current context ─► handshake with its certificate
+    SIGHUP         ─► a new context from the files becomes the current one, or (bad files) the old one stays
 
-A context is never changed once it is in use, so a half-written pair of files harms nobody.
+A context in use is never modified, so files that are only half written do no harm.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _DAY_S = 86_400
 
 
 class Certificate:
-    """A certificate with its key, in files."""
+    """A certificate and its key, from files."""
 
     def __init__(self, cert: Path, key: Path) -> None:
-        """Raises ConfigError when the files can't be used."""
+        """Raises ConfigError if the files are unusable."""
         self._cert = cert
         self._key = key
         self._present = self._read()
@@ -33,12 +33,11 @@ class Certificate:
         self.context.sni_callback = self._choose
 
     def reload(self) -> None:
-        """Connections that begin from now on are shown what the files hold. Raises ConfigError: then nothing has
-        changed."""
+        """Uses the files' current content for new connections. Raises ConfigError, and changes nothing then."""
         self._present = self._read()
 
     def _choose(self, connection: ssl.SSLSocket | ssl.SSLObject, name: str | None, context: ssl.SSLContext) -> None:
-        """Called at each handshake, whether the client names a host or not."""
+        """Called at each handshake, whether or not the client names a host."""
         connection.context = self._present
 
     def _read(self) -> ssl.SSLContext:
@@ -61,7 +60,7 @@ class Certificate:
 
 
 def certificate_of(listening: Listening) -> Certificate | None:
-    """The certificate that the settings name; None when HTTP is spoken. Raises ConfigError."""
+    """The configured certificate; None for plain HTTP. Raises ConfigError."""
     given = {"tls_cert": listening.tls_cert, "tls_key": listening.tls_key}
     missing = [name for name, path in given.items() if not path]
     if len(missing) == 2:
@@ -72,8 +71,8 @@ def certificate_of(listening: Listening) -> Certificate | None:
 
 
 def days_left(cert: Path, key: Path) -> float:
-    """Days until the certificate ends, below 0 when it has ended: a handshake in memory, with the certificate itself as
-    the only authority. Raises ConfigError when the files can't be used."""
+    """Days until the certificate expires, below 0 if it has expired. Does a handshake in memory with the certificate
+    itself as the only authority. Raises ConfigError if the files are unusable."""
     server = Certificate(cert, key).context
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False
@@ -99,5 +98,5 @@ def days_left(cert: Path, key: Path) -> float:
 
 
 def _no_password() -> str:
-    """Nobody is there to be asked for one."""
+    """Fails instead of prompting: nobody could answer."""
     raise ssl.SSLError(1, "the key is encrypted")

@@ -1,4 +1,4 @@
-"""Several witnesses as one, so that metrics and the journal hear the same."""
+"""Several witnesses as one, so that metrics and the journal get the same events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cqs.receipt import Receipt
 
 
 class Witnesses:
-    """A `Witness` that tells each of its own, in their order."""
+    """A `Witness` that forwards to several others, in order."""
 
     def __init__(self, *witnesses: Witness) -> None:
         self._all = witnesses

@@ -1,13 +1,13 @@
-"""Several server processes on one port (`cqs serve --workers N`), and the parent that keeps them.
+"""Several server processes on one port (`cqs serve --workers N`), and the parent that supervises them.
 
     parent    opens the sockets, never accepts ─ fork ─► worker 1 … N    all accept from the same sockets
-              SIGTERM, Ctrl-C ─► all of them, and waits                   SIGUSR1 to the parent: "I serve"
-              SIGHUP ─► all of them, to read the certificate again; without one it is as SIGTERM
-              one died ─► a new one in its place, at once after an orderly end, else after a growing pause
+              SIGTERM, Ctrl-C ─► to all of them, then waits               SIGUSR1 to the parent: "I serve"
+              SIGHUP ─► to all of them, to reload the certificate; without one it acts like SIGTERM
+              one exits ─► another in its place, at once after a clean exit, else with backoff
 
-A worker that stops resets nobody: connections that wait to be accepted wait in the parent's sockets, where another
-worker takes them. The first worker starts alone, so what keeps a server from starting is told once. A worker whose
-parent is gone is told to stop by the kernel. The parent has one thread and no event loop: forking it is safe.
+A worker that stops resets no connections: those not yet accepted wait in the parent's sockets, and another worker
+accepts them. The first worker starts alone, so that a failure to start is reported once. When the parent is gone, the
+kernel tells the workers to stop. The parent has one thread and no event loop, so forking is safe.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from cqs.stop import SAME_SIGNAL_S, end_signals
 
 PAUSE_S_MIN, PAUSE_S_MAX = 0.1, 10.0
 SOUND_S = 10.0
-"""A worker that lived as long as this did not die of its start."""
+"""A worker that lived this long did not fail at startup."""
 GRACE_S = 10.0
-"""Beyond the time that a worker has for its requests, before it is killed."""
+"""Added to the time that a worker has for its requests before it is killed."""
 LOOK_S = 1.0
 _PR_SET_PDEATHSIG = 1
 _log = structlog.get_logger("cqs.workers")
@@ -46,7 +46,7 @@ Told = Callable[[Start], None]
 
 
 def check_workers(config: Config) -> None:
-    """Raises ConfigError when several workers would share nothing."""
+    """Raises ConfigError if several workers would share no data."""
     wanted, count = config.backends, config.clustering.workers
     if count > 1 and (not (wanted.redis and wanted.cassandra) or config.storage.is_in_memory):
         raise ConfigError(
@@ -56,7 +56,7 @@ def check_workers(config: Config) -> None:
 
 
 class _Place:
-    """One worker's place, whoever is in it."""
+    """One worker's place, whichever process fills it."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -69,8 +69,8 @@ class _Place:
 
 
 class Workers:
-    """`serve` is the work of a worker: it gets its place and returns its exit code. `told` is called once with what the
-    first worker says of itself, when all serve; `beside`, each LOOK_S, does what else the parent looks after."""
+    """`serve` runs in each worker: it gets the worker's slot and returns its exit code. `told` is called once, when all
+    serve, with the first worker's facts. `beside` is called each LOOK_S for other duties of the parent."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Workers:
         self._folder = Path(tempfile.mkdtemp(prefix="cqs-workers-"))
 
     def run(self) -> int:
-        """Until told to stop: 0, or the first worker's code when it does not start."""
+        """Runs until told to stop. Returns 0, or the first worker's exit code if it fails to start."""
         before = signal.pthread_sigmask(signal.SIG_BLOCK, self._heard)
         heap.set_aside()
         try:
@@ -141,7 +141,7 @@ class Workers:
         place.pid, place.ready, place.due_s, place.began_s = pid, reading, None, time.monotonic()
 
     def _live(self, slot: Slot) -> int:
-        """In the new process. When the parent was killed, its folder is the workers' to remove."""
+        """Runs in the new process. If the parent was killed, the workers remove its folder."""
         for number in self._heard:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, self._heard)
@@ -161,7 +161,7 @@ class Workers:
         return code
 
     def _hear_ready(self) -> None:
-        """Takes what workers have said; the first one's word starts the others."""
+        """Reads the workers' reports; the first worker's report starts the others."""
         for place in self._places:
             if place.ready is None:
                 continue
@@ -192,7 +192,7 @@ class Workers:
         return ended
 
     def _plan(self, place: _Place, status: int) -> None:
-        """Another one in its place."""
+        """Schedules another one in its place."""
         now_s = time.monotonic()
         code = os.waitstatus_to_exitcode(status)
         if code == 0 or now_s - place.began_s >= SOUND_S:
@@ -204,7 +204,7 @@ class Workers:
         told("worker_ended", worker=place.number, code=code, next_s=pause_s)
 
     def _stop(self) -> int:
-        """All at once; who does not end in time is killed, and so is everyone at a second wish."""
+        """Stops all at once. Those that do not exit in time are killed; a second request kills all."""
         began_s = time.monotonic()
         self._pass_on(signal.SIGTERM)
         while any(place.pid for place in self._places):

@@ -1,1 +1,1 @@
-"""The subcommands of `cqs`, one a file, each imported only when it is run."""
+"""The subcommands of `cqs`, one per file, each imported only when it runs."""

@@ -1,4 +1,4 @@
-"""`cqs change`: messages by their ids, without receiving them."""
+"""`cqs change`: changes messages by id, without receiving them."""
 
 from __future__ import annotations
 

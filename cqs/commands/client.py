@@ -1,9 +1,9 @@
-"""A client of the JSON protocol for the commands, over the standard library alone: one connection, kept open.
+"""A client of the JSON protocol for the commands, built on the standard library alone: one connection, kept open.
 
-Where the server is: `--endpoint`, else AWS_ENDPOINT_URL_SQS, else AWS_ENDPOINT_URL, else what `cqs serve` would listen
-on by its own settings (CQS_PUBLIC_URL, CQS_HOST, CQS_PORT, CQS_CONFIG). With AWS_ACCESS_KEY_ID and
-AWS_SECRET_ACCESS_KEY in the environment requests are signed. An https server's certificate is checked against
-AWS_CA_BUNDLE (what `aws` uses, too), else against the system's authorities.
+The endpoint is `--endpoint`, else AWS_ENDPOINT_URL_SQS, else AWS_ENDPOINT_URL, else where `cqs serve` would listen
+according to its own settings (CQS_PUBLIC_URL, CQS_HOST, CQS_PORT, CQS_CONFIG). Requests are signed if AWS_ACCESS_KEY_ID
+and AWS_SECRET_ACCESS_KEY are set. An https server's certificate is verified against AWS_CA_BUNDLE (which `aws` uses,
+too), else against the system's authorities.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cqs.commands.signer import Keys, signed
 from cqs.errors import ConfigError, CqsError
 
 TIMEOUT_S = 30.0
-"""For an answer, besides what a call waits by itself."""
+"""For a response, in addition to the time that the call itself waits."""
 _HINTS = {
     "MissingAuthenticationToken": ": set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to a key of this server",
     "InvalidClientTokenId": ": AWS_ACCESS_KEY_ID is {}, which is no key of this server, or a disabled one",
@@ -32,7 +32,7 @@ _NOT_FOUND = ("NonExistentQueue", "QueueDoesNotExist", "ResourceNotFoundExceptio
 
 
 class CallFailed(CqsError):
-    """The server refused, or could not be reached. `code` is SQS's, "" without an answer."""
+    """The server refused the call or could not be reached. `code` is SQS's error code, "" without a response."""
 
     def __init__(self, text: str, code: str = "") -> None:
         super().__init__(text)
@@ -49,7 +49,7 @@ class Client:
     def __init__(
         self, endpoint: str, *, region: str = "us-east-1", keys: Keys | None = None, ca_file: str = ""
     ) -> None:
-        """Raises ConfigError for an endpoint that is no URL, and for a `ca_file` that is none."""
+        """Raises ConfigError for an invalid endpoint URL or an unusable `ca_file`."""
         wrong = ConfigError(f"endpoint: {endpoint!r} can't be used; expected a URL such as http://127.0.0.1:9324")
         try:
             parts = urlsplit(endpoint)
@@ -70,7 +70,7 @@ class Client:
             self._connection = http.client.HTTPSConnection(host, port, timeout=TIMEOUT_S, context=context)
 
     def call(self, action: str, *, wait_s: float = 0, **members: object) -> dict[str, Any]:
-        """The answer; members that are None are not sent. Raises CallFailed."""
+        """Returns the response; members that are None are not sent. Raises CallFailed."""
         body = json.dumps({name: value for name, value in members.items() if value is not None}).encode()
         headers = {
             "Host": self._host,
@@ -90,14 +90,14 @@ class Client:
         return dict(answer)
 
     def queue_url(self, name: str) -> str:
-        """Of a queue's name, or the URL itself. Raises CallFailed."""
+        """The URL of the queue with this name; a URL is returned unchanged. Raises CallFailed."""
         return name if "/" in name else str(self.call("GetQueueUrl", QueueName=name)["QueueUrl"])
 
     def close(self) -> None:
         self._connection.close()
 
     def _hint(self, code: str) -> str:
-        """What to do about a refusal, where SQS's words leave it open."""
+        """What to do about an error, where SQS's text does not say."""
         if (code == "MissingAuthenticationToken") is (self._keys is None):
             return _HINTS.get(code, "").format(self._keys and self._keys.key_id)
         return ""
@@ -137,7 +137,7 @@ def _context_of(ca_file: str) -> ssl.SSLContext:
 
 
 def endpoint_of(given: str | None, environ: Mapping[str, str] = os.environ) -> str:
-    """Where the server is; see above. Raises ConfigError for settings that are wrong."""
+    """The server's endpoint, as described above. Raises ConfigError for wrong settings."""
     for value in (given, environ.get("AWS_ENDPOINT_URL_SQS"), environ.get("AWS_ENDPOINT_URL")):
         if value:
             return value
@@ -149,7 +149,7 @@ def endpoint_of(given: str | None, environ: Mapping[str, str] = os.environ) -> s
 
 
 def client_of(given: str | None, environ: Mapping[str, str] = os.environ) -> Client:
-    """A client for the server that flag and environment name. Raises ConfigError for what can't be used."""
+    """A client for the server that flag and environment select. Raises ConfigError for unusable values."""
     for name in _IN_HEADERS:
         if not re.fullmatch(r"[!-~]*", environ.get(name, "")):
             raise ConfigError(f"{name}: can't be used; expected letters, digits and signs, without spaces")

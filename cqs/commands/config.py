@@ -1,4 +1,4 @@
-"""`cqs config`: every setting, its value and where it came from."""
+"""`cqs config`: every setting, its value and its origin."""
 
 from __future__ import annotations
 

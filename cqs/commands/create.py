@@ -1,4 +1,4 @@
-"""`cqs create`: a new queue."""
+"""`cqs create`: creates a queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cqs delete`: received messages, or a whole queue."""
+"""`cqs delete`: deletes received messages, or a whole queue."""
 
 from __future__ import annotations
 

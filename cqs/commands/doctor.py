@@ -1,4 +1,4 @@
-"""`cqs doctor`: says what is wrong with a configuration, its servers and this machine, and what to do."""
+"""`cqs doctor`: reports what is wrong with a configuration, its servers and this machine, and what to do about it."""
 
 from __future__ import annotations
 

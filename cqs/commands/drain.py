@@ -1,4 +1,4 @@
-"""`cqs drain`: takes a node out, with all its workers, or in again."""
+"""`cqs drain`: takes a node with all its workers out of service, or puts it back."""
 
 from __future__ import annotations
 

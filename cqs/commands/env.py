@@ -1,4 +1,4 @@
-"""`cqs env`: the exports that point AWS clients at this server."""
+"""`cqs env`: prints the exports that point AWS clients to this server."""
 
 from __future__ import annotations
 

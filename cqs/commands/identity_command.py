@@ -1,10 +1,10 @@
-"""What `cqs user` and `cqs key` have in common: they work on the store itself.
+"""Shared by `cqs user` and `cqs key`, which work directly on the store.
 
     settings ─► data folder, locked as a server locks it ─► one change ─► shown as a table or JSON
-                └ in use: said, with where the server's console is
+                └ in use: error that names the server's console
              ─► Cassandra, beside its servers, which see the change within seconds
 
-Exit codes: 0 done, 1 refused, 2 wrong usage or setting, 3 no such user or key.
+Exit codes: 0 success, 1 refused, 2 wrong usage or setting, 3 no such user or key.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Change = Callable[..., Awaitable[None]]
 
 
 class Desk:
-    """Where a change is made, and how it is told."""
+    """What a command works with: the accounts, the settings and the output format."""
 
     def __init__(self, accounts: Accounts, config: Config, form: str) -> None:
         self.accounts = accounts
@@ -39,16 +39,16 @@ class Desk:
         self.is_json = form == "json"
 
     def show(self, value: object, titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        """`value` as JSON, or the rows as a table."""
+        """Prints `value` as JSON, or the rows as a table."""
         click.echo(json.dumps(value, indent=2) if self.is_json else table(titles, rows))
 
     def tell(self, value: object, text: str) -> None:
-        """`value` as JSON, or the text."""
+        """Prints `value` as JSON, or the text."""
         click.echo(json.dumps(value, indent=2) if self.is_json else text)
 
 
 def cells(shown: Mapping[str, object]) -> list[object]:
-    """A row of a table, for people."""
+    """The cells of a table row."""
     return [_cell(value) for value in shown.values()]
 
 
@@ -59,12 +59,13 @@ def _cell(value: object) -> object:
 
 
 def moment(at_ms: int) -> str:
-    """To the second, in UTC."""
+    """ISO 8601 to the second, in UTC."""
     return datetime.fromtimestamp(at_ms / 1_000, UTC).isoformat(timespec="seconds")
 
 
 def identity_command(group: click.Group, name: str, help_text: str) -> Callable[[Change], click.Command]:
-    """A command of the group whose function gets a Desk first. Its options are added above it as usual."""
+    """A decorator for a command of the group whose function gets a Desk first. Its options are declared above it as
+    usual."""
 
     def made(function: Change) -> click.Command:
         @click.option("--data-dir", metavar="FOLDER", help="Data directory of the server. [default: from the settings]")
@@ -96,7 +97,7 @@ def identity_command(group: click.Group, name: str, help_text: str) -> Callable[
 
 
 def confirmed_password(is_from_input: bool) -> str:
-    """A password from a person at a terminal, typed twice, or the first line of standard input."""
+    """A password typed twice at a terminal, or the first line of standard input."""
     if is_from_input:
         return sys.stdin.readline().rstrip("\r\n")
     if not _is_terminal():

@@ -1,5 +1,5 @@
-"""`cqs journal`: what lies in the journal's folder, its latest events, and room on the disk. Works beside a running
-server and without one."""
+"""`cqs journal`: lists the journal's files, shows its latest events and frees disk space, with or without a running
+server."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def _refuse_missing(folder: Path) -> None:
 
 
 def _shown(raw: bytes, count: int) -> tuple[list[str], int]:
-    """The last events, and where the last whole line of text ends. Lines stand in the order of their last events: those
-    before the first that is wanted are not read."""
+    """The last events, and the offset after the last complete line of text. Lines are in the order of their last
+    events, so those before the first wanted event are not read."""
     found: list[Line] = []
     end = raw.rfind(b"\n") + 1
     for text in reversed(raw[:end].splitlines()):
@@ -125,8 +125,8 @@ def _last(lines: list[Line], count: int) -> list[Line]:
 
 
 def _events_of(text: bytes) -> list[Line]:
-    """None of what is no line, such as the rest of one after a crash, nor of one that says nothing but that the server
-    lives."""
+    """The events of a line of text. None for an invalid one, such as a fragment left by a crash, and no keep-alive
+    events."""
     try:
         return [line for line in lines_of(text) if line.event is not EventName.ALIVE]
     except msgspec.DecodeError:
@@ -142,7 +142,7 @@ def _text_of(line: Line) -> str:
 
 
 def _followed(folder: Path, latest: JournalFile | None, offset: int) -> Iterator[str]:
-    """Events as they are written, also over the change to a next file; those of the latest from `offset` on."""
+    """Yields events as they are written, across file changes; those of the latest file from `offset` on."""
     path = latest.path if latest is not None and not latest.is_finished else None
     while True:
         opened = [file.path for file in files_of(folder) if not file.is_finished]
@@ -159,7 +159,7 @@ def _followed(folder: Path, latest: JournalFile | None, offset: int) -> Iterator
 
 
 def _text_behind(path: Path, offset: int) -> bytes:
-    """Of a file that is being written, or has been compressed meanwhile; nothing when it is gone."""
+    """The text from `offset` on of a file that is being written, or has been compressed since; empty if it is gone."""
     with suppress(FileNotFoundError), path.open("rb") as source:
         source.seek(offset)
         return source.read()
@@ -169,7 +169,7 @@ def _text_behind(path: Path, offset: int) -> bytes:
 
 
 def _unpacked(path: Path) -> bytes:
-    """Of a finished file."""
+    """The text of a finished file."""
     try:
         return gzip.decompress(path.read_bytes())
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:

@@ -1,4 +1,4 @@
-"""`cqs key`: the access keys that requests are signed with."""
+"""`cqs key`: manages the access keys that sign requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cqs ls`: which queues there are."""
+"""`cqs ls`: lists queues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cqs metrics`: every metric a server tells."""
+"""`cqs metrics`: lists every metric of a server."""
 
 from __future__ import annotations
 

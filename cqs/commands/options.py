@@ -1,4 +1,4 @@
-"""Command-line options made from the declared settings, shown in groups by `--help`."""
+"""Command-line options built from the declared settings; `--help` shows them in groups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FILE_HELP = "TOML file with settings and [[queue]] declarations; also CQS_CONFI
 
 
 class SettingsCommand(click.Command):
-    """A command whose help shows the settings by section, and any others under Options."""
+    """A command whose help shows settings by section, and other options under Options."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         section_of = {setting.name: setting.section for setting in settings()}
@@ -35,7 +35,7 @@ class SettingsCommand(click.Command):
 
 
 def with_settings(function: C) -> C:
-    """Adds `--config` and one option a setting; the command gets them as keyword arguments."""
+    """Adds `--config` and the options of all settings; the command gets them as keyword arguments."""
     for setting in reversed(settings()):
         for option in reversed(_options(setting)):
             function = option(function)
@@ -43,7 +43,7 @@ def with_settings(function: C) -> C:
 
 
 def loaded_settings(given: Mapping[str, object], environ: Mapping[str, str] = os.environ) -> Loaded[Config]:
-    """The settings from the options that `with_settings` added, the environment and the file; raises ConfigError."""
+    """The settings from the options added by `with_settings`, the environment and the file. Raises ConfigError."""
     flags = {
         name: ",".join(value) if isinstance(value, tuple) else value for name, value in given.items() if value != ()
     }

@@ -1,4 +1,4 @@
-"""`cqs peek`: what lies in a queue, without receiving it."""
+"""`cqs peek`: shows messages without receiving them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cqs receive`: messages, as a consumer gets them."""
+"""`cqs receive`: receives messages, like a consumer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cqs redrive`: dead letters back to where they came from, or elsewhere."""
+"""`cqs redrive`: moves the messages of a dead-letter queue back to their source queues, or elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cqs resend`: messages again, by their ids, as they are or with another body."""
+"""`cqs resend`: sends copies of messages by id, unchanged or with another body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cqs schema`: the tables of a Cassandra cluster. An operator makes them once; servers only check them."""
+"""`cqs schema`: manages the tables of a Cassandra cluster. An operator creates them once; servers only check them."""
 
 from __future__ import annotations
 

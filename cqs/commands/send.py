@@ -1,4 +1,4 @@
-"""`cqs send`: messages from the command line or from standard input."""
+"""`cqs send`: sends messages from the command line or standard input."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def command(
 
 
 def _send_lines(session: Session, url: str, common: Mapping[str, Any], dedup_id: str | None) -> None:
-    """In batches; a message that fails ends the command with 1, after its batch."""
+    """Sends in batches. If a message fails, the command exits with 1 after that message's batch."""
     for batch in _batches(_text(line).rstrip("\n") for line in sys.stdin.buffer):
         entries = [
             {name: value for name, value in common.items() if value is not None}
@@ -65,7 +65,7 @@ def _send_lines(session: Session, url: str, common: Mapping[str, Any], dedup_id:
 
 
 def _text(data: bytes) -> str:
-    """As it is: bodies keep their line ends."""
+    """The decoded text, unchanged: bodies keep their line endings."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -73,7 +73,7 @@ def _text(data: bytes) -> str:
 
 
 def _batches(lines: Iterator[str]) -> Iterator[list[tuple[int, str]]]:
-    """Numbered lines, as many as one call takes; empty ones are left out, for no message is empty."""
+    """Numbered lines, in batches that fit one call; empty lines are skipped, since no message may be empty."""
     batch: list[tuple[int, str]] = []
     size = 0
     for number, line in enumerate(lines, 1):

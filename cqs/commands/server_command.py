@@ -1,6 +1,6 @@
-"""What the commands that talk to a server have in common: where it is, how answers are shown, how they end.
+"""Shared by the commands that call a server: the endpoint, output formats and exit codes.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no such queue or message, 130 interrupted.
+Exit codes: 0 success, 1 failure, 2 wrong usage, 3 no such queue or message, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ NOT_FOUND, INTERRUPTED = 3, 130
 
 
 class Session:
-    """A client and the wished form of output."""
+    """A client and the chosen output format."""
 
     def __init__(self, client: Client, form: str) -> None:
         self.client = client
         self.is_json = form == "json"
 
     def show(self, value: object, titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        """`value` as JSON, or the rows as a table."""
+        """Prints `value` as JSON, or the rows as a table."""
         if self.is_json:
             self.show_json(value)
         else:
             click.echo(table(titles, rows))
 
     def answer(self, value: object, text: object) -> None:
-        """`value` as JSON, or only the text that matters of it."""
+        """Prints `value` as JSON, or only `text`, its essential part."""
         if self.is_json:
             self.show_json(value)
         else:
@@ -43,7 +43,8 @@ class Session:
 
 
 def server_command(function: Callable[..., None]) -> click.Command:
-    """A command of this function, which gets a Session first; its docstring is the help, its options stand below."""
+    """A command whose function gets a Session first. Its docstring is the help, and its options are declared below the
+    decorator."""
 
     @click.option(
         "--endpoint", metavar="URL", help="URL of the server. [default: AWS_ENDPOINT_URL_SQS, or from the settings]"
@@ -68,15 +69,15 @@ def server_command(function: Callable[..., None]) -> click.Command:
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Columns as wide as they must be; numbers to the right, and so is the title of a column of numbers. What could
-    move the cursor is shown as an escape."""
+    """Columns of minimal width. Numbers, and the titles of numeric columns, are right-aligned. Control characters are
+    escaped."""
     found = [list(row) for row in rows]
     columns = [_column(title, [row[place] for row in found]) for place, title in enumerate(titles)]
     return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
 
 
 def _column(title: str, values: Sequence[object]) -> list[str]:
-    """Title and cells, all of one width."""
+    """Title and cells, padded to one width."""
     is_right = [_is_number(value) for value in values]
     cells = [title, *map(_shown, values)]
     width = max(map(len, cells))
@@ -85,7 +86,7 @@ def _column(title: str, values: Sequence[object]) -> list[str]:
 
 
 def pairs(parameter: str, given: Sequence[str]) -> dict[str, str]:
-    """NAME=VALUE options; a usage error names the one that is none."""
+    """Parses NAME=VALUE options; a usage error names an invalid one."""
     for text in given:
         if "=" not in text or text.startswith("="):
             raise click.UsageError(f"{parameter}: {text!r} is not NAME=VALUE")
@@ -93,7 +94,7 @@ def pairs(parameter: str, given: Sequence[str]) -> dict[str, str]:
 
 
 def confirmed(is_sure: bool, what: str) -> None:
-    """Returns when the user said so; else it is a usage error, also in scripts."""
+    """Returns if the user has confirmed; otherwise raises a usage error, in scripts as well."""
     if not is_sure:
         raise click.UsageError(f"{what} can't be undone; say --yes")
 

@@ -1,4 +1,4 @@
-"""`cqs set`: the settings and tags of a queue."""
+"""`cqs set`: shows or changes the attributes and tags of a queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signs a request with AWS Signature Version 4, for servers that check: one POST to the root, its body in memory.
+"""Signs requests with AWS Signature Version 4, for servers that check signatures: one POST, with its body in memory.
 
 canonical request ─ SHA-256 ─► string to sign ─ HMAC with the day's key ─► Authorization
 """
@@ -16,7 +16,7 @@ SERVICE = "sqs"
 
 
 class Keys(msgspec.Struct, frozen=True):
-    """What to sign with. `token` "" = none."""
+    """The credentials for signing. `token` "" = none."""
 
     key_id: str
     secret: str
@@ -29,7 +29,7 @@ class Keys(msgspec.Struct, frozen=True):
 def signed(
     keys: Keys, region: str, path: str, headers: Mapping[str, str], body: bytes, now: datetime
 ) -> dict[str, str]:
-    """The headers and what proves who sends them. `headers` name the host; `now` is in UTC."""
+    """The headers plus date and signature. `headers` must include Host; `now` is in UTC."""
     stamp = now.strftime("%Y%m%dT%H%M%SZ")
     every = {**headers, "X-Amz-Date": stamp}
     if keys.token:

@@ -1,4 +1,4 @@
-"""`cqs stats`: what a server or a queue does."""
+"""`cqs stats`: shows statistics of a server or a queue."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _server(told: Mapping[str, Any]) -> str:
 
 
 def _home(told: Mapping[str, Any]) -> list[list[object]]:
-    """Where the store has several data centres: of a queue its home, and this node's own."""
+    """If the store has several data centres: the queue's home, and this node's own."""
     rows: list[list[object]] = []
     if "Home" in told:
         rows.append(["home data centre", told["Home"].get("DataCenter") or "none yet"])
@@ -77,6 +77,6 @@ def _home(told: Mapping[str, Any]) -> list[list[object]]:
 
 
 def _ms(seconds: float) -> float:
-    """To six digits."""
+    """Milliseconds with six significant digits."""
     number = float(f"{seconds * 1_000:g}")
     return int(number) if number.is_integer() else number

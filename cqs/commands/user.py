@@ -1,4 +1,4 @@
-"""`cqs user`: who there is, and what each may do."""
+"""`cqs user`: manages users and their roles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cqs.identity import Identities, Role, User
 
 
 class _RoleName(click.Choice[str]):
-    """A role's name, in whatever case and with either joint: files and policies say `read_only`."""
+    """A role's name, in any case, with hyphen or underscore: files and policies use `read_only`."""
 
     def __init__(self) -> None:
         super().__init__([role.value for role in Role])

@@ -1,4 +1,4 @@
-"""The settings of a server: declared in `settings`, read by `load`, told by `report`."""
+"""The settings of a server: declared in `settings`, resolved in `load`, printed by `report`."""
 
 from cqs.config.load import Loaded, load
 from cqs.config.queues import DeclaredQueue

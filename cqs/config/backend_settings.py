@@ -1,4 +1,4 @@
-"""Settings of the backends, and of this node among others."""
+"""Settings of the backends, and of this node in its cluster."""
 
 from __future__ import annotations
 

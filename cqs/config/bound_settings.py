@@ -1,4 +1,4 @@
-"""Settings of what clients may take: connections, sizes, times and rates."""
+"""Limits on clients: connections, sizes, times and rates."""
 
 from __future__ import annotations
 

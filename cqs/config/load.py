@@ -1,8 +1,8 @@
-"""Resolves settings: flags beat `CQS_*` environment variables, which beat the TOML file, which beats the defaults.
+"""Resolves settings: flags take precedence over `CQS_*` environment variables, these over the TOML file, and the file
+over the defaults.
 
-Every mistake is a ConfigError of one line that names the key and where it stood, the nearest key that exists, and what
-would be right. A secret may also come from a file (`CQS_X_FILE`, `--x-file`, `x_file`), so that it stands in no
-process list.
+Every mistake is a one-line ConfigError with the key, its origin, and what is expected or the nearest existing key. A
+secret may also be read from a file (`CQS_X_FILE`, `--x-file`, `x_file`), so that it appears in no process list.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ _PREFIX = "CQS_"
 _FILE_VARIABLE = "CQS_CONFIG"
 _KUBERNETES = re.compile(r"CQS_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR)?)")
 _KUBERNETES_PORT = re.compile(r"(tcp|udp|sctp)://\S+")
-"""Kubernetes sets these in every pod beside a Service named `cqs` or `cqs-…`, and CQS_PORT=tcp://… or CQS_…_PORT."""
+"""Kubernetes sets these in every pod that sees a Service named `cqs` or `cqs-…`, as well as CQS_PORT=tcp://… or
+CQS_…_PORT."""
 
 
 class Given(NamedTuple):
-    """A value as it was written, and where."""
+    """A value as written, and its origin."""
 
     value: object
     origin: str
@@ -37,7 +38,7 @@ class Given(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Loaded(Generic[S]):
-    """The settings, where each came from (by name), and the queues that the file declares."""
+    """The settings, the origin of each (by name), and the queues that the file declares."""
 
     config: S
     origins: dict[str, str]
@@ -45,14 +46,14 @@ class Loaded(Generic[S]):
 
 
 def load(flags: Mapping[str, object], environ: Mapping[str, str], file: str | None = None) -> Loaded[Config]:
-    """Flags by setting name, as given on the command line (absent or None = not given); raises ConfigError."""
+    """`flags`: by setting name, as given on the command line (absent or None = not given). Raises ConfigError."""
     return load_schema(Config, flags, environ, file)
 
 
 def load_schema(
     schema: type[S], flags: Mapping[str, object], environ: Mapping[str, str], file: str | None = None
 ) -> Loaded[S]:
-    """`load` for any schema of sections."""
+    """Like `load`, for any schema of sections."""
     known = {setting.name: setting for setting in settings(schema)}
     path = file or environ.get(_FILE_VARIABLE)
     table = _read_file(path) if path else {}
@@ -135,7 +136,7 @@ def _from_flags(flags: Mapping[str, object], known: Mapping[str, Setting]) -> di
 
 
 def _name(key: str, known: Mapping[str, Setting]) -> tuple[str | None, bool]:
-    """The setting a key means, and whether the key names a file that holds the value."""
+    """The setting that a key refers to, and whether the key names a file with the value."""
     if key in known:
         return key, False
     name = key.removesuffix("_file")

@@ -1,4 +1,4 @@
-"""Queues declared in the TOML file, which exist when the server starts:
+"""Queues declared in the TOML file, created when the server starts:
 
     [[queue]]
     name = "orders"
@@ -10,7 +10,7 @@
     [[queue]]
     name = "orders-dead"
 
-Here only the form is checked; what the attributes mean is the API's business, whose words they are (`cqs.boot`).
+Only the form is checked here. The attributes are the API's, and it checks their values (`cqs.boot`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from cqs.limits import QUEUE_NAME, REDRIVE_COUNT_DEFAULT, REDRIVE_COUNT_MAX, RED
 
 
 class Key(NamedTuple):
-    """A key of `[[queue]]`. `default` as one would type it, "" = none."""
+    """A key of `[[queue]]`. `default` as a user would type it, "" = none."""
 
     default: str
     help: str
@@ -57,7 +57,7 @@ KEYS = {
 
 @dataclass(frozen=True, slots=True)
 class DeclaredQueue:
-    """One `[[queue]]`. `attributes` bear SQS's own names; `account` "" means the configured one."""
+    """One `[[queue]]`. `attributes` have SQS's names; `account` "" means the configured one."""
 
     name: str
     origin: str
@@ -69,7 +69,7 @@ class DeclaredQueue:
 
 
 def read_queues(entries: object, origin: str, setting_names: frozenset[str] = frozenset()) -> tuple[DeclaredQueue, ...]:
-    """All declared queues, dead-letter queues before those that use them; raises ConfigError."""
+    """All declared queues, each dead-letter queue before the queues that use it. Raises ConfigError."""
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ConfigError(f"queue: ({origin}) expected [[queue]], in double brackets, with a name")
     declared = [_read_queue(entry, number, origin, setting_names) for number, entry in enumerate(entries, 1)]
@@ -107,7 +107,7 @@ def _read_queue(entry: Mapping[str, object], number: int, origin: str, setting_n
 
 
 def _texts(key: str, entry: Mapping[str, object], origin: str) -> dict[str, str]:
-    """A table of scalars, as SQS's own texts: true → "true", 60 → "60"."""
+    """A table of scalars, converted to text as SQS writes it: true → "true", 60 → "60"."""
     table = entry.get(key, {})
     if not isinstance(table, dict) or not all(isinstance(value, str | int) for value in table.values()):
         raise _bad(key, str(entry["name"]), table, origin)
@@ -115,7 +115,7 @@ def _texts(key: str, entry: Mapping[str, object], origin: str) -> dict[str, str]
 
 
 def _in_order(declared: list[DeclaredQueue], by_key: Mapping[tuple[str, str], DeclaredQueue]) -> list[DeclaredQueue]:
-    """Each queue after the dead-letter queue it names, else as written."""
+    """Each queue after its dead-letter queue, otherwise as written."""
     ordered: dict[tuple[str, str], DeclaredQueue] = {}
     for first in declared:
         chain: list[DeclaredQueue] = []

@@ -1,5 +1,5 @@
-"""What the settings are and where they came from, for `cqs config`; and docs/configuration.md, made from the same
-declarations (`cqs config --format markdown`)."""
+"""Prints the settings and their origins, for `cqs config`, and docs/configuration.md from the same declarations (`cqs
+config --format markdown`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MASK = "********"
 
 
 def rows(loaded: Loaded[S]) -> list[tuple[Setting, str, str]]:
-    """Each setting with its value as one would type it, secrets masked, and its origin."""
+    """Each setting with its value as a user would type it, secrets masked, and its origin."""
     return [
         (setting, _shown(setting, getattr(getattr(loaded.config, setting.section), setting.field)), origin)
         for setting, origin in zip(settings(type(loaded.config)), loaded.origins.values(), strict=True)
@@ -42,12 +42,12 @@ def as_text(loaded: Loaded[S]) -> str:
 
 
 def as_json(loaded: Loaded[S]) -> str:
-    """One object: setting → value, origin."""
+    """One object: setting → value and origin."""
     return json.dumps({s.name: {"value": value, "origin": origin} for s, value, origin in rows(loaded)}, indent=2)
 
 
 def as_markdown(schema: type[Schema] = Config) -> str:
-    """docs/configuration.md."""
+    """The text of docs/configuration.md."""
     parts = [_HEAD]
     for name, section in sections(schema):
         parts.append(f"\n## {section.__doc__}\n\n| setting | default | what it does |\n|---|---|---|\n")

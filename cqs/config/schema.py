@@ -1,12 +1,12 @@
-"""What a declared setting is. From a field of a section follow all its names and texts:
+"""Declarations of settings. All names of a setting follow from its field in a section:
 
     field of a section      flag               environment         TOML key
     port                    --port             CQS_PORT            port
     is_in_memory            --in-memory        CQS_IN_MEMORY       in_memory
     header_timeout_ms       --header-timeout   CQS_HEADER_TIMEOUT  header_timeout
 
-`is_` and `_ms` are how the code reads them; a user types neither. Names are unique over all sections, so the TOML file
-needs no tables and a setting has one word everywhere.
+`is_` and `_ms` appear only in the code; users type neither. Names are unique across sections, so the TOML file needs no
+tables and a setting has the same name everywhere.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Schema(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One declared setting: `section` and `field` say where its value goes, `name` what users call it."""
+    """One declared setting: `section` and `field` say where its value goes, `name` is its name for users."""
 
     name: str
     section: str
@@ -45,7 +45,7 @@ class Setting:
 
 
 def setting(default: Any, kind: Kind, help_text: str) -> Any:
-    """The default of a field that is a setting."""
+    """Declares a field that is a setting, with its default."""
     return field(default=default, metadata={"kind": kind, "help": help_text})
 
 

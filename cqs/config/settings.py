@@ -1,4 +1,4 @@
-"""Every setting, declared once, in sections. A user's names for it follow from the field's: `cqs.config.schema`."""
+"""All settings, each declared once, in sections. Their names for users follow from the fields: `cqs.config.schema`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What kinds of values settings have: how each is read from text or TOML, how it is shown, and what would be right.
+"""The kinds of values that settings have: how each is parsed, shown, and described.
 
-A flag and an environment variable bring text, a TOML file brings text, numbers, booleans or lists; both are read by the
-same function. A value that can't be read raises ValueError, and `Kind.expects` then says what would be right.
+Flags and environment variables supply text; a TOML file supplies text, numbers, booleans or lists. The same function
+parses both. It raises ValueError for an invalid value, and `Kind.expects` then describes a valid one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ORIGIN = re.compile(r"https?://(\[[0-9a-f:]+\]|[A-Za-z0-9.-]+)(:[0-9]{1,5}|:\*)
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of value. `read` gives the value or raises ValueError; `show` writes it as one would type it."""
+    """A kind of value. `read` returns the value or raises ValueError; `show` formats it as a user would type it."""
 
     name: str
     expects: str
@@ -37,7 +37,7 @@ class Kind:
 
 
 def text(name: str = "text", *, pattern: str = ".*", expects: str = "a string", is_secret: bool = False) -> Kind:
-    """A text that matches `pattern` as a whole."""
+    """Text that matches `pattern` completely."""
     compiled = re.compile(pattern)
 
     def read(given: object) -> str:
@@ -49,7 +49,8 @@ def text(name: str = "text", *, pattern: str = ".*", expects: str = "a string", 
 
 
 def path(name: str, expects: str, *, is_needed: bool = False) -> Kind:
-    """The path of a file or folder, on one line, whose `~` is some user's home; "" for none unless it is needed."""
+    """The path of a file or folder, on one line; a leading `~` must resolve to a user's home. "" = none, unless it is
+    required."""
 
     def read(given: object) -> str:
         if not isinstance(given, str) or not re.fullmatch(r"[^\n\0]*", given) or (is_needed and not given):
@@ -61,7 +62,7 @@ def path(name: str, expects: str, *, is_needed: bool = False) -> Kind:
 
 
 def with_home(given: str) -> Path:
-    """The path with its `~` replaced; ValueError when that is no user's."""
+    """The path with its `~` expanded. Raises ValueError if there is no such user."""
     try:
         return Path(given).expanduser()
     except RuntimeError as error:
@@ -104,7 +105,7 @@ def choice(*words: str) -> Kind:
 
 
 def size(low: int, high: int) -> Kind:
-    """Bytes: a number, or one with a unit (kB, MB, GB; a thousand each)."""
+    """A size in bytes, with an optional unit (kB, MB, GB: powers of 1,000)."""
 
     def read(given: object) -> int:
         count = given
@@ -121,7 +122,7 @@ def size(low: int, high: int) -> Kind:
 
 
 def duration(low_ms: int, high_ms: int) -> Kind:
-    """A time in ms: a number of seconds, or one with a unit (ms, s, m, h)."""
+    """A time in ms: seconds, or a number with a unit (ms, s, m, h)."""
 
     def read(given: object) -> int:
         match = _DURATION.fullmatch(str(given).strip()) if isinstance(given, str | int | float) else None
@@ -142,7 +143,7 @@ def origins() -> Kind:
 
 
 def name_patterns() -> Kind:
-    """Names of queues with `*` and `?`, as a TOML list or separated by commas."""
+    """Queue names with `*` and `?`, as a TOML list or separated by commas."""
     return _list(_NAME_PATTERN, 'names of queues such as "orders-*"')
 
 
@@ -159,7 +160,7 @@ def networks() -> Kind:
 
 
 def listed(pattern: str, expects: str, *, is_secret: bool = False) -> Kind:
-    """Texts that each match `pattern` as a whole, as a TOML list or separated by commas."""
+    """Texts that each match `pattern` completely, as a TOML list or separated by commas."""
     return replace(_list(re.compile(pattern), expects), is_secret=is_secret)
 
 
@@ -179,7 +180,7 @@ def _list(pattern: re.Pattern[str], expects: str) -> Kind:
 
 
 def base_url() -> Kind:
-    """An http(s) URL of scheme, host and port, with an optional path; or "" for none."""
+    """An http(s) URL with scheme, host, port and an optional path; or "" for none."""
 
     def read(given: object) -> str:
         if not isinstance(given, str):
@@ -194,7 +195,7 @@ def base_url() -> Kind:
 
 
 def show_size(value: object) -> str:
-    """Bytes in the largest unit that divides them."""
+    """The size in the largest unit that divides it."""
     if isinstance(value, int) and value:
         for unit, factor in (("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)):
             if value % factor == 0:
@@ -203,7 +204,7 @@ def show_size(value: object) -> str:
 
 
 def show_duration(value: object) -> str:
-    """Milliseconds as seconds where that is exact."""
+    """The duration in seconds if that is exact, else in milliseconds."""
     if isinstance(value, int) and value % 1_000 == 0:
         return f"{value // 1_000}s"
     return f"{value}ms"

@@ -1,1 +1,1 @@
-"""`cqs doctor`: a configuration held against the machine and the servers it names, without changing either."""
+"""`cqs doctor`: checks a configuration against this machine and the servers that it names, and changes nothing."""

@@ -1,4 +1,4 @@
-"""A Cassandra cluster: reachable, with the schema, copied often enough, durable, and with the right time."""
+"""Checks a Cassandra cluster: reachability, schema, replication, durability and clocks."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from cqs.store.cassandra import Options
 from cqs.store.cassandra.probe import Look, NodeLook, look
 
 COPIES_MIN = 3
-"""So that one may be lost and the other two still agree."""
+"""With three, one may be lost and the other two still form a quorum."""
 _DURABLE = ("group", "batch")
 
 
 async def check_cassandra(options: Options, clock: Clock) -> list[Finding]:
-    """Findings of the cluster, and of each node that something is wrong with."""
+    """Findings for the cluster, and for each of its nodes that has a problem."""
     part = f"cassandra {options.place}"
     try:
         found = await look(options, clock)
@@ -32,7 +32,7 @@ async def check_cassandra(options: Options, clock: Clock) -> list[Finding]:
 
 
 def findings_of(part: str, options: Options, found: Look) -> list[Finding]:
-    """What the look means: of each node that something is wrong with, and then of the cluster, whatever they do."""
+    """The findings from this look: first each node that has a problem, then the cluster as a whole."""
     wrong = [*_datacenter(part, options, found), *_keyspace(part, options, found)]
     versions = ", ".join(sorted({node.version for node in found.nodes if node.version}))
     count, answered = counted(len(found.nodes), "node"), sum(not node.problem for node in found.nodes)

@@ -1,4 +1,4 @@
-"""Clocks of other servers beside ours."""
+"""Compares the clocks of other servers with this machine's."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from cqs.doctor.finding import Finding, error, warning
 
 AHEAD_MS_MAX = 1_000
-"""More than that is worth a word."""
+"""A larger difference is a warning."""
 AHEAD_MS_WRONG = 10_000
-"""More than that makes messages visible, or gone, at the wrong time."""
+"""A larger difference makes messages visible or expired at the wrong time."""
 
 
 def clock_finding(part: str, ahead_ms: float) -> Iterator[Finding]:
-    """A finding when the clock of `part` is off."""
+    """A finding if the clock of `part` is off."""
     if abs(ahead_ms) <= AHEAD_MS_MAX:
         return
     side = "ahead of" if ahead_ms > 0 else "behind"

@@ -1,4 +1,4 @@
-"""All checks of a configuration, in the order in which a server meets what they look at."""
+"""Runs all checks of a configuration, in the order in which a starting server would meet the problems."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cqs.spawn import program_of
 
 
 async def examine(loaded: Loaded[Config], clock: Clock) -> list[Finding]:
-    """Findings, some of them good. Changes nothing anywhere. Raises CannotStart when a driver is not installed."""
+    """All findings, including positive ones. Changes nothing. Raises CannotStart if a driver is not installed."""
     config = loaded.config
     findings = [*check_host(config), *await check_start(loaded, clock)]
     if config.backends.redis:

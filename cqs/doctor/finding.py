@@ -1,4 +1,4 @@
-"""What the doctor found: in words, with what to do about it."""
+"""The doctor's findings: what is wrong, and what to do about it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cqs.plural import counted
 
 
 class Level(StrEnum):
-    """How bad it is. An ERROR: the server would not start, not serve from there, or lose messages."""
+    """The severity. ERROR: the server would not start, could not serve with it, or would lose messages."""
 
     OK = "ok"
     WARNING = "warning"
@@ -19,7 +19,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`part`: what was looked at, such as `redis 10.0.0.1:6379`. `to_do` is empty when all is well."""
+    """`part`: what was checked, such as `redis 10.0.0.1:6379`. `to_do` is empty if there is nothing to do."""
 
     level: Level
     part: str
@@ -40,7 +40,7 @@ def error(part: str, text: str, to_do: str) -> Finding:
 
 
 def as_text(findings: Sequence[Finding]) -> str:
-    """A line each, what to do below it, and the sum at the end."""
+    """One line per finding, with what to do below it, and the totals at the end."""
     lines: list[str] = []
     for one in findings:
         lines.append(f"{one.level.value:8} {one.part}: {one.text}")
@@ -53,7 +53,7 @@ def as_text(findings: Sequence[Finding]) -> str:
 
 
 def as_json(findings: Sequence[Finding]) -> dict[str, object]:
-    """`is_well` and the findings, for machines."""
+    """`is_well` and the findings, for programs."""
     return {
         "is_well": is_well(findings),
         "findings": [asdict(one) | {"level": one.level.value} for one in findings],
@@ -61,5 +61,5 @@ def as_json(findings: Sequence[Finding]) -> dict[str, object]:
 
 
 def is_well(findings: Sequence[Finding]) -> bool:
-    """Whether nothing is an ERROR."""
+    """Whether there is no ERROR."""
     return all(one.level is not Level.ERROR for one in findings)

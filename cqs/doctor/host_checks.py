@@ -1,4 +1,4 @@
-"""This machine: files it may open, the data folder and its disk, the certificate."""
+"""Checks this machine: the open-file limit, the data folder and its disk, the certificate."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DAYS_LEFT_MIN = 14
 
 
 def check_host(config: Config) -> Iterator[Finding]:
-    """All that can be seen without asking another machine."""
+    """All checks that need no other machine."""
     yield _files(config.bounds.connections_max)
     if not config.storage.is_in_memory:
         folder = folder_of(config.storage)

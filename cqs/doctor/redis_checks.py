@@ -1,4 +1,4 @@
-"""Redis servers: reachable, fit to be a cache that loses nothing silently, with room, and with the right time."""
+"""Checks Redis servers: reachability, settings that could lose data silently, memory and clocks."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from cqs.doctor.finding import Finding, error, ok, warning
 from cqs.errors import CacheUnavailable
 
 MEMORY_PART = 0.9
-"""Of what Redis may use; from there on it is nearly full."""
+"""Above this share of its memory limit, a server is nearly full."""
 
 
 async def check_redis(wanted: Backends, clock: Clock) -> list[Finding]:
-    """Raises ConfigError for an address that is none."""
+    """Raises ConfigError for an invalid address."""
     places = [place for place in wanted.redis if place != "spawn"]
     addresses = [url.parse(place, ca_file=wanted.redis_ca or None) for place in places]
     looks = await asyncio.gather(

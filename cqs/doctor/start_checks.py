@@ -1,5 +1,5 @@
-"""What would keep a server from starting although machine and servers are in order: what it refuses by itself is tried
-here, in memory."""
+"""Finds what would keep a server from starting even if the machine and the other servers are in order, by trying it in
+memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cqs.workers import check_workers
 
 
 async def check_start(loaded: Loaded[Config], clock: Clock) -> list[Finding]:
-    """Only what is wrong."""
+    """Problems only."""
     config = loaded.config
     is_checked = config.security.auth != "open"
     found = [
@@ -57,7 +57,7 @@ def _told(refused: CqsError) -> Finding:
 
 
 async def _try_queues(config: Config, declared: Sequence[DeclaredQueue], clock: Clock) -> None:
-    """Makes the declared queues in memory. Raises ConfigError."""
+    """Creates the declared queues in memory. Raises ConfigError."""
     here = replace(config, storage=replace(config.storage, is_in_memory=True), backends=Backends())
     rng = random.Random()
     store, cache = MemoryStore(clock), backends.CacheServers(here, clock, rng)
@@ -69,7 +69,7 @@ async def _try_queues(config: Config, declared: Sequence[DeclaredQueue], clock: 
 
 
 async def _make_absent(engine: Engine, account: str, declared: Sequence[DeclaredQueue]) -> None:
-    """Dead-letter queues that are not declared: they may be in the server's store."""
+    """Creates dead-letter queues that are not declared, since they may exist in the server's store."""
     known = {QueueName(queue.account or account, queue.name) for queue in declared}
     for name in {target for queue in declared for target in _targets(queue, account)} - known:
         await queues.create(engine, name, {"is_fifo": True} if name.name.endswith(".fifo") else {}, {})

@@ -6,7 +6,7 @@ file:
     move_tasks · redrive                      into the dead-letter queue and back
     residency · long_poll · revisibility      fill the cache, wake the long polls, make due messages visible
 
-The engine is built by `cqs.server`, the only place that knows which backends were chosen.
+`cqs.parts` builds the engine; only `cqs.backends` knows which backends were chosen.
 """
 
 from __future__ import annotations

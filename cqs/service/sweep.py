@@ -1,7 +1,7 @@
 """The sweep finds messages that are in the store but in no cache, for whatever reason, and puts them back.
 
     a pass      page of the store ──► not in the cache: seen once         a crash between append and put, a message
-    SIGHT_MS                                                              that another data centre replicated late)
+    SIGHT_MS                                                              that another data centre replicated late
     later       page of the store ──► still not: put it back ──► read the store again: gone? removed
 
 It takes two sightings, because between append and put every message is briefly in the store only. The second read

@@ -1,12 +1,12 @@
-"""OpenTelemetry traces, an extra (`pip install 'cqs-server[otel]'`, setting `traces`).
+"""OpenTelemetry traces, an optional extra (`pip install 'cqs-server[otel]'`, setting `traces`).
 
     traceparent of the request ──► span of the call ──┬── cache take        a span for each call of a layer
                                         │             └── store append
                                         └─ links: the traces that the messages carry (AWSTraceHeader, traceparent)
 
-Everything here is put around the parts when they are built, and nothing when it is off: no part knows of it. Where the
-spans go, how many of them, and what the server is called, is told as usual by OTEL_EXPORTER_OTLP_ENDPOINT,
-OTEL_TRACES_SAMPLER, OTEL_SERVICE_NAME and their siblings.
+Tracing wraps the parts when they are built; when it is off nothing is wrapped, and no part knows of it. The standard
+variables OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER, OTEL_SERVICE_NAME and so on configure the exporter, the
+sampling and the service name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cqs.tracing.links import TracingWitness
 
 
 class Tracing:
-    """What is put around the parts of one server. `provider` decides what becomes of spans."""
+    """Wraps the parts of one server. `provider` decides where spans go."""
 
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider
@@ -31,19 +31,19 @@ class Tracing:
         self.witness = TracingWitness()
 
     def cache(self, cache: QueueCache) -> QueueCache:
-        """With a span for each call."""
+        """The cache with a span for each call."""
         return traced(cache, QueueCache, "cache", self._tracer)
 
     def store(self, store: Store) -> Store:
-        """With a span for each call."""
+        """The store with a span for each call."""
         return traced(store, Store, "store", self._tracer)
 
     def dispatcher(self, *parts: object, **more: object) -> TracedDispatcher:
-        """Made of what any dispatcher is made of."""
+        """A traced dispatcher; takes the arguments of `Dispatcher`."""
         made = TracedDispatcher(*parts, **more)  # type: ignore[arg-type]
         made.trace_by(self._tracer)
         return made
 
     async def close(self) -> None:
-        """Sends what is left, as long as the exporter allows."""
+        """Exports the remaining spans, as long as the exporter allows."""
         await asyncio.to_thread(self._provider.shutdown)

@@ -1,4 +1,4 @@
-"""A span for each call of the API."""
+"""A span for each API call."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class TracedDispatcher(Dispatcher):
     _tracer: Tracer
 
     def trace_by(self, tracer: Tracer) -> None:
-        """To be called once, before the first request."""
+        """Call once, before the first request."""
         self._tracer = tracer
         self._record = self._note
 
     async def dispatch(self, request: Request) -> Reply:
-        """In a task of its own: the present span is a context variable, and a lane may have no context of its own."""
+        """Runs in its own task: the current span is a context variable, and a lane may have no context of its own."""
         return await asyncio.ensure_future(self._traced(request))
 
     async def _traced(self, request: Request) -> Reply:

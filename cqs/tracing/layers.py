@@ -1,4 +1,4 @@
-"""A span for each call of a layer that a traced call of the API makes; loops beside the calls make none."""
+"""A span for each call of a layer within a traced API call; background loops create none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Call = Callable[..., Awaitable[object]]
 
 
 def traced(inner: T, contract: type, layer: str, tracer: Tracer) -> T:
-    """`inner`, traced. `contract` is the Protocol that it fulfils."""
+    """`inner`, traced. `contract` is the Protocol that it implements."""
     return cast(T, Wrapped(inner, contract, lambda name, call: _traced(call, f"{layer} {name}", tracer)))
 
 

@@ -1,5 +1,5 @@
-"""A call's span is linked to the traces that its messages carry: one call may handle messages of ten traces, so none of
-them can be its parent."""
+"""Links a call's span to the traces of its messages: one call may handle messages of ten traces, so none of them can be
+its parent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cqs.tracing.origins import of_traceparent, of_xray
 
 
 class TracingWitness(NullWitness):
-    """Hears of messages while the call that sends or receives them is the present span."""
+    """Is told of messages while the span of the call that sends or receives them is current."""
 
     def sent(self, queue: Queue, messages: Sequence[Message]) -> None:
         _tell(queue, messages)

@@ -1,10 +1,10 @@
-"""Where a trace comes from: W3C's `traceparent`, or the X-Ray header that AWS's SDKs send and SQS keeps as a message's
+"""Parses trace contexts: W3C's `traceparent`, and the X-Ray header that AWS SDKs send and SQS stores as a message's
 AWSTraceHeader.
 
     traceparent       00-5759e988bd862e3fe1be46a994272793-53995c3f42cd8ad8-01
     X-Amzn-Trace-Id   Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1
 
-Whatever is malformed is no trace; it is never an error, since it comes from anybody.
+Malformed input yields no trace and is never an error, since anybody can send it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PARENT = re.compile(r"[0-9a-f]{16}", re.ASCII)
 
 
 def of_traceparent(text: str) -> SpanContext | None:
-    """W3C Trace Context, version 00; later versions as far as they are alike."""
+    """W3C Trace Context, version 00; later versions as far as they are compatible."""
     found = _W3C.fullmatch(text[:TEXT_LENGTH_MAX].strip())
     if found is None or found[1] == "ff" or (found[1] == "00" and found[5]):
         return None
@@ -28,7 +28,7 @@ def of_traceparent(text: str) -> SpanContext | None:
 
 
 def of_xray(text: str) -> SpanContext | None:
-    """AWS X-Ray's, when it names a parent."""
+    """AWS X-Ray's, if it names a parent."""
     fields = dict(part.strip().split("=", 1) for part in text[:TEXT_LENGTH_MAX].split(";") if "=" in part)
     root = _ROOT.fullmatch(fields.get("Root", ""))
     parent = fields.get("Parent", "")

@@ -1,4 +1,4 @@
-"""Where spans go: to a collector by OTLP over HTTP, in batches, from a thread of its own."""
+"""The exporter: sends spans to a collector by OTLP over HTTP, in batches, from its own thread."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cqs import __version__
 
 
 def provider_of() -> TracerProvider:
-    """Set up by the OTEL_* variables of the environment."""
+    """Configured by the OTEL_* environment variables."""
     ours = Resource({SERVICE_NAME: "cqs", SERVICE_VERSION: __version__})
     provider = TracerProvider(resource=Resource.create().merge(ours).merge(OTELResourceDetector().detect()))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
