@@ -23,8 +23,8 @@ import structlog
 
 _FIRST = ("ts", "level", "event")
 _FRAMES_MAX = 8
-FILLED_IN = ("cassandra",)
-"""Libraries whose log arguments are hosts, settings and errors, and never client data."""
+FILLED_IN = ("cassandra.", "opentelemetry.exporter.")
+"""Libraries (with what is below them) whose log arguments are hosts, settings and errors, and never client data."""
 
 
 def set_up(level: str, log_format: str, stream: TextIO | None = None, *, worker: int = 0) -> None:
@@ -124,7 +124,7 @@ class _Bridge(logging.Handler):
 
 
 def _text_of(record: logging.LogRecord) -> str:
-    if record.name.split(".")[0] in FILLED_IN:
+    if f"{record.name}.".startswith(FILLED_IN):
         with contextlib.suppress(TypeError, ValueError):
             return record.getMessage()
     return str(record.msg)

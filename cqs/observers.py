@@ -14,7 +14,7 @@ from cqs import __version__
 from cqs.backends import folder_of, store_name
 from cqs.clock import Clock
 from cqs.config import Config
-from cqs.errors import CannotStart
+from cqs.errors import CannotStart, ConfigError
 from cqs.journal import recorder
 from cqs.journal.journal import Journal
 from cqs.journal.rules import JournalRules
@@ -97,13 +97,17 @@ def tracing_of(config: Config) -> Tracing | None:
     from cqs.tracing import Tracing
     from cqs.tracing.provider import provider_of
 
-    return Tracing(provider_of())
+    try:
+        return Tracing(provider_of())
+    except ValueError as error:
+        raise ConfigError(f"traces: a variable OTEL_* of the environment can't be used: {error}") from error
 
 
 def check_tracing(config: Config) -> None:
     """Raises CannotStart if tracing is on and OpenTelemetry is not installed."""
     if config.monitoring.traces != "off":
         try:
+            import cqs.tracing
             import cqs.tracing.provider  # noqa: F401
         except ImportError as error:
             raise CannotStart("OpenTelemetry is not installed: pip install 'cqs-server[otel]'") from error

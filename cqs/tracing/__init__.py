@@ -12,7 +12,10 @@ sampling and the service name.
 from __future__ import annotations
 
 import asyncio
+import threading
+from contextlib import suppress
 
+import structlog
 from opentelemetry.sdk.trace import TracerProvider
 
 from cqs.cache.interface import QueueCache
@@ -20,6 +23,9 @@ from cqs.store.interface import Store
 from cqs.tracing.calls import TracedDispatcher
 from cqs.tracing.layers import traced
 from cqs.tracing.links import TracingWitness
+
+CLOSE_S_MAX = 5.0
+_log = structlog.get_logger("cqs.tracing")
 
 
 class Tracing:
@@ -45,5 +51,17 @@ class Tracing:
         return made
 
     async def close(self) -> None:
-        """Exports the remaining spans, as long as the exporter allows."""
-        await asyncio.to_thread(self._provider.shutdown)
+        """Exports the remaining spans, within CLOSE_S_MAX: a collector that hangs does not keep the server from ending.
+        The process does not wait for the thread at its exit."""
+        loop, closed = asyncio.get_running_loop(), asyncio.Event()
+
+        def shut_down() -> None:
+            self._provider.shutdown()
+            with suppress(RuntimeError):  # the loop has ended meanwhile
+                loop.call_soon_threadsafe(closed.set)
+
+        threading.Thread(target=shut_down, name="traces", daemon=True).start()
+        try:
+            await asyncio.wait_for(closed.wait(), CLOSE_S_MAX)
+        except TimeoutError:
+            _log.warning("last_spans_not_exported", waited_s=CLOSE_S_MAX)

@@ -11,8 +11,10 @@ from cqs import __version__
 
 
 def provider_of() -> TracerProvider:
-    """Configured by the OTEL_* environment variables."""
+    """Configured by the OTEL_* environment variables. Raises ValueError for one that can't be used. The caller shuts it
+    down: the exit of the process does not."""
     ours = Resource({SERVICE_NAME: "cqs", SERVICE_VERSION: __version__})
-    provider = TracerProvider(resource=Resource.create().merge(ours).merge(OTELResourceDetector().detect()))
+    resource = Resource.create().merge(ours).merge(OTELResourceDetector().detect())
+    provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     return provider

@@ -7,11 +7,12 @@ import json
 import random
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanContext, SpanKind, StatusCode, get_current_span
@@ -22,9 +23,10 @@ from cqs.api.origins import Origins
 from cqs.api.request_ids import RequestIds
 from cqs.api.urls import BaseUrls
 from cqs.config.load import load
-from cqs.errors import CannotStart, StoreUnavailable
+from cqs.errors import CannotStart, ConfigError, StoreUnavailable
 from cqs.tracing import Tracing
 from cqs.tracing.origins import of_traceparent, of_xray
+from cqs.tracing.provider import provider_of
 from cqs.witnesses import Witnesses
 from tests.protocol.world import STANDARD, World, json_request, make_world, wire_of
 
@@ -198,3 +200,29 @@ def test_without_the_extra_one_is_told_what_to_install(monkeypatch: pytest.Monke
 
     with pytest.raises(CannotStart, match="otel"):
         observers.tracing_of(load({"traces": "otlp"}, {}).config)
+
+
+def test_a_variable_that_can_not_be_used_stops_the_start_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "0")
+
+    with pytest.raises(ConfigError, match=r"^traces: a variable OTEL_\* .* max_queue_size"):
+        observers.tracing_of(load({"traces": "otlp"}, {}).config)
+
+
+async def test_a_collector_that_hangs_does_not_keep_the_server_from_ending(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Hanging(SpanProcessor):
+        def shutdown(self) -> None:
+            over.wait()
+
+    over, provider = threading.Event(), TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(Hanging())
+    monkeypatch.setattr("cqs.tracing.CLOSE_S_MAX", 0.05)
+
+    await Tracing(provider).close()
+
+    assert [thread.daemon for thread in threading.enumerate() if thread.name == "traces"] == [True]
+    over.set()
+
+
+def test_exits_wait_for_no_collector() -> None:
+    assert provider_of()._atexit_handler is None

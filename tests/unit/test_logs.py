@@ -103,12 +103,13 @@ def test_libraries_are_told_by_their_template_only(out: io.StringIO) -> None:
     ("arguments", "text"),
     [(("10.0.0.1:9042", 3), "10.0.0.1:9042 is down since 3 s"), (("one",), "%s is down since %d s")],
 )
+@pytest.mark.parametrize("library", ["cassandra.cluster", "opentelemetry.exporter.otlp.proto.http.trace_exporter"])
 def test_a_library_that_fills_in_nothing_of_a_client_is_told_in_full(
-    out: io.StringIO, arguments: tuple[object, ...], text: str
+    out: io.StringIO, library: str, arguments: tuple[object, ...], text: str
 ) -> None:
     logs.set_up("info", "json", out)
 
-    logging.getLogger("cassandra.cluster").warning("%s is down since %d s", *arguments)
+    logging.getLogger(library).warning("%s is down since %d s", *arguments)
 
     assert [line["text"] for line in lines(out)] == [text]
 
