@@ -22,14 +22,13 @@ from admin import answers, headers
 from admin.actions import log_in, undo
 from admin.console import CONSOLE, Console
 from admin.csrf import FIELD, HEADER, check_origin
-from admin.forms import BadInput, Form, TooLarge, coming, read_form
+from admin.forms import BadInput, Form, Receive, TooLarge, read_form
 from admin.gate import admit
 from admin.links import PREFIX
 from admin.origins import hosts_of
 from admin.route import Action, Page
 from admin.routes import ROUTES
 from admin.visit import Done, Told, Visit
-from cqs.api.wire_errors import CrowdedOut
 from cqs.errors import (
     AccessDenied,
     CacheUnavailable,
@@ -43,11 +42,11 @@ from cqs.errors import (
 )
 
 _log = structlog.get_logger("cqs.console")
-_AWAY = (StoreUnavailable, CacheUnavailable, OutcomeUnknown, ServiceUnavailable, CrowdedOut)
+_AWAY = (StoreUnavailable, CacheUnavailable, OutcomeUnknown, ServiceUnavailable)
 
 
-def make_application(console: Console) -> web.Application:
-    """All of the console; it wants paths that start with /ADMIN."""
+def make_application(console: Console, receive: Receive) -> web.Application:
+    """All of the console; it wants paths that start with /ADMIN. `receive`: by which the bodies of forms are read."""
     application = web.Application(middlewares=[_frame], client_max_size=1)
     application[CONSOLE] = console
     undo.listen(console)
@@ -60,7 +59,7 @@ def make_application(console: Console) -> web.Application:
         if isinstance(route, Page):
             application.router.add_get(PREFIX + route.path, _page_handler(route))
         else:
-            application.router.add_post(PREFIX + route.path, _action_handler(route))
+            application.router.add_post(PREFIX + route.path, _action_handler(route, receive))
     return application
 
 
@@ -119,18 +118,18 @@ def _page_handler(route: Page) -> answers.Handler:
     return handle
 
 
-def _action_handler(route: Action) -> answers.Handler:
+def _action_handler(route: Action, receive: Receive) -> answers.Handler:
     async def handle(request: web.Request) -> web.StreamResponse:
         about = request.app[CONSOLE].about
         check_origin(request, hosts_of(request, about.proxies, about.public_url))
         visit = await admit(request.app[CONSOLE], request)
         response = _refused(visit, route.needs)
         if response is None:
-            body = coming(request, route.bytes_max)
+            upload = receive(request, route.bytes_max)
             try:
-                response = await _asked(visit, route, await read_form(request, body, route.bytes_max))
+                response = await _asked(visit, route, await read_form(request, upload, route.bytes_max))
             finally:
-                body.leave()
+                upload.leave()
         return answers.with_cookies(visit, response)
 
     return handle

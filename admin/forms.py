@@ -6,14 +6,12 @@ form, with everything that was typed still in it.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from typing import Protocol
 from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from cqs.api.http.body import Body, body_of
-from cqs.api.http.bounds import DEFAULT_BOUNDS
-from cqs.api.wire_errors import BadRequest, RequestEntityTooLarge, RequestTimeout
 from cqs.errors import CqsError
 
 FIELDS_MAX = 2_500
@@ -27,6 +25,10 @@ class BadInput(CqsError):
 
 class TooLarge(CqsError):
     """The form has more bytes or fields than this page takes."""
+
+    @classmethod
+    def than(cls, bytes_max: int) -> TooLarge:
+        return cls(f"This form takes at most {bytes_max:,} bytes.")
 
 
 class Form:
@@ -72,26 +74,28 @@ class Form:
         return text
 
 
-def coming(request: web.BaseRequest, bytes_max: int) -> Body:
-    """The body of a form, which has a place in the server's room for requests until it leaves."""
-    return body_of(request, replace(DEFAULT_BOUNDS, body_bytes_max=bytes_max))
+class Upload(Protocol):
+    """The body of a form that arrives. It has a place in the server's room for requests until `leave`."""
+
+    async def read(self) -> bytes:
+        """All of it; call it once. Raises TooLarge, BadInput for one that breaks off or only drips, and
+        ServiceUnavailable when there is no room for it."""
+
+    def leave(self) -> None:
+        """Idempotent."""
 
 
-async def read_form(request: web.BaseRequest, body: Body, bytes_max: int) -> Form:
-    """What the form says. Raises TooLarge, BadInput (also for one that breaks off, or only drips), and CrowdedOut when
-    there is no room for it."""
+Receive = Callable[[web.BaseRequest, int], Upload]
+"""The body of a request, of so many bytes at most."""
+
+
+async def read_form(request: web.BaseRequest, upload: Upload, bytes_max: int) -> Form:
+    """What the form says. Raises TooLarge, BadInput, ServiceUnavailable."""
     if request.content_type != "application/x-www-form-urlencoded":
-        raise BadInput("The request body must be a form.")
+        raise BadInput("A form is needed.")
     if (request.content_length or 0) > bytes_max:
-        raise TooLarge(f"This form takes at most {bytes_max:,} bytes.")
-    try:
-        return parse_form(await body.read())
-    except RequestEntityTooLarge as error:
-        raise TooLarge(f"This form takes at most {bytes_max:,} bytes.") from error
-    except RequestTimeout as error:
-        raise BadInput("The form took too long to arrive.") from error
-    except BadRequest as error:
-        raise BadInput("The form was cut off before its end.") from error
+        raise TooLarge.than(bytes_max)
+    return parse_form(await upload.read())
 
 
 def parse_form(body: bytes) -> Form:

@@ -4,26 +4,57 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from aiohttp import web
 
 from admin.app import make_application
 from admin.console import About, make_console
+from admin.forms import BadInput, TooLarge
 from admin.lately import Lately
 from admin.links import PREFIX
 from cqs import __version__, observers, parts
+from cqs.api.http.body import body_of
+from cqs.api.http.bounds import DEFAULT_BOUNDS
 from cqs.api.metrics_page import metrics_mounts
+from cqs.api.wire_errors import BadRequest, CrowdedOut, RequestEntityTooLarge, RequestTimeout
 from cqs.backends import CacheServers, folder_of, place_of
 from cqs.banner import Start
 from cqs.clock import Clock
 from cqs.config import Config
+from cqs.errors import ServiceUnavailable
 from cqs.listen import endpoint_of
 from cqs.service.accounts import Accounts
 from cqs.service.engine import Engine
 from cqs.store.interface import Store
 
 Mounts = Mapping[str, web.Application]
+
+
+class FormUpload:
+    """A form of the console that arrives, read as the API reads its requests: an `admin.forms.Upload`."""
+
+    def __init__(self, request: web.BaseRequest, bytes_max: int) -> None:
+        self._body = body_of(request, replace(DEFAULT_BOUNDS, body_bytes_max=bytes_max))
+        self._bytes_max = bytes_max
+
+    async def read(self) -> bytes:
+        """All of it; call it once. Raises TooLarge, BadInput, ServiceUnavailable."""
+        try:
+            return await self._body.read()
+        except RequestEntityTooLarge as error:
+            raise TooLarge.than(self._bytes_max) from error
+        except RequestTimeout as error:
+            raise BadInput("The form took too long to arrive.") from error
+        except CrowdedOut as error:
+            raise ServiceUnavailable(str(error)) from error
+        except BadRequest as error:
+            raise BadInput("The form broke off.") from error
+
+    def leave(self) -> None:
+        """Idempotent."""
+        self._body.leave()
 
 
 def lately_of(config: Config, clock: Clock) -> list[Lately]:
@@ -63,7 +94,7 @@ async def mounts_of(
     mounts = metrics_mounts(engine, origins) if config.monitoring.is_metrics else {}
     if lately:
         console = make_console(engine, accounts, await store.secret(), _about(engine, config, cache), lately=lately[0])
-        mounts[PREFIX] = make_application(console)
+        mounts[PREFIX] = make_application(console, FormUpload)
     return mounts
 
 

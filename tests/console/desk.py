@@ -24,6 +24,7 @@ from argon2 import PasswordHasher
 from admin.app import make_application
 from admin.console import About, Console, Skin, make_console
 from admin.grace import Grace
+from cqs.doors import FormUpload
 from cqs.identity import DEFAULT_ACCOUNT, Role
 from cqs.service.accounts import Accounts
 from cqs.service.credentials import Credentials
@@ -117,7 +118,7 @@ class Desk:
     async def neighbour(self) -> Desk:
         """A browser at another node: a console of its own, over the same store and with the same secret."""
         console = make_console(self.bench.engine, self.accounts, SECRET, self.console.about, skin=_skin())
-        server = TestServer(make_application(console))
+        server = TestServer(make_application(console, FormUpload))
         client: Client = TestClient(server, cookie_jar=CookieJar(unsafe=True))
         await client.start_server()
         return Desk(self.bench, console, self.accounts, server, client)
@@ -151,7 +152,7 @@ async def make_desk(
     accounts = Accounts(identities, sealer, Passwords(_QUICK), engine.clock, credentials)
     told = about or About(version="1", data=str(folder or ""))
     console = make_console(engine, accounts, SECRET, told, skin=_skin(), grace=grace or Grace(engine.clock, 0))
-    server = TestServer(make_application(console))
+    server = TestServer(make_application(console, FormUpload))
     client: Client = TestClient(server, cookie_jar=CookieJar(unsafe=True))
     await client.start_server()
     return Desk(bench, console, accounts, server, client)

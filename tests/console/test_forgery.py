@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from admin import forms
+from cqs import doors
 from cqs.api.http.bounds import Bounds
 from cqs.identity import Role
 from tests.console.desk import PASSWORD, Desk
@@ -157,7 +157,7 @@ async def test_only_plain_forms_are_read(alice: Desk, content_type: str) -> None
 
 
 async def test_a_form_that_only_drips_is_not_waited_for(alice: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forms, "DEFAULT_BOUNDS", Bounds(body_grace_s=0.0, body_s_max=0.0))
+    monkeypatch.setattr(doors, "DEFAULT_BOUNDS", Bounds(body_grace_s=0.0, body_s_max=0.0))
     over = asyncio.Event()
 
     async def dripping() -> AsyncIterator[bytes]:

@@ -8,6 +8,7 @@ import asyncio
 from admin.app import make_application
 from admin.message_form import FORM_BYTES_MAX
 from cqs.api.http.bounds import Bounds
+from cqs.doors import FormUpload
 from cqs.identity import Role
 from tests.console.desk import Desk
 from tests.protocol.world import Door, eventually, make_world, read_answer
@@ -59,7 +60,7 @@ async def begin(door: Door) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]
 async def test_the_slowest_form_makes_way_and_is_told_to_come_again(desk: Desk) -> None:
     world = await make_world()
     bounds = Bounds(requests_bytes_max=2 * PART)
-    async with world.listening(bounds, mounts={"/ADMIN": make_application(desk.console)}) as door:
+    async with world.listening(bounds, mounts={"/ADMIN": make_application(desk.console, FormUpload)}) as door:
         room = door.app.room
         first = await begin(door)
         await eventually(lambda: room.held >= PART)
