@@ -10,7 +10,7 @@ fields are 58,752 bytes per queue, whatever its activity. A period without a sam
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import isnan, nan
 
 import msgspec
@@ -113,9 +113,11 @@ class _Level:
         self.cells = array("f", [nan]) * (size * width)
 
     def add(self, at_s: int, values: Sequence[float], sums: int) -> None:
-        slot = max(at_s // self.period_s, self.slot)
+        slot = at_s // self.period_s
+        if slot < self.slot:
+            self._forget_after(slot)
         start = slot % self.size * self.width
-        if slot == self.slot:
+        if slot == self.slot and not isnan(self.cells[start]):
             self._combine(start, values, sums)
             return
         self._clear_up_to(slot)
@@ -158,7 +160,15 @@ class _Level:
 
     def _clear_up_to(self, slot: int) -> None:
         """Clears the periods without samples."""
+        self._clear(range(max(self.slot + 1, slot - self.size), slot))
+
+    def _forget_after(self, slot: int) -> None:
+        """The clock went back: what has not come yet is no history."""
+        self._clear(range(max(slot + 1, self.slot - self.size + 1), self.slot + 1))
+        self.slot = slot
+
+    def _clear(self, slots: Iterable[int]) -> None:
         empty = array("f", [nan]) * self.width
-        for skipped in range(max(self.slot + 1, slot - self.size), slot):
-            start = skipped % self.size * self.width
+        for slot in slots:
+            start = slot % self.size * self.width
             self.cells[start : start + self.width] = empty

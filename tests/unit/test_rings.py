@@ -76,13 +76,19 @@ def test_every_range_is_covered_by_a_resolution() -> None:
     assert max(RANGES.values()) == max(period_s * size for period_s, size in RESOLUTIONS)
 
 
-def test_clock_that_steps_back_adds_to_the_newest_period() -> None:
-    one = ring()
+@pytest.mark.parametrize("back_s", [300, 3_600, 400 * 86_400])
+def test_a_clock_that_steps_back_goes_on_from_there(back_s: int) -> None:
+    one, now_s = ring(), NOW_S - back_s
+    one.add(now_s, [1, 5])
 
-    one.add(NOW_S, [1, 5])
-    one.add(NOW_S - 3_600, [2, 6])
+    one.add(NOW_S, [10, 50])
+    one.add(now_s, [2, 6])
+    one.add(now_s + 5, [4, 7])
 
-    assert one.chart(5, NOW_S).rows == [[3, 6]]
+    kept = 1 if back_s == 300 else 0
+    assert one.chart(10, now_s + 5).rows == [[2 + kept, 6], [4, 7]]
+    assert one.recent(now_s + 5) == {"sent": 6 + kept, "visible": 7}
+    assert all(row == [None, None] for row in one.chart(600, NOW_S).rows[-30:])
 
 
 def test_size_does_not_grow() -> None:
