@@ -1,6 +1,7 @@
 """What is dear to find out is not asked anew at each refresh of a page: an answer is kept for PAUSE times as long as it
 took, so that pages which refresh themselves take at most a 250th of the node's time for each such question, however
-long the queue is. What a person asks for by hand is always fresh, and is kept, too.
+long the queue is. What a person asks for by hand is always fresh, and is kept, too. Answers with messages in them say
+what they weigh, so that what is kept is bounded in bytes, however many questions are asked.
 """
 
 from __future__ import annotations
@@ -8,30 +9,54 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 PAUSE = 250
 KEPT_MAX = 200
+KEPT_BYTES_MAX = 32_000_000
 T = TypeVar("T")
 
 
+class _Kept(NamedTuple):
+    """An answer, until when it is good, and its bytes."""
+
+    good_until_s: float
+    answer: object
+    weight: int
+
+
+_NOTHING = _Kept(0.0, None, 0)
+
+
 class Thrift:
-    """Answers by question, and until when they are good. Belongs to one event loop."""
+    """Answers by question. Belongs to one event loop."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Hashable, tuple[float, object]] = OrderedDict()
+        self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
+        self._bytes = 0
 
-    async def ask(self, question: Hashable, find_out: Callable[[], Awaitable[T]], *, is_fresh: bool) -> T:
-        """The answer; `is_fresh`: found out now, whatever is kept. Raises what `find_out` raises."""
+    async def ask(
+        self,
+        question: Hashable,
+        find_out: Callable[[], Awaitable[T]],
+        *,
+        is_fresh: bool,
+        weigh: Callable[[T], int] = lambda answer: 0,
+    ) -> T:
+        """The answer; `is_fresh`: found out now, whatever is kept. `weigh` tells the bytes of an answer that is not
+        small. Raises what `find_out` raises."""
         now_s = asyncio.get_running_loop().time
         begun_s = now_s()
-        good_until_s, kept = self._kept.get(question, (0.0, None))
-        if not is_fresh and begun_s < good_until_s:
-            return cast(T, kept)
+        kept = self._kept.get(question, _NOTHING)
+        if not is_fresh and begun_s < kept.good_until_s:
+            return cast(T, kept.answer)
         answer = await find_out()
         ended_s = now_s()
-        self._kept[question] = (ended_s + PAUSE * (ended_s - begun_s), answer)
-        self._kept.move_to_end(question)
-        if len(self._kept) > KEPT_MAX:
-            self._kept.popitem(last=False)
+        self._keep(question, _Kept(ended_s + PAUSE * (ended_s - begun_s), answer, weigh(answer)))
         return answer
+
+    def _keep(self, question: Hashable, kept: _Kept) -> None:
+        self._bytes += kept.weight - self._kept.pop(question, _NOTHING).weight
+        self._kept[question] = kept
+        while len(self._kept) > KEPT_MAX or self._bytes > KEPT_BYTES_MAX:
+            self._bytes -= self._kept.popitem(last=False)[1].weight

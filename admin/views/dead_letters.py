@@ -15,6 +15,7 @@ from admin.snippets import ELLIPSIS, Snippets, of_each, url_of
 from admin.views.new_queue import NAMES_MAX
 from admin.views.queues import rows_of
 from admin.visit import Visit
+from cqs.cache.bodies import cost
 from cqs.cache.entry import State
 from cqs.errors import CacheUnavailable
 from cqs.limits import MOVE_RATE_MAX
@@ -63,7 +64,10 @@ async def show(visit: Visit) -> web.StreamResponse:
         rows = await rows_of(visit, [target] if target is not None else [])
         return visit.page("no_dead_letters.html", queue=queue, tab="dead", target=target, row=next(iter(rows), None))
     looked_at, is_more = await visit.console.thrift.ask(
-        ("letters", queue.storage_id), lambda: _look(visit, queue), is_fresh=not visit.is_refresh
+        ("letters", queue.storage_id),
+        lambda: _look(visit, queue),
+        is_fresh=not visit.is_refresh,
+        weigh=lambda looked_at: sum(cost(one.found.message) for one in looked_at[0]),
     )
     chosen = _fitting(visit, looked_at)
     return visit.page(

@@ -18,6 +18,7 @@ from admin.message_filter import FIELDS, is_asking, wanted_of
 from admin.snippets import ELLIPSIS, Snippets, of_each, url_of
 from admin.visit import Visit
 from admin.where import where_of
+from cqs.cache.bodies import cost
 from cqs.cache.counts import Counts
 from cqs.cache.entry import State
 from cqs.errors import CacheUnavailable
@@ -51,7 +52,10 @@ async def show(visit: Visit) -> web.StreamResponse:
     state = state_of(visit)
     question = (queue.storage_id, state, visit.request.query_string)
     step = await visit.console.thrift.ask(
-        question, lambda: _step(visit, queue, state), is_fresh=not visit.is_refresh or bool(visit.query("part"))
+        question,
+        lambda: _step(visit, queue, state),
+        is_fresh=not visit.is_refresh or bool(visit.query("part")),
+        weigh=lambda found: sum(cost(one.message) for one in found.found),
     )
     has_groups = queue.settings.is_fifo or visit.query("groups") == "1" or any(one.message.group for one in step.found)
     is_rows = visit.query("part") == "rows"
