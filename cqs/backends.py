@@ -125,7 +125,7 @@ def store_of(config: Config, clock: Clock) -> Store:
     configured."""
     if config.storage.is_in_memory:
         if config.backends.cassandra:
-            raise ConfigError("in_memory: keeps nothing, and cassandra says where messages are to be kept; choose one")
+            raise ConfigError("in_memory: keeps messages in memory, but cassandra is also given; choose one")
         return MemoryStore(clock)
     if config.backends.cassandra:
         options = cassandra_options(config.backends)
@@ -206,7 +206,7 @@ def cassandra_options(wanted: Backends) -> Options:
     try:
         from cqs.store.cassandra import Options
     except ImportError as error:
-        raise CannotStart("the driver of Cassandra is not installed: pip install 'cqs-server[cassandra]'") from error
+        raise CannotStart("the Cassandra driver is not installed: pip install 'cqs-server[cassandra]'") from error
     return Options(
         hosts=wanted.cassandra,
         port=wanted.cassandra_port,

@@ -45,7 +45,7 @@ def addresses_of(listening: Listening, *, is_checked: bool) -> list[tuple[int, s
     if not is_open_allowed and not all(_is_loopback(address) for _, address in addresses):
         raise ConfigError(
             f"host: {listening.host} is reachable from the network and no credentials are checked, so anyone could "
-            "read and purge every queue; use 127.0.0.1, or --auth signed, or say --open-to-network "
+            "read and purge every queue; use 127.0.0.1, or --auth signed, or pass --open-to-network "
             "(CQS_OPEN_TO_NETWORK=true)"
         )
     return addresses
@@ -70,7 +70,7 @@ def _addresses_of(host: str) -> list[tuple[int, str]]:
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
-        raise ConfigError(f"host: {host!r} is no address of this machine and no name that can be resolved") from error
+        raise ConfigError(f"host: {host!r} is neither an address of this machine nor a name that resolves") from error
     return list(dict.fromkeys((int(family), str(address[0])) for family, _, _, _, address in found))
 
 

@@ -55,7 +55,7 @@ async def open_people(config: Config, store: Store, clock: Clock) -> People:
     declared = _declared(config)
     await boot_accounts.declare(people.accounts, declared, f"users_file: {config.security.users_file}")
     if config.security.auth != "open" and not (await people.accounts.identities()).keys:
-        _log.warning("no_access_keys", hint="nobody can sign: make a key under /ADMIN, or with `cqs key add`")
+        _log.warning("no_access_keys", hint="no request can be signed: create a key at /ADMIN or with `cqs key add`")
     return people
 
 
@@ -71,7 +71,9 @@ async def accounts_for_command(config: Config, clock: Clock) -> AsyncIterator[Ac
     """The accounts for a command: of a data folder while no server uses it, of a cluster at any time. Raises
     ConfigError, CannotStart, DataInUse, StoreUnavailable."""
     if config.storage.is_in_memory:
-        raise ConfigError("in_memory: users of a server in memory are its own; declare them in users_file")
+        raise ConfigError(
+            "in_memory: the users of a server in memory can't be changed by a command; declare them in users_file"
+        )
     if config.backends.cassandra:
         store = store_of(config, clock)
         await store.open()
@@ -135,7 +137,7 @@ def _check_master_key(config: Config, credentials: Credentials) -> None:
     wrong = credentials.unopened()
     if not wrong:
         return
-    text = f"master_key: it does not open access key {', '.join(wrong[:3])}{' and others' if len(wrong) > 3 else ''}"
+    text = f"master_key: it does not decrypt access key {', '.join(wrong[:3])}{' and others' if len(wrong) > 3 else ''}"
     if config.security.auth != "open":
-        raise ConfigError(f"{text}; add the master key that sealed it, after a comma, or drop the access key")
+        raise ConfigError(f"{text}; add the master key that encrypted it, after a comma, or delete the access key")
     _log.warning("access_keys_sealed", reason=text)

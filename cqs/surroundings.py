@@ -76,9 +76,9 @@ class Surroundings:
         if self.fatal:
             found.append(Trouble("name", self.fatal))
         if problem := self._membership.store_problem:
-            text = f"The store is out of reach: sends and receives may fail. {problem}"
+            text = f"The store is unreachable: sends and receives may fail. {problem}"
             if self._membership.is_cut_off:
-                text = self.fatal = f"The store is out of reach: nothing is served. {problem}"
+                text = self.fatal = f"The store is unreachable: nothing is served. {problem}"
             found.append(Trouble("store", text))
         if isinstance(self._store, SqliteStore):
             try:

@@ -54,7 +54,7 @@ class Certificate:
         except ssl.SSLError as error:
             reason = error.reason.lower().replace("_", " ") if error.reason else "not PEM, or encrypted"
             raise ConfigError(
-                f"tls_cert: {self._cert} and {self._key} are no certificate and its unencrypted key in PEM ({reason})"
+                f"tls_cert: {self._cert} and {self._key} are not a certificate and its unencrypted PEM key ({reason})"
             ) from error
         return context
 

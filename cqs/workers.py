@@ -50,8 +50,8 @@ def check_workers(config: Config) -> None:
     wanted, count = config.backends, config.clustering.workers
     if count > 1 and (not (wanted.redis and wanted.cassandra) or config.storage.is_in_memory):
         raise ConfigError(
-            f"workers: {count} need Redis and Cassandra, which they share (--redis, --cassandra); "
-            "with data in this process there is one worker"
+            f"workers: {count} workers must share Redis and Cassandra (--redis, --cassandra); "
+            "without them there can be only one"
         )
 
 

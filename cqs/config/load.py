@@ -160,7 +160,7 @@ def _unknown_table(key: str, origin: str) -> ConfigError:
     if key in ("user", "users"):
         return ConfigError(f"{key}: no such table ({origin}); [[user]] belongs in the file that users_file names")
     return ConfigError(
-        f"{key}: no such table ({origin}); the only one is [[queue]], settings stand above it, in no table"
+        f"{key}: no such table ({origin}); the only one is [[queue]]; settings go above it, outside any table"
     )
 
 

@@ -123,7 +123,9 @@ def _in_order(declared: list[DeclaredQueue], by_key: Mapping[tuple[str, str], De
         while queue is not None and (queue.account, queue.name) not in ordered:
             if queue in chain:
                 names = " → ".join(link.name for link in [*chain, queue])
-                raise ConfigError(f"queue {queue.name!r}: dead letters go round in a circle ({names}; {queue.origin})")
+                raise ConfigError(
+                    f"queue {queue.name!r}: the dead-letter queues form a cycle ({names}; {queue.origin})"
+                )
             chain.append(queue)
             queue = by_key.get((queue.account, queue.dead_letter)) if queue.dead_letter else None
         for link in reversed(chain):

@@ -46,7 +46,7 @@ def _nodes(found: Look) -> Iterator[Finding]:
     for node in found.nodes:
         part = f"cassandra {node.address}"
         if node.problem:
-            yield warning(part, f"the node does not answer: {node.problem}", "look whether it runs (nodetool status)")
+            yield warning(part, f"the node does not answer: {node.problem}", "check whether it runs (nodetool status)")
             continue
         yield from clock_finding(part, node.ahead_ms)
         if node.sync and node.sync not in _DURABLE:
@@ -69,7 +69,7 @@ def _datacenter(part: str, options: Options, found: Look) -> Iterator[Finding]:
         yield warning(
             part,
             f"there are several data centres ({', '.join(known)}) and cassandra_datacenter names none",
-            "name the one that this node is in, so that no other answers it",
+            "set it to the one that this node is in, so that no other answers its calls",
         )
 
 
@@ -101,7 +101,7 @@ def _to_read(options: Options, found: Look) -> str:
         return "start the nodes that do not answer (nodetool status)"
     if "permission" in found.unread:
         return f"GRANT ALL PERMISSIONS ON KEYSPACE {options.keyspace} to the user"
-    return "look whether as many nodes are up as the copies need (nodetool status)"
+    return "check whether enough nodes are up for its copies (nodetool status)"
 
 
 def _copies(part: str, count: int, nodes: int, known: Sequence[NodeLook]) -> Iterator[Finding]:

@@ -58,7 +58,7 @@ def _folder(what: str, folder: Path, setting: str) -> Iterator[Finding]:
     part = f"{what} {folder}"
     there = next(one for one in (folder, *folder.parents) if os.path.lexists(one))
     if not os.path.isdir(there):
-        told = "is a link to nothing" if os.path.islink(there) else "is a file"
+        told = "is a dangling link" if os.path.islink(there) else "is a file"
         yield error(part, f"{there} {told}", f"name a folder ({setting})")
         return
     if not os.access(there, os.R_OK | os.W_OK | os.X_OK):
@@ -69,7 +69,7 @@ def _folder(what: str, folder: Path, setting: str) -> Iterator[Finding]:
         say = error if free < FREE_BYTES_MIN else warning
         yield say(part, f"its disk has {free / 1e6:.0f} MB left", "free space there, or name a folder elsewhere")
     else:
-        yield ok(part, f"{'exists' if folder == there else 'will be made'}, {show_size(free // 10**9 * 10**9)} free")
+        yield ok(part, f"{'exists' if folder == there else 'will be created'}, {show_size(free // 10**9 * 10**9)} free")
 
 
 def _database(folder: Path) -> Iterator[Finding]:
@@ -102,7 +102,7 @@ def _certificate(config: Config) -> Iterator[Finding]:
         return
     if days < DAYS_LEFT_MIN:
         say = error if days < 0 else warning
-        told = "it has ended" if days < 0 else f"it ends in {counted(round(days), 'day')}"
+        told = "it has expired" if days < 0 else f"it expires in {counted(round(days), 'day')}"
         yield say(part, told, "renew it, and send SIGHUP to the server")
     else:
         yield ok(part, f"valid for {counted(round(days), 'day')}")

@@ -64,7 +64,7 @@ def _unusable(part: str, failure: CacheUnavailable, address: Address) -> Finding
         reason = f"can't be reached: {reason}"
     if reason.startswith("can't be reached"):
         return error(part, f"it {reason}", "start it, or correct its address; check the network between")
-    return error(part, f"it does not let us in: {reason}", "look into its log, and correct its address in `redis`")
+    return error(part, f"it refuses the connection: {reason}", "check its log, and correct its address in `redis`")
 
 
 def _fitness(part: str, found: Look, budget_bytes: int) -> list[Finding]:
@@ -76,7 +76,7 @@ def _fitness(part: str, found: Look, budget_bytes: int) -> list[Finding]:
     if info.get("role") != "master":
         wrong.append(
             error(part, "it is a replica; writes not yet replicated would be lost silently",
-                  "give the address of its master, or say REPLICAOF NO ONE to it")
+                  "give the address of its master, or run REPLICAOF NO ONE on it")
         )  # fmt: skip
     if info.get("cluster_enabled") == "1":
         wrong.append(

@@ -66,7 +66,7 @@ class Accounts:
     async def add_account(self, account_id: str, name: str = "") -> Account:
         """Returns the account. Creates it if it does not exist; an existing one is not changed."""
         if not ACCOUNT_ID.fullmatch(account_id):
-            raise IdentityError(f"{account_id!r} is no account id: it must be twelve digits.")
+            raise IdentityError(f"{account_id!r} is not an account id: it must be twelve digits.")
         account = Account(account_id=account_id, name=name, created_ms=self._clock.now_ms())
         if await self._store.save_account(account):
             return account
@@ -78,7 +78,7 @@ class Accounts:
     ) -> User:
         """Creates a user, and its account if that does not exist. A user without a password can't log in."""
         if not USER_NAME.fullmatch(name):
-            raise IdentityError(f"{name!r} is no user name: 1 to 64 letters, digits and + = , . @ _ - are allowed.")
+            raise IdentityError(f"{name!r} is not a valid user name: use 1 to 64 letters, digits and + = , . @ _ -")
         kept = check_hash(password_hash) if password_hash else ""
         user = User(
             name=name,
@@ -155,12 +155,12 @@ class Accounts:
         everybody = await self._store.identities()
         _user_of(everybody, name)
         if sum(key.user == name for key in everybody.keys) >= KEYS_PER_USER_MAX:
-            raise IdentityError(f"{name!r} has {KEYS_PER_USER_MAX} access keys already: drop one first.")
+            raise IdentityError(f"{name!r} has {KEYS_PER_USER_MAX} access keys already: delete one first.")
         new = NewKey(key_id or "AKIA" + _letters(16), secret or secrets.token_urlsafe(30))
         if not KEY_ID.fullmatch(new.key_id):
-            raise IdentityError(f"{new.key_id!r} is no key id: 1 to 128 letters, digits and underscores are allowed.")
+            raise IdentityError(f"{new.key_id!r} is not a valid key id: use 1 to 128 letters, digits and underscores.")
         if not SECRET_LENGTH_MIN <= len(new.secret) <= SECRET_LENGTH_MAX:
-            raise IdentityError(f"A secret has {SECRET_LENGTH_MIN} to {SECRET_LENGTH_MAX} characters.")
+            raise IdentityError(f"A secret must have {SECRET_LENGTH_MIN} to {SECRET_LENGTH_MAX} characters.")
         sealed = self._sealer.seal(new.secret.encode(), new.key_id)
         key = AccessKey(key_id=new.key_id, user=name, sealed=sealed, created_ms=self._clock.now_ms())
         if not await self._store.save_key(key):
@@ -199,7 +199,7 @@ class Accounts:
             if await self._store.save_user(msgspec.structs.replace(changed, version=user.version + 1)):
                 await self._credentials.refresh()
                 return
-        raise IdentityError(f"{name!r} is being changed by others: look again.")
+        raise IdentityError(f"{name!r} is being changed by others: try again.")
 
     async def _change_key(self, key_id: str, change: Callable[[AccessKey], AccessKey]) -> None:
         for _ in range(_TRIES_MAX):
@@ -210,7 +210,7 @@ class Accounts:
             if await self._store.save_key(msgspec.structs.replace(changed, version=known[0].version + 1)):
                 await self._credentials.refresh()
                 return
-        raise IdentityError(f"Access key {key_id!r} is being changed by others: look again.")
+        raise IdentityError(f"Access key {key_id!r} is being changed by others: try again.")
 
 
 def _user_of(everybody: Identities, name: str) -> User:

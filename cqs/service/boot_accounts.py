@@ -78,7 +78,7 @@ async def declare(accounts: Accounts, declared: Declared, origin: str) -> None:
     for place, one in enumerate(declared.user):
         try:
             if any(one.name == before.name for before in declared.user[:place]):
-                raise IdentityError("it is there twice.")
+                raise IdentityError("it is declared twice.")
             await _make_user(accounts, one, everybody)
             for key in one.keys:
                 await _make_key(accounts, one, key, everybody)

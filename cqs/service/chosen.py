@@ -52,7 +52,9 @@ async def change(
     its old id. Raises UnsupportedOperation; a failure before the first change as it is, and a later one as
     OutcomeUnknown, which says how many had been changed."""
     if what is Change.HASTEN and queue.settings.is_fifo:
-        raise UnsupportedOperation(f"{queue.name} delays all of its messages alike. Shorten its DelaySeconds instead.")
+        raise UnsupportedOperation(
+            f"{queue.name} is a FIFO queue, with one delay for all messages. Shorten its DelaySeconds instead."
+        )
     missed: list[str] = []
     for place, message_id in enumerate(message_ids):
         try:

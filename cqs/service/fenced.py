@@ -51,4 +51,4 @@ async def put(engine: Engine, queue: Queue, entries: Sequence[Entry], known: Kno
         entries = await entries_of(engine, queue, stored)
         if not entries:
             return present.residency
-    raise CacheUnavailable(f"The shard of {queue.name} is dropped again and again.")
+    raise CacheUnavailable(f"The shard of {queue.name} keeps being dropped.")

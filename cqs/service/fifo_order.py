@@ -36,9 +36,11 @@ def check_sender(engine: Engine, queue: Queue) -> None:
     missing there stops the whole queue from being handed out."""
     cluster, place = engine.cluster, engine.cluster.place(shard_of(queue))
     if place in cluster.short():
-        raise ServiceUnavailable(f"The Redis server of {queue.name} is full. Send again when messages were deleted.")
+        raise ServiceUnavailable(
+            f"The Redis server of {queue.name} is full. Send again once messages have been deleted."
+        )
     if not cluster.is_alone and cluster.membership.is_lost_here_alone(place):
-        raise ServiceUnavailable(f"This node can't reach the cache of {queue.name}. Send again, through another one.")
+        raise ServiceUnavailable(f"This node can't reach the cache of {queue.name}. Send again through another node.")
 
 
 def may_hand_out(engine: Engine, shard: Shard) -> bool:

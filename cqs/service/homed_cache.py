@@ -136,7 +136,7 @@ class HomedCache:
         try:
             await self._homes.mark(shard)
         except (StoreUnavailable, OutcomeUnknown) as error:
-            raise CacheUnavailable(f"The queue's home could not be told: {error}") from error
+            raise CacheUnavailable(f"The queue's home could not be notified: {error}") from error
 
 
 def _refuse_fifo(shard: Shard) -> None:

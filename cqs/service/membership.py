@@ -125,13 +125,15 @@ class Membership:
         if not self.ahead_ms:
             return ""
         side = "ahead of" if self.ahead_ms > 0 else "behind"
-        return f"This node's clock is {abs(self.ahead_ms) / 1_000:.0f} s {side} the store's: it takes no messages."
+        return f"This node's clock is {abs(self.ahead_ms) / 1_000:.0f} s {side} the store's: it accepts no messages."
 
     def name_problem(self) -> str:
         """What is wrong with this node's name, as a sentence; "" = nothing."""
         if not self.has_namesake:
             return ""
-        return f"Another node is called {self.me.name}, too: this one takes no messages. Give each its own node_name."
+        return (
+            f"Another node is also named {self.me.name}, so this one accepts no messages. Give each its own node_name."
+        )
 
     def check(self) -> None:
         """Raises ServiceUnavailable on a node with a wrong clock, whose messages would be out of order and expire too

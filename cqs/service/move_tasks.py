@@ -109,7 +109,7 @@ async def _fill(engine: Engine, source: Queue) -> None:
     """A task moves as many messages as there are when it begins, so the count must be complete."""
     await residency.fill(engine, source)
     if (await engine.cache.state(shard_of(source))).residency is not Residency.READY:
-        raise ServiceUnavailable(f"How many messages {source.name} holds is being found out. Try again in a moment.")
+        raise ServiceUnavailable(f"The messages of {source.name} are still being counted. Try again in a moment.")
 
 
 @contextlib.asynccontextmanager

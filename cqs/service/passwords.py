@@ -29,7 +29,7 @@ class Passwords:
     async def hash(self, password: str) -> str:
         """The hash to store. Raises IdentityError if the password is too short or too long."""
         if not PASSWORD_LENGTH_MIN <= len(password) <= PASSWORD_LENGTH_MAX:
-            raise IdentityError(f"A password has {PASSWORD_LENGTH_MIN} to {PASSWORD_LENGTH_MAX} characters.")
+            raise IdentityError(f"A password must have {PASSWORD_LENGTH_MIN} to {PASSWORD_LENGTH_MAX} characters.")
         async with self._turn:
             return await asyncio.to_thread(self._hasher.hash, password)
 

@@ -100,12 +100,10 @@ def condition(operator_text: str, key_text: str, values: list[str]) -> Condition
 def _parts_of(text: str) -> tuple[str, str, bool]:
     quantifier, colon, name = text.rpartition(":")
     if colon and quantifier not in ("ForAllValues", "ForAnyValue"):
-        raise ValueError(
-            f"unknown condition operator {text!r}: only ForAllValues: and ForAnyValue: may stand before it"
-        )
+        raise ValueError(f"unknown condition operator {text!r}: the only prefixes are ForAllValues: and ForAnyValue:")
     plain = name.removesuffix("IfExists")
     if plain == "Null" and (colon or plain != name):
-        raise ValueError(f"{text!r}: Null stands alone")
+        raise ValueError(f"{text!r}: Null takes no prefix or suffix")
     return quantifier, plain, plain != name
 
 
@@ -113,7 +111,7 @@ def _checked(operator: Operator, value: str) -> Value:
     try:
         return operator.read_policy(value)
     except ValueError:
-        raise ValueError(f"{value!r} is no value for {operator.name}") from None
+        raise ValueError(f"{value!r} is not a valid value for {operator.name}") from None
 
 
 def _read_lower(text: str) -> str:

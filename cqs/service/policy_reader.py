@@ -64,7 +64,7 @@ def _policy(text: str) -> Policy:
     if version not in VERSIONS:
         raise ValueError(f"unknown Version {version!r}; known are {', '.join(VERSIONS)}")
     if not isinstance(policy.get("Id", ""), str):
-        raise ValueError("Id is not a text")
+        raise ValueError("Id is not a string")
     listed = policy.get("Statement")
     raw = listed if isinstance(listed, list) else [listed]
     if not raw or listed is None:
@@ -92,14 +92,14 @@ def _statement(value: object, *, is_with_variables: bool) -> Statement:
     raw = _object(value, "a statement", _STATEMENT_MEMBERS)
     sid, effect = raw.get("Sid", ""), raw.get("Effect")
     if not isinstance(sid, str):
-        raise ValueError("Sid is not a text")
+        raise ValueError("Sid is not a string")
     if effect not in ("Allow", "Deny"):
         raise ValueError(f"Effect must be Allow or Deny, not {effect!r}")
     for name, other in _PAIRS:
         if (name in raw) is (other in raw):
             raise ValueError(f"a statement must have exactly one of {name} and {other}")
     if effect == "Allow" and "NotPrincipal" in raw:
-        raise ValueError("Allow with NotPrincipal would let in everybody not named; name whom to let in")
+        raise ValueError("Allow with NotPrincipal would allow everybody not named; use Principal")
     return Statement(
         is_allow=effect == "Allow",
         principals=tuple(_principals(raw.get("Principal", raw.get("NotPrincipal")))),
@@ -156,7 +156,7 @@ def _actions(value: object) -> Iterable[Glob]:
         if not any(pattern.matches(known.lower()) for known in policy_actions.ALL):
             batches = {batch.lower(): single for batch, single in policy_actions.PERMISSION_OF_BATCH.items()}
             hint = f"; sqs:{batches[name]} covers the batch" if name in batches else ""
-            raise ValueError(f"action {text!r} is no action of SQS{hint}")
+            raise ValueError(f"action {text!r} is not an SQS action{hint}")
         yield pattern
 
 
@@ -201,11 +201,11 @@ def _texts(value: object, what: str, *, is_empty_fine: bool = False) -> list[str
         elif isinstance(one, str | int | float):
             found.append(str(one))
         else:
-            raise ValueError(f"{what} must be a text or a list of texts")
+            raise ValueError(f"{what} must be a string or a list of strings")
     if not found and not is_empty_fine:
         raise ValueError(f"{what} is empty")
     if any(len(one) > PATTERN_LENGTH_MAX for one in found):
-        raise ValueError(f"{what} has a text longer than {PATTERN_LENGTH_MAX} characters")
+        raise ValueError(f"{what} has a string longer than {PATTERN_LENGTH_MAX} characters")
     return found
 
 

@@ -29,7 +29,7 @@ def check_version(queue: Queue, version: int | None) -> None:
     """For a change that was based on this version of the queue (None = any). Raises ServiceUnavailable."""
     if version is not None and queue.version != version:
         raise ServiceUnavailable(
-            "Somebody has changed this queue meanwhile. Open the page anew, and change it once more."
+            "Somebody else has changed this queue meanwhile. Reload the page and make your change again."
         )
 
 

@@ -185,7 +185,7 @@ async def _take(engine: Engine, queue: Queue, shard: Shard, request: TakeRequest
     """What the cache returns; None if it is absent or being filled. Raises CacheUnavailable if it can't be reached or
     trusted."""
     if engine.dirt.is_on(shard):
-        raise CacheUnavailable(f"What the cache has of {queue.name} is not true.")
+        raise CacheUnavailable(f"The cache of {queue.name} is out of date.")
     if queue.settings.is_fifo and not fifo_order.may_hand_out(engine, shard):
         return None
     taken = await engine.cache.take(shard, request)

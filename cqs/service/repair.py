@@ -79,7 +79,7 @@ async def _make_room(engine: Engine, queue: Queue, shard: Shard) -> None:
     with contextlib.suppress(CqsError):
         await engine.cache.drop(shard)
         engine.dirt.forget(shard, stand)
-        _log.warning("shard_dropped_to_be_filled", queue=queue.name, reason="the cache refused what is missing there")
+        _log.warning("shard_dropped_to_be_filled", queue=queue.name, reason="the cache refused the missing messages")
 
 
 async def _repair(engine: Engine, queue: Queue, shard: Shard, stand: int, state: Residency) -> None:
@@ -113,7 +113,7 @@ async def make_true(engine: Engine, queue: Queue, addresses: Sequence[int]) -> N
     gone = [address for address in addresses if address not in stored]
     if stored and not await _put(engine, queue, shard, list(stored.values()), seen):
         await engine.cache.drop(shard)
-        _log.warning("shard_dropped_to_be_filled", queue=queue.name, reason="messages were served past it")
+        _log.warning("shard_dropped_to_be_filled", queue=queue.name, reason="messages were served from the store")
         return
     if gone:
         await engine.cache.remove(shard, gone)
@@ -125,7 +125,7 @@ async def _put(engine: Engine, queue: Queue, shard: Shard, messages: Sequence[Me
     entries = await entries_of(engine, queue, messages)
     held = {entry.address: entry.receive_number for entry in entries if entry.state is State.IN_FLIGHT}
     if engine.epochs.in_time(seen) != seen.epoch:
-        raise CacheUnavailable("What the store said is of too long ago.")
+        raise CacheUnavailable("The store was read too long ago.")
     await engine.cache.put(shard, entries, seen.epoch)
     engine.waiters.wake(queue.uid, len(entries))
     cached = await engine.cache.lookup(shard, list(held)) if held else []

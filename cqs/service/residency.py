@@ -90,7 +90,7 @@ async def _check_cache(engine: Engine, pause: Pause) -> None:
             return
         await pause(OPENING_LOOK_MS)
     raise CannotStart(
-        f"node {membership.others[0].name} serves the same keyspace, and this one has a hot state of its own: "
+        f"node {membership.others[0].name} serves the same keyspace, but this node does not share its cache: "
         "give all nodes the same Redis servers (--redis), or this one another keyspace"
     )
 

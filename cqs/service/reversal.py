@@ -17,7 +17,7 @@ async def put_back(engine: Engine, before: Queue, version: int) -> Queue:
 
     def change(current: Queue) -> Queue:
         if current.version != version:
-            raise ServiceUnavailable("Somebody has changed this queue meanwhile, so it was left as it is.")
+            raise ServiceUnavailable("Somebody else has changed this queue meanwhile, so the change was not undone.")
         now_ms = engine.clock.now_ms()
         return msgspec.structs.replace(current, settings=before.settings, tags=before.tags, modified_ms=now_ms)
 

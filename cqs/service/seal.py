@@ -58,7 +58,7 @@ class Sealer:
         try:
             return cipher.decrypt(head[1 + _ID_BYTES :], sealed[_HEAD_BYTES:], _bound(head, owner))
         except (InvalidTag, ValueError):
-            raise CanNotOpen(f"The sealed secret of {owner} is damaged or belongs to another.") from None
+            raise CanNotOpen(f"The sealed secret of {owner} is damaged or belongs to another key.") from None
 
     def is_current(self, sealed: bytes) -> bool:
         """Whether it was encrypted with the first master key."""
@@ -94,7 +94,7 @@ def _read_master_key(path: Path) -> bytes:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"master_key: {path} can't be read: {error}") from error
     if not is_private(status):
-        raise ConfigError(f"master_key: others may use {path}: make it yours alone with `chmod 600 {path}`")
+        raise ConfigError(f"master_key: others may read or change {path}; run `chmod 600 {path}`")
     return master_key_of(text)
 
 

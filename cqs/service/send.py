@@ -52,7 +52,7 @@ from cqs.service.entries import entry_of
 from cqs.service.epochs import Known
 from cqs.store.interface import Wanted
 
-_STORED = "Stored, but not all that follows is known."
+_STORED = "Stored, but a later step could not be confirmed."
 
 
 class Sent(msgspec.Struct, frozen=True, gc=False):

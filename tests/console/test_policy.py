@@ -52,7 +52,7 @@ async def test_a_bad_policy_is_refused_with_the_reason_and_stays_typed(desk: Des
     page = await desk.post(POLICY_PAGE, policy=text)
 
     assert page.status == 422
-    assert "action 'sqs:Fly' is no action of SQS" in page.words
+    assert "action 'sqs:Fly' is not an SQS action" in page.words
     assert "sqs:Fly" in page.text
     assert policy_of(desk, orders) == ""
 
@@ -66,7 +66,7 @@ async def test_a_policy_that_somebody_else_changed_meanwhile_is_not_written_over
     again = await desk.post(POLICY_PAGE, policy="", version=version_on(refused))
 
     assert refused.status == again.status == 422
-    assert "Somebody has changed this queue meanwhile" in again.words
+    assert "Somebody else has changed this queue meanwhile" in again.words
     assert policy_of(desk, orders) == kept
 
 

@@ -76,7 +76,7 @@ async def test_what_somebody_else_changed_since_is_never_overwritten(desk: Desk)
 
     page = await desk.post(f"/undo/{number(desk)}")
 
-    assert "Somebody has changed this queue meanwhile, so it was left as it is." in page.words
+    assert "Somebody else has changed this queue meanwhile, so the change was not undone." in page.words
     assert (now(desk).settings.visibility_ms, now(desk).settings.delay_ms) == (120_000, 5_000)
 
 

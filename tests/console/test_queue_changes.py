@@ -139,7 +139,7 @@ async def test_a_change_of_what_somebody_else_changed_meanwhile_is_refused(desk:
 
     page = await desk.post(f"/q/{ACCOUNT}/orders/settings", {**FORM, "version": "0", "visibility_ms": "1 m"})
 
-    assert "Somebody has changed this queue meanwhile" in page.words
+    assert "Somebody else has changed this queue meanwhile" in page.words
     assert desk.bench.engine.registry.find(queue.key).settings.visibility_ms == 30_000
 
 
@@ -153,7 +153,7 @@ async def test_a_refused_form_stays_of_the_version_it_was_typed_for(desk: Desk, 
     version = refused.text.split('name="version" value="')[1].partition('"')[0]
     again = await desk.post(f"/q/{ACCOUNT}/orders/settings", {**fields, "version": version})
 
-    assert "Somebody has changed this queue meanwhile" in again.words
+    assert "Somebody else has changed this queue meanwhile" in again.words
     assert desk.bench.engine.registry.find(queue.key).tags == {"a": "b"}
 
 

@@ -49,10 +49,10 @@ async def test_the_first_user_with_a_password_must_be_able_to_let_others_in(desk
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"name": "a b"}, "is no user name"),
-        ({"name": ""}, "is no user name"),
+        ({"name": "a b"}, "is not a valid user name"),
+        ({"name": ""}, "is not a valid user name"),
         ({"name": "alice"}, "There is a user 'alice' already"),
-        ({"name": "new", "password": "short"}, "A password has 8 to 256 characters"),
+        ({"name": "new", "password": "short"}, "A password must have 8 to 256 characters"),
         ({"name": "new", "role": "king"}, "Role: it must be one of"),
         ({"name": "new", "account": "12"}, "Account: twelve digits"),
     ],

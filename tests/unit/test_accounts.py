@@ -35,7 +35,7 @@ async def test_new_user_has_an_account_a_role_and_an_id_of_its_own() -> None:
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "<script>", "x" * 65, "é", "a\n"])
 async def test_bad_user_name_is_refused(name: str) -> None:
-    with pytest.raises(IdentityError, match="is no user name"):
+    with pytest.raises(IdentityError, match="is not a valid user name"):
         await make_people().accounts.add_user(name, OURS, Role.OPERATOR)
 
 

@@ -212,11 +212,11 @@ def test_mistake_in_the_file_is_named(text: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("[[user]]\nname = 'a b'", "boot.toml: user 'a b': 'a b' is no user name"),
+        ("[[user]]\nname = 'a b'", "boot.toml: user 'a b': 'a b' is not a valid user name"),
         ("[[user]]\nname = 'a'\npassword = 'short'", "8 to 256 characters"),
         ("[[user]]\nname = 'a'\naccount = '1'", "twelve digits"),
         ("[[user]]\nname = 'alice'\naccount = '222233334444'", f"it belongs to account {OURS}"),
-        ("[[user]]\nname = 'a'\n[[user]]\nname = 'a'", "boot.toml: user 'a': it is there twice."),
+        ("[[user]]\nname = 'a'\n[[user]]\nname = 'a'", "boot.toml: user 'a': it is declared twice."),
         ("[[user]]\nname = 'b'\nkeys = [{id = 'AKIAALICE', secret = 's'}]", "access key 'AKIAALICE' is 'alice''s"),
     ],
 )

@@ -63,7 +63,7 @@ def test_a_data_centre_whose_nodes_are_silent_is_still_one() -> None:
     ("nodes", "unread", "words"),
     [
         (silent(2), UNREAD, "start the nodes that do not answer"),
-        (NODES, UNREAD, "look whether as many nodes are up as the copies need"),
+        (NODES, UNREAD, "check whether enough nodes are up for its copies"),
         (NODES, "User eve has no SELECT permission on <table cqs.meta>", "GRANT"),
     ],
 )

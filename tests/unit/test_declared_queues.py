@@ -55,7 +55,7 @@ def test_dead_letter_queue_may_exist_already_without_being_declared() -> None:
         ('[[queue]]\nname = "a"\ndead_letter = 1', "dead_letter = 1 .*name of a queue"),
         ('[[queue]]\nname = "a"\ntags = ["x"]', "tags = .*expected a table"),
         ('[[queue]]\nname = "a"\nattributes = { X = 1.5 }', "attributes = .*expected a table"),
-        ('[[queue]]\nname = "a"\ndead_letter = "a"', "dead letters go round in a circle .a → a;"),
+        ('[[queue]]\nname = "a"\ndead_letter = "a"', "the dead-letter queues form a cycle .a → a;"),
         (
             '[[queue]]\nname = "a"\ndead_letter = "b"\n[[queue]]\nname = "b"\ndead_letter = "a"',
             "circle .a → b → a; file q.toml",
@@ -92,7 +92,7 @@ def test_every_key_is_read_and_what_it_does_not_expect_is_refused(key: str) -> N
     "text, hint",
     [
         ('[[queues]]\nname = "a"', r"queues: .* the only one is \[\[queue\]\]"),
-        ("[server]\nport = 1", r"server: .* settings stand above it"),
+        ("[server]\nport = 1", r"server: .* settings go above it"),
         ('[[user]]\nname = "ann"', r"user: .* the file that users_file names"),
         ("x7 = 1", r"x7: no such setting \(file .*\); `cqs config` lists all"),
     ],

@@ -47,7 +47,7 @@ async def test_users_that_can_not_be_made_are_an_error(tmp_path: Path) -> None:
 
     (found,) = await errors_of({"data_dir": str(tmp_path), "users_file": str(file)})
 
-    assert "it is there twice" in found.text
+    assert "it is declared twice" in found.text
     assert os.listdir(tmp_path) == ["users.toml"]
 
 
@@ -77,7 +77,7 @@ async def test_a_folder_that_is_a_link_to_nothing_is_an_error(tmp_path: Path, se
 
     (found,) = await errors_of({"journal": "full", **folders, setting: str(link)})
 
-    assert (found.text, setting in found.to_do) == (f"{link} is a link to nothing", True)
+    assert (found.text, setting in found.to_do) == (f"{link} is a dangling link", True)
 
 
 @pytest.mark.parametrize("name", ["", "lock", FILE_NAME, "master.key"])

@@ -156,7 +156,7 @@ def test_what_is_refused_says_why(run: Run, told: Callable[..., Any]) -> None:
 
     for words, reason in {
         ("user", "add", "alice"): "already",
-        ("user", "add", "a b"): "no user name",
+        ("user", "add", "a b"): "not a valid user name",
         ("user", "add", "bob", "--account", "1"): "twelve digits",
         ("user", "disable", "alice"): "last administrator",
     }.items():
@@ -193,7 +193,7 @@ def test_master_key_is_changed_by_sealing_anew(
     assert told("key", "reseal", "--master-key-file", str(both)) == {"resealed": 0}
     (tmp_path / "new").write_text(new)
     assert asyncio.run(_starts(folder, master_key=new, auth="signed")) == ""
-    assert asyncio.run(_starts(folder, auth="signed")).startswith("master_key: it does not open access key AKIA")
+    assert asyncio.run(_starts(folder, auth="signed")).startswith("master_key: it does not decrypt access key AKIA")
     assert asyncio.run(_starts(folder)) == ""
 
 

@@ -54,7 +54,7 @@ def test_network_is_served_when_named() -> None:
 
 
 def test_unknown_host_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"^host: 'no.such.host.invalid' is no address"):
+    with pytest.raises(ConfigError, match=r"^host: 'no.such.host.invalid' is neither an address"):
         open_sockets(Listening(host="no.such.host.invalid", port=0))
 
 

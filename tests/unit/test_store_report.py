@@ -27,7 +27,7 @@ def test_memory_lies_nowhere() -> None:
 
 
 def test_memory_and_cassandra_are_not_both_taken() -> None:
-    with pytest.raises(ConfigError, match=r"in_memory: keeps nothing, and cassandra .* choose one"):
+    with pytest.raises(ConfigError, match=r"in_memory: keeps messages in memory, but cassandra .* choose one"):
         store_of(load({"in_memory": True, "cassandra": ["127.0.0.1"]}, {}).config, SystemClock())
 
 

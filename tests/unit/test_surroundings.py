@@ -113,7 +113,7 @@ async def test_a_store_of_which_a_part_answers_is_never_fatal(place: Place) -> N
 
     assert place.surroundings.fatal == ""
     assert place.surroundings.troubles == (
-        "The store is out of reach: sends and receives may fail. Cassandra at 10.0.0.1: no quorum.",
+        "The store is unreachable: sends and receives may fail. Cassandra at 10.0.0.1: no quorum.",
     )
 
 
