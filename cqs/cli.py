@@ -7,6 +7,8 @@ line on standard error.
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from importlib import import_module
 
@@ -70,6 +72,7 @@ def cli() -> None:
 
 def main() -> None:
     """The console script."""
+    _have_standard_streams()
     try:
         sys.exit(cli.main(prog_name="cqs", standalone_mode=False) or 0)
     except click.ClickException as error:
@@ -82,9 +85,20 @@ def main() -> None:
     except CqsError as error:
         _fail(str(error), 1)
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None and error.errno != errno.ENOSPC:
             raise
-        _fail(f"{error.filename}: {error.strerror}", 1)
+        _fail(f"{error.filename or 'output'}: {error.strerror}", 1)
+
+
+def _have_standard_streams() -> None:
+    """Opens those that the process was started without: the files that it opens next would take their numbers."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # gets the lowest number, which is this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
 
 
 def _fail(text: str, code: int) -> None:

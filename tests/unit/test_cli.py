@@ -140,6 +140,35 @@ def test_ctrl_c_is_exit_code_130_and_says_nothing_more(
     assert error.strip() == ""
 
 
+def test_without_standard_streams_a_command_does_its_work(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    code = (
+        "import sys, pathlib\n"
+        "from cqs.cli import main\n"
+        "sys.argv = ['cqs', 'config']\n"
+        "try: main()\n"
+        f"except SystemExit as ended: pathlib.Path({str(made)!r}).write_text(str(ended.code))"
+    )
+
+    subprocess.run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", sys.executable, "-c", code], cwd=ROOT, check=True)
+
+    assert made.read_text() == "0"
+
+
+def test_output_that_finds_no_room_is_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "cqs", "config"],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert (done.returncode, done.stderr) == (1, "cqs: output: No space left on device\n")
+
+
 def test_a_file_that_can_t_be_used_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
