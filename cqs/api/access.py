@@ -1,7 +1,8 @@
-"""Who is calling, and what they may do. Two questions with one answer in open mode: anybody, anything.
+"""Who is calling, and what they may do. In open mode the answer to both is always the same: anyone, anything.
 
-In open mode credentials are not checked: an access key of twelve digits names the account, any other means the default
-account. A mode that checks signatures and policies is another `Access`; dispatch does not know which one it has.
+Open mode does not check credentials: an access key ID of twelve digits names the account; any other ID selects the
+default account. The modes that check signatures and policies are other implementations of `Access`; dispatch does not
+know which one it uses.
 """
 
 from __future__ import annotations
@@ -21,30 +22,30 @@ _ACCOUNT = re.compile(rb"[0-9]{12}")
 
 
 class Access(Protocol):
-    """Decides before anything happens. Does no input or output."""
+    """Access control, applied before anything else happens. Performs no I/O."""
 
     def authenticate(self, request: Request, head: Head) -> Caller:
-        """Who makes the request. Raises AccessDenied, or what signature checks raise."""
+        """Returns who makes the request. Raises AccessDenied, or what signature checks raise."""
 
     def renewed(self, caller: Caller) -> Caller:
-        """The caller as it is by now: for a call that has waited. Raises what `authenticate` would."""
+        """The caller as of now, for a call that has waited. Raises what `authenticate` would raise now."""
 
     def authorize_call(self, caller: Caller, action: str) -> None:
-        """Returns when the caller may do this action at all, to whatever queue. Raises AccessDenied."""
+        """Returns if the caller may use this action at all, on any queue. Raises AccessDenied."""
 
     def authorize(self, caller: Caller, action: str, queue: Queue) -> None:
-        """Returns when the caller may do this to the queue. Raises AccessDenied, or QueueDoesNotExist for a queue whose
-        existence is none of the caller's business."""
+        """Returns if the caller may use this action on the queue. Raises AccessDenied, or QueueDoesNotExist if the
+        caller may not know that the queue exists."""
 
 
 class OpenAccess:
-    """Any credentials, or none, are fine."""
+    """Accepts any credentials, or none."""
 
     def __init__(self, default_account: str = DEFAULT_ACCOUNT) -> None:
         self._default = _caller(default_account)
         self._callers: dict[bytes, Caller] = {}
         self._starts: dict[bytes, Caller] = {}
-        """By the start of an Authorization header, up to the end of the key id."""
+        """By the beginning of an Authorization header, up to the end of the key ID."""
 
     def authenticate(self, request: Request, head: Head) -> Caller:
         text = head.get(b"authorization")
@@ -88,6 +89,6 @@ def _is_form(head: Head) -> bool:
 
 
 def _caller(account: str) -> Caller:
-    """The same id for the same account, always, in the form of an AWS user id."""
+    """An account always gets the same user ID, in the form of an AWS user ID."""
     digest = b32encode(sha256(account.encode()).digest())[:17].decode()
     return Caller(account=account, user_id="AIDA" + digest)

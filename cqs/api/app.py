@@ -1,11 +1,11 @@
-"""The door: an HTTP server around `dispatch`, on aiohttp.
+"""The API's HTTP server, built on aiohttp around `dispatch`.
 
     socket ─► Connection (deadlines, caps) ─► head rules ─┬► body within bounds ─► dispatch ─► answer
                                                           └► /health /ready, mounted paths: other applications
 
-aiohttp parses HTTP and nothing else: its limits, its decompression, its error pages and its cancellation of handlers
-are off or replaced. A handler is never cancelled because its client left: sends run to their end; receives ask
-`is_client_there` before they take, and what could not be written goes back.
+aiohttp only parses HTTP: its limits, decompression, error pages and cancellation of handlers are off or replaced. No
+handler is cancelled because its client disconnected: sends run to completion; receives call `is_client_there` before
+they take messages, and messages whose response could not be written go back to the queue.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ class App:
         front: str = "",
         is_fast: bool = True,
     ) -> None:
-        """`why_not_ready` says what is missing, "" when calls will be served; `troubles` what they will be served
-        without. `mounts`: applications by path prefix; they serve everything below it. `facts` are told by /health.
-        `front`: where a browser at / is sent, seen from there. `is_fast`: plain requests take the fast lane."""
+        """`why_not_ready` returns what is missing, "" when calls will be served; `troubles` what they are served
+        without. `mounts`: applications by path prefix; they serve everything below it. `facts` appear in /health.
+        `front`: where a browser at / is redirected, relative to it. `is_fast`: plain requests use the fast lane."""
         if HttpRequestParser is HttpRequestParserPy:
             raise CannotStart("aiohttp runs without its C parser, which is not safe: install one of its wheels")
         self._dispatcher = dispatcher
@@ -90,8 +90,8 @@ class App:
         tls: ssl.SSLContext | None = None,
         is_shared: bool = False,
     ) -> None:
-        """Accepts from now on, with `tls` over TLS only. `is_shared`: other processes accept from the sockets, too.
-        `stop_s_max`: how long `stop` waits for requests that were accepted."""
+        """Starts accepting connections; with `tls`, only over TLS. `is_shared`: other processes accept from the same
+        sockets. `stop_s_max`: how long `stop` waits for accepted requests."""
         self._stop_s_max = stop_s_max
         for mount in self._mounts.values():
             await mount.setup()
@@ -114,7 +114,7 @@ class App:
         self._sweeping = asyncio.create_task(self.connections.run(), name="connections")
 
     async def stop(self) -> None:
-        """Accepts no more, answers what was accepted, closes; cuts off who has not read it by then. Idempotent."""
+        """Stops accepting, answers what was accepted, closes; aborts connections still unread by then. Idempotent."""
         cutting = asyncio.get_running_loop().call_later(self._stop_s_max, self.connections.unread.cut_off)
         if self._sweeping is not None:
             self._sweeping.cancel()
@@ -148,7 +148,7 @@ class App:
         writer: AbstractStreamWriter,
         task: asyncio.Task[None],
     ) -> web.BaseRequest:
-        """The request as the application that will serve it wants it."""
+        """The request object that the application serving it expects."""
         if isinstance(protocol, Connection):
             protocol.begin()
         mount = self._mount_of(message.path)
@@ -195,7 +195,7 @@ class App:
             body.leave()
 
     def _refuse(self, error: HttpError, request: Request) -> Answer:
-        """The connection ends with it: where the next request would begin is not known."""
+        """Closes the connection: it is unknown where the next request would begin."""
         answer = _answer_of(self._dispatcher.refuse(error, request))
         answer.force_close()
         return answer
@@ -211,7 +211,7 @@ class App:
 
 
 class _Server(web.Server):
-    """aiohttp's server, with our connections."""
+    """aiohttp's server, creating our `Connection`s."""
 
     def __init__(self, app: App) -> None:
         super().__init__(app.handle, request_factory=app.make_request)
@@ -222,7 +222,7 @@ class _Server(web.Server):
 
 
 def _request_of(request: web.BaseRequest) -> Request:
-    """A request whose body is not read yet."""
+    """The request, before its body is read."""
     connection = request.protocol
     assert isinstance(connection, Connection)
     method, headers = request.method.encode(), list(request.raw_headers)
@@ -239,7 +239,7 @@ def _answer_of(reply: Reply) -> Answer:
 
 
 def _is_for_people(request: web.BaseRequest) -> bool:
-    """A browser, not an SDK that calls an action by GET."""
+    """Whether a browser sent it, rather than an SDK that calls an action by GET."""
     return "text/html" in request.headers.get(hdrs.ACCEPT, "")
 
 

@@ -1,10 +1,10 @@
-"""Queue attributes: names and texts on the wire, fields of `cqs.queue.Settings` inside.
+"""Queue attributes: names and texts on the wire, fields of `cqs.queue.Settings` internally.
 
     "DelaySeconds": "5"     ── parse ──►  changes {"delay_ms": 5000}  ──► service.queues.create / change_settings
     "DelaySeconds": "5"     ◄── write ──  Settings(delay_ms=5000)
 
-A value is checked here for its form and range, alone; how settings fit each other, the queue's type and other queues is
-`cqs.service.queue_rules`' business. All values are strings on the wire, also numbers and booleans.
+This module checks only the form and range of each value; `cqs.service.queue_rules` checks how settings fit together and
+fit the queue's type and other queues. On the wire all values are strings, including numbers and booleans.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ C = TypeVar("C", bound=StrEnum)
 
 
 class _Setting(NamedTuple):
-    """One attribute that can be set. `write` gives "" when GetQueueAttributes should leave it out."""
+    """A settable attribute. `write` returns "" when GetQueueAttributes should leave it out."""
 
     field: str
     parse: Callable[[str, str], object]
@@ -86,7 +86,7 @@ _KMS_KEY_MAX = 2_048
 
 
 def _write_kms_reuse(settings: Settings) -> str:
-    """Told when it was set, or matters."""
+    """Reported when it was set or is in effect."""
     is_told = settings.kms_key_id or settings.kms_reuse_s != Settings().kms_reuse_s
     return str(settings.kms_reuse_s) if is_told else ""
 
@@ -157,7 +157,7 @@ def changes_of(attributes: Mapping[str, str]) -> dict[str, object]:
 
 
 def names_of(asked: Iterable[str]) -> frozenset[str]:
-    """The attributes asked for, All spelled out. Raises InvalidAttributeName for one that does not exist."""
+    """The attributes asked for, with All expanded. Raises InvalidAttributeName for one that does not exist."""
     names = frozenset(asked)
     for name in names - NAMES:
         raise InvalidAttributeName.unknown(name)

@@ -1,12 +1,13 @@
 """The modes that check who is calling.
 
     mode        who is it                   own account            another account's queues
-    open        not asked                   everything             everything
+    open        not checked                 everything             everything
     signed      Signature Version 4         what the role allows   do not exist
     enforced    Signature Version 4         … and no policy denies what a policy allows
 
-Behind a proxy the client signed the host that it called, and the connection is the proxy's. What X-Forwarded-… say of
-both is believed from listed proxies only, for here it decides: a stranger could name any address a policy wants.
+Behind a proxy, the client signed the host that it called, but the connection comes from the proxy. X-Forwarded-*
+headers are trusted only from listed proxies, because authorization depends on them: otherwise anyone could claim an
+address that a policy allows.
 """
 
 from __future__ import annotations
@@ -42,21 +43,21 @@ class Mode(StrEnum):
 
 
 class Proxies:
-    """The proxies that are believed."""
+    """The trusted proxies."""
 
     def __init__(self, networks: Sequence[Network] = ()) -> None:
         self._networks = tuple(networks)
         self.is_any = bool(networks)
 
     def host(self, request: Request, head: Head) -> bytes | None:
-        """The host that the client called, where it is not that of the Host header."""
+        """The host that the client called, if it differs from the Host header."""
         if not self._networks or not self._is_listed(request.peer):
             return None
         forwarded = head.get(b"x-forwarded-host", b"").partition(b",")[0].strip()
         return forwarded or None
 
     def source_ip(self, request: Request, head: Head) -> str | None:
-        """The client's address: the last one on the way that is no listed proxy. None when it is not known."""
+        """The client's address: the last hop that is not a listed proxy. None when it is unknown."""
         if not self._networks or not self._is_listed(request.peer):
             return request.peer.removeprefix(_MAPPED) or None
         source = _address_of(request.peer)
@@ -70,7 +71,7 @@ class Proxies:
         return None if source is None else str(source)
 
     def is_secure(self, request: Request, head: Head) -> bool | None:
-        """Whether the client called over TLS; None when no listed proxy tells."""
+        """Whether the client called over TLS; None when no listed proxy says so."""
         if not self._networks or not self._is_listed(request.peer):
             return None
         scheme = head.get(_SCHEME)
@@ -85,7 +86,7 @@ class Proxies:
 
 
 class SignedAccess:
-    """Whoever signs with an enabled key is its user, and works within the own account."""
+    """Authenticates the user whose enabled key signed the request, and limits the user to their own account."""
 
     def __init__(self, verifier: Verifier, proxies: Proxies | None = None, home: str = DEFAULT_ACCOUNT) -> None:
         """`home`: the server's own account."""
@@ -117,7 +118,7 @@ class SignedAccess:
 
 
 class EnforcedAccess(SignedAccess):
-    """And queue policies decide, which need to know the circumstances of each request."""
+    """Like SignedAccess, and also applies queue policies, which depend on the circumstances of each request."""
 
     def __init__(
         self, verifier: Verifier, clock: Clock, proxies: Proxies | None = None, home: str = DEFAULT_ACCOUNT
@@ -164,8 +165,8 @@ def access_of(
     proxies: Sequence[Network] = (),
     is_verbose: bool = False,
 ) -> Access:
-    """The access control of a mode. `region` None = signatures for any region are taken; `is_verbose`: who signed
-    wrongly is told what should have been signed."""
+    """The access control for a mode. `region` None = signatures for any region are accepted; `is_verbose`: a signature
+    mismatch error contains what should have been signed."""
     if mode is Mode.OPEN:
         return OpenAccess(default_account)
     verifier = Verifier(credentials, clock, region=region, is_verbose=is_verbose)
@@ -175,7 +176,7 @@ def access_of(
 
 
 def _way_of(request: Request, head: Head) -> bytes | None:
-    """The addresses on a request's way, as its proxies tell. Each may add a line of its own behind those before."""
+    """The addresses in X-Forwarded-For, in order. Each proxy may append a header line of its own to those before."""
     lines = [value for name, value in request.headers if name.lower() == _WAY]
     return b",".join(lines) if lines else head.get(_WAY)
 

@@ -1,4 +1,4 @@
-"""What an action works with: the engine, who calls, and the few facts of the request that matter to it."""
+"""What an action works with: the engine, the caller, and the few facts about the request that it needs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from cqs.service.engine import Engine
 
 
 class Context(msgspec.Struct, gc=False):
-    """One request's. `undelivered` is set by an action that must hear of it when its answer reached nobody."""
+    """Belongs to one request. An action sets `undelivered` when it must know that its answer did not reach the
+    client."""
 
     engine: Engine
     access: Access
@@ -31,13 +32,13 @@ class Context(msgspec.Struct, gc=False):
     undelivered: Callable[[], Awaitable[None]] | None = None
 
     async def queue(self, url: str) -> Queue:
-        """The queue of a QueueUrl. Raises QueueDoesNotExist, what access control raises, and StoreUnavailable when it
-        is unknown here and the store can't tell."""
+        """The queue of a QueueUrl. Raises QueueDoesNotExist, what access control raises, and StoreUnavailable when the
+        queue is unknown here and the store does not answer."""
         return await self.queue_named(self.name_of(url))
 
     def name_of(self, url: str) -> QueueName:
-        """Which queue a QueueUrl names: that of the URL, whatever host it names, or the caller's own of that bare name,
-        which SQS takes too. Raises QueueDoesNotExist."""
+        """Which queue a QueueUrl names: that of the URL, whatever its host, or, for a bare name, which SQS accepts too,
+        the caller's own queue of that name. Raises QueueDoesNotExist."""
         name = urls.name_of_url(url)
         if name is not None:
             return name
@@ -51,7 +52,8 @@ class Context(msgspec.Struct, gc=False):
         return queue
 
     def confirm(self, queue: Queue) -> None:
-        """Returns when a call that has waited may go on. Raises what a new one of the same caller would by now."""
+        """Returns when a call that has waited may continue. Raises what a new call by the same caller would raise
+        now."""
         caller = self.access.renewed(self.caller)
         self.access.authorize_call(caller, self.action)
         self.access.authorize(caller, self.action, self.engine.registry.get(queue.key) or queue)

@@ -1,11 +1,11 @@
-"""From a raw request to a raw reply, for every lane:
+"""Turns a raw request into a raw reply, for every lane:
 
     negotiate ────► may this page? ──► authenticate ──► too often? ──► decode ──► act ──► encode
     which codec     origins            access           rates          codec      one function of cqs.api.actions
 
-Whatever goes wrong on the way becomes an error in the protocol's own form. An SqsError is the caller's to hear;
-anything else is ours: logged once with its traceback, and told as ServiceUnavailable, so that clients retry and nobody
-reads of our insides. Nothing but cancellation leaves `dispatch` as an exception.
+Any failure on the way becomes an error in the client's own protocol. The text of an SqsError is for the caller. Any
+other exception is the server's fault: it is logged with its traceback and answered as ServiceUnavailable, so that
+clients retry and internals do not leak. `dispatch` raises nothing but cancellation.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _UNAVAILABLE_TEXT = str(ServiceUnavailable())
 
 
 class Dispatcher:
-    """Answers requests. One for all lanes of a process."""
+    """Answers requests. All lanes of a process share one."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Dispatcher:
         is_logging_requests: bool = False,
         is_strict: bool = False,
     ) -> None:
-        """`rates` None = no limit; `is_strict`: AWS's actions and nothing else."""
+        """`rates` None = no rate limit; `is_strict`: only AWS's actions are served."""
         self._engine = engine
         self._access = access
         self._request_ids = request_ids
@@ -109,7 +109,7 @@ class Dispatcher:
         return self._with_cors(reply, head) if b"origin" in head else reply
 
     def refuse(self, error: SqsError, request: Request) -> Reply:
-        """The reply of a lane that will not even read the request to its end."""
+        """The reply to a request that a lane rejects without reading it to its end."""
         head = head_of(request.headers)
         request_id = self._request_ids.next()
         codec = self._codec_of(request, head)
@@ -127,7 +127,7 @@ class Dispatcher:
         return _QUERY_AS_JSON if head.get(b"accept", b"").startswith(b"application/json") else _QUERY
 
     def _refused(self, codec: Codec, error: Exception, request_id: str, action: str) -> tuple[str, Reply]:
-        """The error's code, and what the client is told of it."""
+        """The error's code, and the reply to the client."""
         if isinstance(error, SqsError):
             entry, text = wire_error(error), str(error)
         else:

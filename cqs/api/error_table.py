@@ -1,11 +1,11 @@
-"""Domain errors on the wire: one total table (sqs.md A8).
+"""Maps domain errors to the wire, in one complete table (sqs.md A8).
 
     error class        JSON __type                           query code (header, XML)               status
     QueueDoesNotExist  com.amazonaws.sqs#QueueDoesNotExist   AWS.SimpleQueueService.NonExistentQueue   400
 
-Whatever is no SqsError (the store is away, a bug) becomes ServiceUnavailable: the client may not conclude anything, and
-a retry is right. An entry without a status of its own collapses to 400 for JSON clients that do not set
-x-amzn-query-mode, as on AWS; those marked `is_http` keep theirs.
+Any exception other than an SqsError (the store is unavailable, a bug) becomes ServiceUnavailable: the client can
+conclude nothing about the outcome and should retry. As on AWS, JSON clients that do not set x-amzn-query-mode get
+status 400 instead of an entry's own status, except for entries marked `is_http` and server faults.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _PREFIX = "AWS.SimpleQueueService."
 
 
 class WireError(NamedTuple):
-    """How an error class looks to clients."""
+    """How an error class appears to clients."""
 
     json_type: str
     query_code: str
     status: int
     is_sender: bool = True
-    """Whose fault: the caller's, or ours."""
+    """Whether the caller is at fault, or the server."""
     is_http: bool = False
-    """The status stands whatever the client's protocol."""
+    """The status is the same in every protocol."""
 
     @property
     def fault(self) -> str:
@@ -99,7 +99,7 @@ TABLE: dict[type[errors.SqsError], WireError] = {
 
 
 def wire_error(error: errors.SqsError) -> WireError:
-    """The table's entry for an error, or for the nearest class above it that has one."""
+    """The table entry for an error, or for its nearest base class that has one."""
     for kind in type(error).__mro__:
         entry = TABLE.get(kind)
         if entry is not None:

@@ -1,6 +1,7 @@
-"""Actions that AWS has not, beside those it has: what a server that is not strict answers over the JSON protocol.
+"""Actions that AWS does not have, in addition to AWS's own: what a non-strict server answers over the JSON protocol.
 
-No SDK can call them by accident. ListQueues is here for its one member more; without that member it is AWS's own.
+No SDK can call them by accident. ListQueues is listed because it has one additional member; without that member it
+behaves exactly as on AWS.
 """
 
 from __future__ import annotations

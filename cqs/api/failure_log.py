@@ -1,5 +1,6 @@
-"""Failed requests in the log: enough lines to see what is wrong, and no more. Where the store is away or its disk full,
-every request fails, and a line for each would fill what is left of the disk and take the time from those that don't."""
+"""Logs failed requests at a limited rate: enough lines to diagnose the problem. While the store is unavailable or its
+disk is full, every request fails; a log line for each would fill the rest of the disk and slow down the requests that
+succeed."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ class FailureLog:
         self._untold: Counter[str] = Counter()
 
     def tell(self, error: Exception, request_id: str, action: str) -> None:
-        """Logs the failure with its place, and how many of its kind went untold before it."""
+        """Logs the failure with its traceback, and how many of its kind were suppressed before it."""
         kind = type(error).__name__
         if self._lines.take(kind, self._clock.now_ms()):
             self._untold[kind] += 1

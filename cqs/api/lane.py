@@ -1,13 +1,13 @@
-"""The fast lane: plain SQS POSTs, without aiohttp.
+"""The fast lane: serves plain SQS POSTs without aiohttp.
 
     socket ─► Lane ── plain? ──► dispatch ─► one write           plain = POST, HTTP/1.1, Host and Content-Length once,
-               │                                                 to "/" or a queue's path, nothing about the transfer
-               └ anything else, every byte of it ─► aiohttp      that needs thought; one request at a time
+               │                                                 to "/" or a queue's path, no transfer options that need
+               └ anything else, every byte of it ─► aiohttp      special handling; one request at a time
 
-A connection is handed over once, for good, and only when the lane owes it no answer. What is slow (an unfinished
-request after SLOW_S), large beyond bounds or wrong in any way is handed over too: aiohttp's lane is the reference, and
-the only one that knows how to refuse. So this file has no error of its own, and both lanes give the same answers
-(`tests/protocol/test_lanes.py`).
+A connection is handed over to aiohttp at most once, for good, and only when the lane owes it no answer. Requests that
+are slow (incomplete after SLOW_S), too large or invalid in any way are handed over too: aiohttp's lane is the reference
+implementation, and the only one that rejects requests. So this file produces no errors of its own, and both lanes give
+the same answers (`tests/protocol/test_lanes.py`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class Lane(asyncio.Protocol):
-    """One connection, as long as it is plain."""
+    """One connection, for as long as its requests are plain."""
 
     __slots__ = (
         "_behind", "_body_at", "_chunks", "_has_served", "_head", "_is_busy", "_is_full", "_lanes", "_loop",
@@ -49,7 +49,7 @@ class Lane(asyncio.Protocol):
         self.address = ""
         self.is_secure = False
         self.since_s = self._loop.time()
-        """Since when the present state lasts: connected, idle, or a request that is not complete yet."""
+        """When the current state began: connected, idle, or receiving a request."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -86,7 +86,8 @@ class Lane(asyncio.Protocol):
         return self._transport is not None and not self._transport.is_closing()
 
     def sweep(self, now_s: float) -> None:
-        """Called about every second: what is slow goes to aiohttp, which has deadlines; what is silent goes."""
+        """Called about every second. Hands a slow request over to aiohttp, which has deadlines; aborts an idle
+        connection."""
         if self._is_busy or self._is_full or self._transport is None:
             return
         bounds = self._lanes.bounds
@@ -122,7 +123,7 @@ class Lane(asyncio.Protocol):
             self._advance(data if len(self._chunks) == 1 else b"".join(self._chunks))
 
     def _advance(self, raw: bytes) -> None:
-        """`raw` is all there is of the present request, and perhaps more."""
+        """`raw` is everything received of the current request, and possibly more."""
         self._chunks = [raw]
         if self._head is None and not self._read_head(raw):
             return
@@ -132,7 +133,7 @@ class Lane(asyncio.Protocol):
             self._hand_over()
 
     def _read_head(self, raw: bytes) -> bool:
-        """False when the head is not complete yet, or not the lane's."""
+        """False when the head is incomplete, or not one that the lane serves."""
         end = raw.find(_HEAD_END)
         if end < 0:
             if len(raw) > self._lanes.bounds.header_bytes_max:
@@ -177,13 +178,14 @@ class Lane(asyncio.Protocol):
             self._go_on()
 
     def _go_on(self) -> None:
-        """What came while an answer was owed was pipelined: aiohttp goes on with it."""
+        """Bytes that arrived while an answer was outstanding were pipelined: aiohttp continues with them."""
         if self._waiting and not self._is_busy and not self._is_full and self.is_client_there():
             self._chunks, self._waiting = self._waiting, []
             self._hand_over()
 
     def _wait(self, data: bytes) -> None:
-        """Behind an answer that is owed, or not read: no SDK sends so much there, so to cut it off is enough."""
+        """Holds bytes that arrive behind an unfinished or unread answer. No SDK pipelines that much, so aborting is
+        enough."""
         self._waiting.append(data)
         size = sum(map(len, self._waiting))
         if self._transport is None or size <= PLACE_FREE:
@@ -218,7 +220,7 @@ class Lane(asyncio.Protocol):
             self._place = None
 
     def _crowd_out(self) -> None:
-        """Keeps no more than the head, for which aiohttp's lane refuses the request."""
+        """Keeps only the head, with which aiohttp's lane rejects the request."""
         head, end, _ = b"".join(self._chunks).partition(_HEAD_END)
         self._chunks = [head + end]
         self._hand_over(is_crowded_out=True)

@@ -1,4 +1,4 @@
-"""What the lanes of one process share, and their common end."""
+"""What the lanes of one process share, and how they are stopped together."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from cqs.api.http.plain_reply import ReplyWriter
 from cqs.api.http.room import Room
 
 SLOW_S = 1.0
-"""A request that is not complete by then is none for a lane."""
+"""A lane does not serve a request that is still incomplete after this."""
 
 
 class Ending(Guest, Protocol):
-    """A lane, as its end sees it."""
+    """A lane, as `Lanes.stop` sees it."""
 
     def stop(self, *, is_patient: bool = False) -> None:
-        """The server stops: idle, the connection closes (`is_patient`: if it ever served); else after its answer."""
+        """The server is stopping: closes the connection if idle (`is_patient`: only if it has served a request), else
+        after its answer."""
 
     def cut(self) -> None:
-        """Gives up the request, and ends the connection at once."""
+        """Cancels the request and aborts the connection."""
 
 
 class Lanes:
-    """The open lanes, and what each of them works with."""
+    """The open lanes and their shared dependencies."""
 
     def __init__(
         self,
@@ -40,7 +41,7 @@ class Lanes:
         room: Room,
         reference: Callable[[], Connection],
     ) -> None:
-        """`reference` makes aiohttp's protocol for a connection that is handed over."""
+        """`reference` creates aiohttp's protocol for a connection that is handed over."""
         self.dispatcher = dispatcher
         self.connections = connections
         self.bounds = bounds
@@ -62,8 +63,8 @@ class Lanes:
             self._emptied.set()
 
     async def stop(self, stop_s_max: float) -> None:
-        """Closes idle connections now, new ones after SLOW_S without a request, the others after their answer; at the
-        latest after `stop_s_max`."""
+        """Closes idle connections now, connections without a request yet after SLOW_S, and the rest after their answer,
+        but no later than `stop_s_max`."""
         self.is_stopping = True
         self._emptied.clear()
         for lane in list(self._open):

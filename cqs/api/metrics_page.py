@@ -1,8 +1,9 @@
-"""`/metrics` for Prometheus and `/jmx` for those who watch beans, mounted beside the API.
+"""`/metrics` for Prometheus and `/jmx` for JMX-style monitoring, mounted beside the API.
 
-Counting the queues happens in the event loop, in small steps; making text of it happens in a thread. One scrape at a
-time: a second one waits for the first and then gets its own. Where a node is several workers, whichever is asked asks
-the others: /metrics tells of each by a label, a bean of /jmx is the node's, its counts added up.
+Queues are counted in the event loop, in small steps; the text is rendered in a thread. Scrapes run one at a time: a
+second one waits for the first and then gets its own result. On a node with several workers, the worker that is asked
+collects from the others: /metrics labels each worker's samples, while a bean of /jmx covers the whole node, with its
+counts summed.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ from cqs.service.engine import Engine
 
 _NO_TRAFFIC = Ring(QUEUE_SUMS, QUEUE_PEAKS).recent(0)
 _METRICS, _SHARE = "metrics", "share"
-"""What workers ask each other."""
+"""The questions that workers ask each other."""
 _decode = msgspec.msgpack.decode
 
 
 def metrics_mounts(engine: Engine, origins: Origins) -> dict[str, web.Application]:
-    """Applications by path prefix, for `App`. Pages that may not call the API may not read these."""
+    """Applications by path prefix, for `App`. Web pages that may not call the API may not read these either."""
     pages = _Pages(engine)
     mounts: dict[str, web.Application] = {}
     for path, handler in (("/metrics", pages.metrics), ("/jmx", pages.jmx)):
@@ -61,7 +62,7 @@ class _Pages:
         return _answer(body, content_type)
 
     async def _own(self, accept: str) -> bytes:
-        """This worker's page, for a sibling."""
+        """This worker's page, for another worker."""
         return (await self._scraped(accept))[0]
 
     async def _scraped(self, accept: str) -> tuple[bytes, str]:
@@ -70,7 +71,7 @@ class _Pages:
             return await asyncio.to_thread(scraped, self._engine.metrics, snapshot, accept)
 
     async def jmx(self, request: web.Request) -> web.Response:
-        """Beans whose name matches `qry` (`*` for any text); `format=prometheus`: as jmx_exporter writes them."""
+        """Beans whose name matches `qry` (`*` for any text); `format=prometheus`: in the format of jmx_exporter."""
         fellows = self._engine.fellows
         shares = [_decode(text, type=Share) for text in (await fellows.ask(_SHARE)).values()] if fellows.name else []
         async with self._turn:
@@ -80,7 +81,7 @@ class _Pages:
         return _answer(body, content_type)
 
     async def _own_share(self, _: str) -> bytes:
-        """What this worker adds to the beans, for a sibling."""
+        """What this worker contributes to the beans, for another worker."""
         return msgspec.msgpack.encode(await self._share())
 
     async def _share(self) -> Share:
@@ -99,7 +100,7 @@ class _Pages:
         return exposition(collector, request.headers.get(hdrs.ACCEPT, ""))
 
     def _beans(self, depths: Sequence[Depth], whole: Share) -> Iterator[Bean]:
-        """The node's, and those of the queues that have numbers of their own."""
+        """The node's bean, and those of the queues that have metrics of their own."""
         metrics = self._engine.metrics
         now_ms = self._engine.clock.now_ms()
         counts = metrics.depths.totals()

@@ -1,4 +1,4 @@
-"""AWS's actions: one row each, everything else follows from the shapes. Others: `cqs.api.extensions`."""
+"""AWS's actions: one row each; everything else is derived from the shapes. CQS's own actions: `cqs.api.extensions`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Act = Callable[[Any, Any], Awaitable[Shape | None]]
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """One action: how its input is decoded and who carries it out."""
+    """One action: how its input is decoded, and the function that performs it."""
 
     name: str
     input: type[Shape]
@@ -27,7 +27,7 @@ class Operation(msgspec.Struct, frozen=True):
 
 
 def operation_of(act: Act, *, is_on_queue: bool = True) -> Operation:
-    """Name, input and output stand in the function's signature."""
+    """Derives name, input and output from the function's signature."""
     hints = get_type_hints(act)
     output = hints["return"]
     return Operation(

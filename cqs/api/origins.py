@@ -1,12 +1,13 @@
-"""Which web pages may call the API. Open mode believes any credentials, so a page in a developer's browser could purge
-every queue on localhost; so what a browser sends for a page that is not listed is refused before anything happens.
+"""Which web pages may call the API. Open mode accepts any credentials, so a page in a developer's browser could purge
+every queue on localhost. Therefore requests that a browser sends for a page that is not listed are refused before
+anything happens.
 
-    what the browser tells                        meaning                                       answer
+    what the browser sends                        meaning                                       answer
     Origin: listed                                a page that may                               served, CORS headers
     Origin: another, or null                      a page that may not                           403
     no Origin, Sec-Fetch-Site: none               typed into the address bar                    served
-    no Origin, Sec-Fetch-Site: anything else      an image, a link, a re-bound DNS name         403
-    neither, GET, a public name in Host           perhaps a re-bound DNS name on plain http     403 on loopback
+    no Origin, Sec-Fetch-Site: anything else      an image, a link, DNS rebinding               403
+    neither, GET, a public name in Host           perhaps DNS rebinding over plain http         403 on loopback
     neither                                       no browser: an SDK, curl                      served
 """
 
@@ -20,7 +21,7 @@ from cqs.api.wire_errors import OriginRefused
 
 LOCAL = ("http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*")
 _PUBLIC_NAME = re.compile(rb"(?=.*[a-z])(?!.*\.localhost$)[a-z0-9-]+(\.[a-z0-9-]+)+")
-"""A DNS name with a dot; no address, no name of this machine or of a container."""
+"""A DNS name with a dot; neither an address nor the name of this machine or of a container."""
 _ANY_PORT = ":*"
 _PREFLIGHT_SECONDS = b"600"
 _EXPOSED = b"x-amzn-RequestId, x-amzn-query-error"
@@ -30,7 +31,8 @@ class Origins:
     """The listed origins: `scheme://host[:port]`, `:*` for any port, `*` for all."""
 
     def __init__(self, allowed: Sequence[str] = LOCAL, *, is_loopback_only: bool = False) -> None:
-        """`is_loopback_only`: nobody has a reason to call this server by a public name."""
+        """`is_loopback_only`: the server listens only on loopback, so no client has a reason to use a public name for
+        it."""
         self._is_loopback_only = is_loopback_only
         patterns = [
             re.escape(origin.removesuffix(_ANY_PORT)) + (r"(?::[0-9]{1,5})?" if origin.endswith(_ANY_PORT) else "")
@@ -53,7 +55,8 @@ class Origins:
             self._check_host(head.get(b"host", b"").lower())
 
     def _check_host(self, host: bytes) -> None:
-        """Browsers name the origin of every POST, but on plain http say nothing of a page's GET to its own name."""
+        """Browsers send Origin with every POST, but over plain http send nothing that identifies a page's GET to its
+        own host."""
         name = host.partition(b":")[0]
         if _PUBLIC_NAME.fullmatch(name) and not (
             self._is_allowed(b"http://" + host) or self._is_allowed(b"https://" + host)
@@ -61,7 +64,7 @@ class Origins:
             raise OriginRefused(host.decode("latin-1")[:200])
 
     def cors_headers(self, head: Head) -> Headers:
-        """What lets the page read the answer; nothing for callers that are not pages, or not listed."""
+        """The headers that let the page read the answer; none for callers that are not pages, or not listed."""
         origin = head.get(b"origin")
         if origin is None or not self._is_allowed(origin):
             return []
@@ -72,7 +75,7 @@ class Origins:
         ]
 
     def preflight_headers(self, head: Head) -> Headers:
-        """What a listed page may send, in answer to OPTIONS; beside `cors_headers`."""
+        """The headers that answer OPTIONS with what a listed page may send; sent in addition to `cors_headers`."""
         asked = head.get(b"access-control-request-headers", b"*")
         return [
             (b"Access-Control-Allow-Methods", b"GET, POST, OPTIONS"),

@@ -1,4 +1,4 @@
-"""How often one access key may call. In open mode, where keys prove nothing, how often an account is called for."""
+"""Limits the request rate of each access key; in open mode, where keys prove nothing, of each account called."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from cqs.identity import Caller
 
 
 class Rates:
-    """Counts the calls of each access key, after its signature was checked: nobody uses up another's share."""
+    """Counts the calls of each access key after its signature was verified, so that nobody can use up another key's
+    quota."""
 
     def __init__(self, clock: Clock, rate: int, burst: int = 0) -> None:
-        """`rate` requests a second, `burst` at once; burst 0 = those of a second."""
+        """`rate` requests per second, `burst` at once; `burst` 0 = as many as `rate`."""
         self._clock = clock
         self._rate = rate
         self._buckets = TokenBuckets(rate, burst or rate)
 
     def check(self, caller: Caller) -> None:
-        """Counts the call. Raises RequestThrottled, which says when to come again."""
+        """Counts the call. Raises RequestThrottled, which says when to retry."""
         wait_ms = self._buckets.take(caller.key_id or caller.account, self._clock.now_ms())
         if wait_ms:
             raise RequestThrottled(

@@ -1,4 +1,4 @@
-"""RedrivePolicy and RedriveAllowPolicy: the two attributes that are JSON texts of their own. "" removes either."""
+"""RedrivePolicy and RedriveAllowPolicy: the two attributes whose values are JSON texts. "" removes either."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def write_redrive_allow(allow: RedriveAllow | None) -> str:
 
 
 def _receive_count(name: str, text: str, count: object) -> int:
-    """AWS takes the number also as a text."""
+    """As on AWS, the number may also be a string."""
     is_text = isinstance(count, str) and count.isascii() and count.isdigit() and len(count) <= 5
     number = int(count) if is_text and isinstance(count, str) else count
     if (

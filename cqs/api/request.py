@@ -1,5 +1,5 @@
-"""What passes between the HTTP lanes and `dispatch`: raw bytes in, raw bytes out, so that signatures can be checked
-over what was really received, and so that two lanes can be compared byte for byte."""
+"""What passes between the HTTP lanes and `dispatch`: raw bytes in both directions, so that signatures are verified over
+what was actually received, and so that the two lanes can be compared byte for byte."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 Headers = list[tuple[bytes, bytes]]
 Head = Mapping[bytes, bytes]
-"""Header values by lower-case name; of repeated ones the last."""
+"""Header values by lower-case name; for a repeated name, the last value."""
 
 
 def _always() -> bool:
@@ -17,24 +17,24 @@ def _always() -> bool:
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
-    """An HTTP request as it came: `target` and `headers` undecoded, the body whole."""
+    """An HTTP request as received: `target` and `headers` not decoded, the body complete."""
 
     method: bytes
     target: bytes
     headers: Headers
     body: bytes = b""
     peer: str = ""
-    """Address of the client, or of the proxy before it."""
+    """Address of the client, or of the proxy in front of the server."""
     is_client_there: Callable[[], bool] = _always
     head: Head | None = None
-    """What `head_of` would say, when the lane knows it and no name is repeated; `headers` may be empty then."""
+    """What `head_of` would return, if the lane has it and no name is repeated; `headers` may be empty then."""
     is_secure: bool = False
-    """It came over TLS, on this very connection."""
+    """Whether this connection uses TLS."""
 
 
 class Reply(msgspec.Struct, frozen=True, gc=False):
-    """The answer. Content-Length, Date and Server are the lane's. When it could not be written, the lane awaits
-    `undelivered`, once."""
+    """The reply. The lane adds Content-Length, Date and Server. If it can't write the reply, it awaits `undelivered`,
+    once."""
 
     status: int
     headers: Headers

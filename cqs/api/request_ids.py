@@ -1,4 +1,4 @@
-"""Request ids: one on every answer, to find it again in the log."""
+"""Request IDs: one in every reply, for finding the request in the log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _COUNTER_BITS = 48
 
 
 class RequestIds:
-    """In the form of a UUID; the start is this process's own, the end counts up."""
+    """In the form of a UUID: the first part is random per process, the last part is a counter."""
 
     __slots__ = ("_count", "_start")
 

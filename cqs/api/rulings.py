@@ -1,15 +1,16 @@
-"""What enforced mode has found out within the present second, so that a client's thousandth call of it costs a look.
+"""Caches the decisions of enforced mode for the current second, so that a client's thousandth call within it costs one
+lookup.
 
     way     key, address, TLS, user agent, referer, what proxies say  →  the caller with its circumstances
-    ruling  that caller, action, queue as it is now                   →  may
+    ruling  that caller, action, the queue as it is now               →  allowed
 
-A ruling depends on nothing else, and on nothing that could change under it: callers and queues are immutable. A policy
-that is set makes a new `Queue`, a key or role that is changed a new `Caller`, and neither finds what was known of the
-one before, so that nothing must be told to this cache and nothing can be forgotten to be told. Policies know of time
-in whole seconds; with the second all of it is dropped. A refusal is not kept: it is found out, and worded, each time.
+A ruling depends on nothing else, and on nothing that can change: callers and queues are immutable. Setting a policy
+creates a new `Queue`; changing a key or role creates a new `Caller`. Neither matches an entry of its predecessor, so
+the cache needs no invalidation and can't miss one. Policies measure time in whole seconds, so all entries are dropped
+when the second ends. Refusals are not cached: they are decided, and worded, each time.
 
-Keys are the objects' ids, which is sound because an entry holds its objects: no id is given away again before its
-entry is gone. Belongs to one event loop; bounded.
+Keys are the objects' ids. This is sound because each entry references its objects, so an id can't be reused while its
+entry exists. Belongs to one event loop; bounded.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Way = tuple[object, ...]
 
 
 class Rulings:
-    """The callers and what they may, of one second."""
+    """The callers and the allowed calls of one second."""
 
     def __init__(self) -> None:
         self._at_s = -1
@@ -30,14 +31,14 @@ class Rulings:
         self._allowed: dict[tuple[int, str, int], tuple[Caller, Queue]] = {}
 
     def turn(self, at_s: int) -> None:
-        """The present second; drops what is of another one."""
+        """Sets the current second; drops the entries of any other."""
         if at_s != self._at_s:
             self._at_s = at_s
             self._callers.clear()
             self._allowed.clear()
 
     def caller(self, plain: Caller, way: Way) -> Caller | None:
-        """`plain` with the circumstances of a way, if it came that way in this second."""
+        """`plain` with the circumstances of a way, if the same caller already came that way within this second."""
         kept = self._callers.get(way)
         return kept[1] if kept is not None and kept[0] is plain else None
 
@@ -47,7 +48,7 @@ class Rulings:
         self._callers[way] = (plain, full)
 
     def is_allowed(self, caller: Caller, action: str, queue: Queue) -> bool:
-        """Whether exactly this was allowed in this second; False = not known."""
+        """Whether exactly this call was allowed within this second; False = unknown."""
         return (id(caller), action, id(queue)) in self._allowed
 
     def keep_allowed(self, caller: Caller, action: str, queue: Queue) -> None:

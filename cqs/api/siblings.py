@@ -1,9 +1,9 @@
-"""How the workers of one server ask each other: over unix sockets in a folder they share.
+"""How the workers of one server query each other: over Unix sockets in a shared folder.
 
-    any worker ─► asks all others ─► adds up             asked: a question and what it is about, on a line
-                     <number>.sock                       answered: the text, then the end
+    any worker ─► asks all others ─► adds up             request: one line, the question and its argument
+                     <number>.sock                       response: the text, then end of file
 
-A worker that does not answer in time is left out of that answer.
+A worker that does not answer in time is left out of the result.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SUFFIX = ".sock"
 
 
 class Siblings:
-    """Worker `number` and all others whose sockets lie in `folder`: the `Fellows` of a worker."""
+    """Worker `number` and all others whose sockets are in `folder`: a worker's implementation of `Fellows`."""
 
     def __init__(self, folder: Path, number: int) -> None:
         self.name = str(number)
@@ -32,7 +32,7 @@ class Siblings:
         self._handlers[question] = handler
 
     async def start(self) -> None:
-        """Answers from now on."""
+        """Starts answering."""
         path = self._folder / f"{self.name}{_SUFFIX}"
         path.unlink(missing_ok=True)
         self._server = await asyncio.start_unix_server(self._hear, path)

@@ -1,15 +1,16 @@
-"""Checks AWS Signature Version 4, in a header or in a presigned URL, on the raw bytes of a request.
+"""Verifies AWS Signature Version 4, in a header or in a presigned URL, on the raw bytes of a request.
 
     Authorization: AWS4-HMAC-SHA256 Credential=<key id>/<day>/<region>/sqs/aws4_request,
                    SignedHeaders=host;x-amz-date, Signature=<64 hex>
-                   └── parsed once per client and day (kept) ──┘
+                   └── parsed once per client and day (cached) ┘
     canonical request = method, path, query, signed headers, their names, SHA-256 of the body      → its SHA-256
-    string to sign    = algorithm, time, scope, that hash         → HMAC with the day's signing key (kept)
+    string to sign    = algorithm, time, scope, that hash         → HMAC with the day's signing key (cached)
 
-What is signed must be all that matters: host, the date used and every x-amz-* header sent, or else a captured send
-becomes a purge by another X-Amz-Target. (content-type is optional: old SDKs leave it out.) The body's hash is always
-our own. A captured request stays valid for 15 minutes: SDKs sign to the second, so two equal sends of one second
-carry one signature, and remembering signatures would refuse honest clients. Against replay there is TLS.
+Everything that matters must be signed: the host, the date used and every x-amz-* header sent. Otherwise a captured send
+could become a purge by replacing X-Amz-Target. (content-type is optional: old SDKs leave it out.) The server always
+computes the hash of the body itself. A captured request stays valid for 15 minutes: SDKs sign to the second, so two
+equal sends within one second carry the same signature, and rejecting repeated signatures would reject honest clients.
+Use TLS to prevent replay.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ _NOBODY = Credential(key_id="", secret=b"a secret that no client has", caller=Ca
 
 
 class Credentials(Protocol):
-    """Where access keys come from."""
+    """The source of access keys."""
 
     def find(self, key_id: str) -> Credential | None:
         """The key, or None when it is unknown or disabled."""
 
 
 class Verifier:
-    """Tells who signed a request. Belongs to one event loop; does no input or output."""
+    """Determines who signed a request. Belongs to one event loop; performs no I/O."""
 
     def __init__(
         self,
@@ -62,7 +63,7 @@ class Verifier:
         is_unsigned_payload_allowed: bool = False,
         is_verbose: bool = False,
     ) -> None:
-        """`region` None = any. `is_verbose` puts what should have been signed into the error text, as AWS does."""
+        """`region` None = any. `is_verbose` includes what should have been signed in the error text, as AWS does."""
         self._credentials = credentials
         self._clock = clock
         self._region = None if region is None else region.encode()
@@ -82,8 +83,8 @@ class Verifier:
         head: Head | None = None,
     ) -> Credential:
         """The credential that signed this request. `target` is the raw request target; `host` replaces the Host header
-        where a trusted proxy has told what the client signed; `head` has the headers by lower-case name, when it is
-        known that no name is repeated.
+        where a trusted proxy reports which host was signed; `head` holds the headers by lower-case name, if none is
+        repeated.
 
         Raises MissingAuthenticationToken (unsigned), IncompleteSignature (malformed, or Version 2), RequestExpired,
         InvalidClientTokenId (unknown or disabled key, wrong session token), SignatureDoesNotMatch (all else)."""
@@ -118,14 +119,14 @@ class Verifier:
         return credential
 
     def present(self, key_id: str) -> Credential:
-        """The key as it is by now. Raises InvalidClientTokenId when it is unknown or disabled, ServiceUnavailable."""
+        """The key as of now. Raises InvalidClientTokenId when it is unknown or disabled, ServiceUnavailable."""
         credential = self._credentials.find(key_id)
         if credential is None:
             raise InvalidClientTokenId
         return credential
 
     def _is_repeat(self, known: Accepted, method: bytes, head: Head, body: bytes) -> bool:
-        """Whether a request like an accepted one is good as well; else it goes the whole way."""
+        """Whether a request that repeats an accepted one is valid too; if not, it takes the full verification path."""
         return (
             -SKEW_MS_MAX <= self._clock.now_ms() - known.at_ms <= SKEW_MS_MAX
             and self._credentials.find(known.credential.key_id) is known.credential
@@ -203,8 +204,8 @@ class Verifier:
         return hashlib.sha256(body).hexdigest().encode()
 
     def _signing_key(self, credential: Credential, said: Said) -> SigningKey:
-        """The key of the claim's scope. Kept, so that a scope is looked at once for each access key; a secret that
-        was changed makes it anew. Raises SignatureDoesNotMatch when the scope is not one of this server."""
+        """The signing key for the claim's scope. Cached, so that a scope is checked once per access key; a new secret
+        makes a new signing key. Raises SignatureDoesNotMatch when the scope is not one of this server."""
         claim = said.claim
         name = (credential.key_id, claim.scope)
         kept = self._keys.get(name)
@@ -231,7 +232,7 @@ class Verifier:
 
 
 def _off(stamp: Stamp, now_ms: int) -> RequestExpired:
-    """The error for a time too far from this server's."""
+    """The error for a time that is too far from this server's."""
     signed, now_s = stamp.text.decode(), now_ms // 1_000
     if now_ms > stamp.at_ms:
         limit = f"{claims.iso_of(now_s - SKEW_S_MAX)} ({claims.iso_of(now_s)} - 15 min.)"

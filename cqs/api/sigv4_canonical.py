@@ -1,16 +1,16 @@
-"""The canonical form of a request, of which AWS Signature Version 4 signs the hash.
+"""The canonical form of a request; AWS Signature Version 4 signs its hash.
 
     POST                                  method
     /111122223333/orders                  path: dots and double slashes resolved, then each segment encoded once more
     Action=ReceiveMessage&b=%20           query: decoded, encoded by RFC 3986, sorted by encoded name, then value
-    host:localhost:9324                   headers that are signed: trimmed, inner spaces one, repeats joined by a comma
+    host:localhost:9324                   signed headers: trimmed, inner spaces collapsed, repeats joined by a comma
     x-amz-date:20261127T120000Z
                                           (an empty line)
     host;x-amz-date                       their names
     e3b0c442…                             SHA-256 of the body
 
-Everything starts from the raw bytes. A "+" in a query means a space, here as where the query is read: two requests
-with one signature must also mean one thing.
+All of it is built from the raw bytes. A "+" in a query means a space, both here and where the query is parsed: two
+requests with the same signature must also have the same meaning.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from cqs.errors import IncompleteSignature, SignatureDoesNotMatch
 Headers = Sequence[tuple[bytes, bytes]]
 QUERY_MEMBERS_MAX = 1_000
 AMZ = b"x-amz-"
-"""How the names of headers start that must be signed when they are sent."""
+"""Prefix of header names that must be signed if they are sent."""
 
 _PLAIN_PATH = re.compile(rb"(?:/(?!\.\.?(?:/|\Z))[A-Za-z0-9._~-]+)+/?")
 
 
 def by_name(headers: Headers) -> Head:
-    """Values by lower-case name; those of a repeated name trimmed and joined by commas."""
+    """Values by lower-case name; the values of a repeated name are trimmed and joined by commas."""
     values: dict[bytes, bytes] = {}
     for name, value in headers:
         name = name.lower()
@@ -56,13 +56,13 @@ def query_pairs(query: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def canonical_query(pairs: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Encoded anew by RFC 3986, then sorted by name, then value."""
+    """Re-encoded by RFC 3986, then sorted by name, then value."""
     encoded = sorted((quote(name, safe="~"), quote(value, safe="~")) for name, value in pairs)
     return "&".join([f"{name}={value}" for name, value in encoded]).encode()
 
 
 def canonical_path(path: bytes) -> bytes:
-    """Dots and double slashes resolved, then each segment, encoded by the client already, encoded once more."""
+    """Dots and double slashes are resolved; then each segment, already encoded by the client, is encoded once more."""
     if path == b"/" or _PLAIN_PATH.fullmatch(path):
         return path
     kept: list[bytes] = []
@@ -76,8 +76,8 @@ def canonical_path(path: bytes) -> bytes:
 
 
 class SignedHeaders:
-    """The names of the headers that a client signs, and the canonical requests made with them; kept, for clients
-    repeat them."""
+    """The names of the headers that a client signs, and a precompiled template for its canonical requests. Cached,
+    because clients keep signing the same headers."""
 
     __slots__ = ("_amz_count", "_pick", "_template", "names", "text")
 
@@ -90,8 +90,8 @@ class SignedHeaders:
         self._amz_count = self.text.count(AMZ)
 
     def canonical(self, target_lines: tuple[bytes, bytes, bytes], values: Head, payload: bytes) -> bytes:
-        """The canonical request. `target_lines`: method, path and query, canonical already; `payload`: the hash of the
-        body. Raises SignatureDoesNotMatch when a signed header is missing, and when the host or an x-amz-* header that
+        """The canonical request. `target_lines`: method, path and query, already canonical; `payload`: the hash of the
+        body. Raises SignatureDoesNotMatch when a signed header is missing, or when the host or an x-amz-* header that
         was sent is not signed."""
         if b"host" not in self.names:
             raise SignatureDoesNotMatch("'Host' or ':authority' must be a 'SignedHeader' in the AWS Authorization.")
@@ -104,7 +104,7 @@ class SignedHeaders:
         return self._made(target_lines, signed, payload)
 
     def canonical_of_known(self, method: bytes, path: bytes, query: bytes, values: Head, payload: bytes) -> bytes:
-        """As `canonical`, for headers whose names were found complete before."""
+        """Like `canonical`, for header names that were already checked."""
         signed = self._pick(values)
         canonical: bytes = self._template % (method, path, query, *signed, payload)
         if b" " in canonical or b"\t" in canonical:

@@ -1,7 +1,8 @@
-"""What a request says of its own signature: whose key, for which day, region and service, which headers, when.
+"""What a request claims about its own signature: whose key, for which day, region and service, over which headers,
+when.
 
-Nothing here is believed yet; `cqs.api.sigv4` checks it. A client repeats its claim word for word all day, so claims
-are read once and kept, within a bound.
+Nothing here is trusted yet; `cqs.api.sigv4` verifies it. A client repeats its claim verbatim all day, so claims are
+parsed once and cached in a bounded cache.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _MEMBERS = (
 
 
 class Claim(NamedTuple):
-    """A claim, not yet checked. `scope` is day/region/service/terminator as sent."""
+    """A claim, not yet verified. `scope` is day/region/service/terminator as sent."""
 
     key_id: str
     scope: bytes
@@ -48,21 +49,21 @@ class Claim(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """When a request was signed: as it is signed, and in milliseconds since the epoch."""
+    """When a request was signed: the text that is signed, and milliseconds since the epoch."""
 
     text: bytes
     at_ms: int
 
 
 class Said(NamedTuple):
-    """A claim with its time: all requests that a client signs in one second say the same."""
+    """A claim with its time: the same for all requests that a client signs within one second."""
 
     claim: Claim
     stamp: Stamp
     preamble: bytes
-    """What is signed before the digest."""
+    """The part of the string to sign that precedes the digest."""
     is_of_day: bool
-    """Whether the scope's day is the time's."""
+    """Whether the scope's day matches the time."""
 
 
 def said_of(claim: Claim, stamp: Stamp) -> Said:
@@ -130,7 +131,7 @@ def stamp_of_iso(text: bytes) -> Stamp:
 
 def said_in_headers(claim_text: bytes, values: Head) -> Said:
     """The claim of an Authorization header up to its signature, at the time in X-Amz-Date, else in Date. Raises
-    IncompleteSignature when it is malformed, or there is no time, or it is not signed."""
+    IncompleteSignature when it is malformed, or when the time is missing or not signed."""
     date = values.get(b"x-amz-date")
     if date is not None:
         return _said_at(claim_text, date)
@@ -167,7 +168,7 @@ def iso_of(at_s: int) -> str:
 
 
 def malformed(authorization: bytes) -> IncompleteSignature:
-    """The error for an Authorization header that is not Version 4's."""
+    """The error for an Authorization header that is not a valid Version 4 header."""
     if authorization.startswith(b"AWS "):
         return IncompleteSignature(NO_V2)
     if not authorization.startswith(ALGORITHM + b" "):

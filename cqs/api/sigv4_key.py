@@ -1,10 +1,11 @@
-"""The key of one day, region and service, and the signatures made with it.
+"""The signing key for one day, region and service, and the signatures made with it.
 
-    day, region, service, "aws4_request"  ─ HMAC, each with the last one's result ─► 32 bytes
+    day, region, service, "aws4_request"  ─ HMAC, each keyed by the previous result ─► 32 bytes
+
     HMAC = SHA-256(key ^ outer ‖ SHA-256(key ^ inner ‖ text))
                    └ one block         └ one block: both hashed once, then copied for each signature
 
-That halves what a signature costs, against `hmac.digest`; a test holds the two against each other.
+This halves the cost of a signature compared with `hmac.digest`; a test checks that both give the same results.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _OUTER = bytes(byte ^ 0x5C for byte in range(256))
 
 
 class SigningKey:
-    """Signs texts. Its text shows nothing of the key."""
+    """Signs texts. Its `repr` does not reveal the key."""
 
     __slots__ = ("_inner", "_outer")
 

@@ -1,11 +1,11 @@
-"""What a request has in common with the last good one of its client, and so need not be asked again.
+"""What a request shares with its client's last accepted request, and so need not be verified again.
 
-    same claim, same X-Amz-Date, same names of headers   →  scope, day, and which headers are signed are as they were
+    same claim, same X-Amz-Date, same header names       →  scope, day, and which headers are signed are unchanged
     the very same credential                             →  so is the signing key
-    the clock, the body, the signed values, the signature:  looked at each time
+    the clock, the body, the signed values, the signature:  verified every time
 
-A repeat can only be accepted. Whatever is otherwise (also a signature that is wrong) goes the whole way, where all
-refusals are. A client's second has up to thousands of calls, and the whole way is a quarter longer.
+This shortcut can only accept. Anything that differs (including a wrong signature) takes the full verification path,
+which makes all refusals. A client may make thousands of calls in a second, and the full path takes a quarter longer.
 """
 
 from __future__ import annotations
@@ -52,14 +52,15 @@ class Repeats:
         self._accepted: dict[bytes, Accepted] = {}
 
     def find(self, head: Head) -> Accepted | None:
-        """What was accepted, if this request repeats it in all that `Accepted` stands for."""
+        """The accepted request, if this one repeats everything that `Accepted` records."""
         known = self._accepted.get(head.get(b"authorization", b"")[:-SIGNATURE_LENGTH])
         if known is None or known.date != head.get(b"x-amz-date") or known.names != tuple(head):
             return None
         return known
 
     def keep(self, head: Head, said: Said, credential: Credential, key: SigningKey) -> None:
-        """The request was accepted. Nothing is kept of one with a session token, which is looked at each time."""
+        """Records an accepted request. Requests with a session token are not recorded, because the token is checked
+        every time."""
         date = head.get(b"x-amz-date")
         if date is None or credential.session_token or b"x-amz-security-token" in head:
             return

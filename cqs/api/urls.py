@@ -1,9 +1,9 @@
-"""Queue URLs: read from whatever host they name, written for the host that the client used.
+"""Queue URLs: accepted with any host, generated with the host that the client used.
 
-http://anything:1/a/123456789012/orders    read: the last two parts of the path; the rest is ignored: host, port, query,
-                                           and the path of a public URL, which a proxy may take away from requests
-orders                                     read by `cqs.api.context`: the caller's own queue of that name
-<scheme>://<host>[:<port>]/<account>/<name>      written: a configured public URL, else X-Forwarded-*, else Host
+http://anything:1/a/123456789012/orders    accepted: the last two segments of the path count; host, port, query and the
+                                           path of a public URL, which a proxy may strip from requests, are ignored
+orders                                     accepted by `cqs.api.context`: the caller's own queue of that name
+<scheme>://<host>[:<port>]/<account>/<name>      generated: a configured public URL, else X-Forwarded-*, else Host
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cqs.queue import Queue, QueueName
 
 NAMES_KEPT_MAX = 4_096
 URL_LENGTH_MAX = 2_048
-"""A longer one names no queue, and is not kept: a request may bring megabytes."""
+"""A longer URL names no queue and is not cached: a request may contain megabytes."""
 _QUEUE_PATH = re.compile(r"(?:/[^?#]*)?/([0-9]{12})/([^/?#]{1,240})/?(?:[?#].*)?", re.DOTALL)
 _URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//[^/?#]*(?=/)")
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,253}(?::[0-9]{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](?::[0-9]{1,5})?")
@@ -27,7 +27,7 @@ _FALLBACK_HOST = "localhost"
 
 
 def name_of_url(url: str) -> QueueName | None:
-    """Which queue a queue URL, or only its path, names; None when it names none."""
+    """Which queue a queue URL, or just its path, names; None when it names none."""
     return _name_of_url(url) if len(url) <= URL_LENGTH_MAX else None
 
 
@@ -41,7 +41,7 @@ def _name_of_url(url: str) -> QueueName | None:
 
 
 def path_of(target: bytes) -> str:
-    """The path of a request target, which may also be a whole URL; the query is left away."""
+    """The path of a request target, which may also be a whole URL; without the query."""
     text = target.partition(b"?")[0].decode("latin-1")
     return text if text.startswith("/") else text[_url_end(text) :]
 
@@ -57,7 +57,7 @@ def url_of(base: str, queue: Queue) -> str:
 
 
 class BaseUrls:
-    """What queue URLs start with. `public_url` "" = what the client used."""
+    """The base of generated queue URLs. `public_url` "" = the host that the client used."""
 
     def __init__(self, public_url: str = "", *, is_forwarded_trusted: bool = True, scheme: str = "http") -> None:
         self._public_url = public_url.rstrip("/")
@@ -79,11 +79,11 @@ class BaseUrls:
 
 
 def _valid_host(value: bytes) -> str:
-    """The host as text, "" when it is none: it goes back out in URLs."""
+    """The host as text, "" when it is not a valid one: it is sent back in URLs."""
     text = value.decode("latin-1").strip()
     return text if _HOST.fullmatch(text) else ""
 
 
 def _first(value: bytes) -> str:
-    """Of a list that several proxies added to, what the client's own proxy said."""
+    """The first element of a comma-separated list: the one added by the proxy closest to the client."""
     return value.decode("latin-1").partition(",")[0].strip()

@@ -1,5 +1,5 @@
-"""Errors of the wire itself: what a request can get wrong before it means anything. Like all SqsErrors the client is
-told of them, in the form of its protocol; their names and statuses stand in `cqs.api.error_table`."""
+"""Protocol errors: what can be wrong with a request before it is understood. Like every SqsError they are sent to the
+client in its own protocol; `cqs.api.error_table` has their names and statuses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from cqs.errors import AccessDenied, SqsError
 
 
 class SerializationError(SqsError):
-    """The body is not what its protocol says, or a member has another type."""
+    """The body does not conform to its protocol, or a member has the wrong type."""
 
 
 class UnknownOperation(SqsError):
@@ -28,19 +28,20 @@ class NoSuchVersion(SqsError):
 
 
 class MalformedInput(SqsError):
-    """A form that contradicts itself: a parameter given twice with two values, a list index that is no number."""
+    """A form that contradicts itself: a parameter given twice with different values, a list index that is not a
+    number."""
 
 
 class MalformedQueryString(SqsError):
-    """A form that can't be read: bad encoding, or more parameters than any request needs."""
+    """A form that can't be parsed: bad encoding, or more parameters than any request needs."""
 
 
 class HttpError(SqsError):
-    """Refused by the rules of HTTP: the status says it all and stands in every protocol."""
+    """Refused by the rules of HTTP: the status is the same in every protocol."""
 
 
 class BadRequest(HttpError):
-    """No well-formed HTTP/1 request, or one that two servers could read in two ways."""
+    """Not a well-formed HTTP/1 request, or one that two servers could interpret differently."""
 
 
 class MethodNotAllowed(HttpError):
@@ -54,7 +55,7 @@ class RequestTimeout(HttpError):
 
 
 class CrowdedOut(HttpError):
-    """There was no room for the rest of the request, beside all the others that are coming in."""
+    """There was no memory left for the rest of the request, given all the other incoming requests."""
 
     def __init__(self) -> None:
         super().__init__("The server has too many unfinished requests. Send the request again.")

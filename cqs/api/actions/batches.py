@@ -1,4 +1,4 @@
-"""The three batch actions. What is wrong with the list fails the call; what is wrong with an entry fails that entry."""
+"""The three batch actions. An error in the list fails the call; an error in an entry fails only that entry."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _Good = TypeVar("_Good")
 
 
 async def send_message_batch(context: Context, request: SendMessageBatchRequest) -> SendMessageBatchResult:
-    """Raises what fails the call; see `cqs.service.send.send_batch` for what fails an entry."""
+    """Raises what fails the whole call; see `cqs.service.send.send_batch` for what fails an entry."""
     queue = await context.queue(request.queue_url)
     parameters.check_entries(request)
     failed: list[BatchResultErrorEntry] = []
@@ -48,7 +48,7 @@ async def send_message_batch(context: Context, request: SendMessageBatchRequest)
 
 
 async def delete_message_batch(context: Context, request: DeleteMessageBatchRequest) -> DeleteMessageBatchResult:
-    """Raises what fails the call."""
+    """Raises what fails the whole call."""
     queue = await context.queue(request.queue_url)
     parameters.check_entries(request)
     answers = await delete.delete_batch(context.engine, queue, [entry.receipt_handle for entry in request.entries])
@@ -61,7 +61,7 @@ async def delete_message_batch(context: Context, request: DeleteMessageBatchRequ
 async def change_message_visibility_batch(
     context: Context, request: ChangeMessageVisibilityBatchRequest
 ) -> ChangeMessageVisibilityBatchResult:
-    """Raises what fails the call."""
+    """Raises what fails the whole call."""
     queue = await context.queue(request.queue_url)
     parameters.check_entries(request)
     failed: list[BatchResultErrorEntry] = []
@@ -90,7 +90,7 @@ def _timeout_ms(entry: ChangeMessageVisibilityBatchRequestEntry) -> int:
 def _sorted_out(
     ids: Sequence[str], answers: Sequence[_Good | SqsError]
 ) -> tuple[list[tuple[str, _Good]], list[BatchResultErrorEntry]]:
-    """Ids with their answers, and failed entries."""
+    """Successful IDs with their answers, and failed entries."""
     good: list[tuple[str, _Good]] = []
     failed: list[BatchResultErrorEntry] = []
     for entry_id, answer in zip(ids, answers, strict=True):

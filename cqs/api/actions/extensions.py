@@ -1,5 +1,5 @@
-"""PeekMessages, GetMessage, ResendMessage, ChangeMessages, HealthCheck, GetNodeStatistics, DrainNode; ListQueues with
-only those that hold messages."""
+"""PeekMessages, GetMessage, ResendMessage, ChangeMessages, HealthCheck, GetNodeStatistics, DrainNode; and ListQueues
+limited to queues that hold messages."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _CHANGES = ", ".join(chosen.Change)
 
 
 async def peek_messages(context: Context, request: PeekMessagesRequest) -> PeekMessagesResult:
-    """Raises as `cqs.service.peek.peek`."""
+    """Raises what `cqs.service.peek.peek` raises."""
     queue = await context.queue(request.queue_url)
     if request.attribute_value is not None and not request.attribute_name:
         raise MissingParameter.named("AttributeName")
@@ -71,7 +71,7 @@ async def get_message(context: Context, request: GetMessageRequest) -> GetMessag
 
 
 async def resend_message(context: Context, request: ResendMessageRequest) -> ResendMessageResult:
-    """Needs the right to send to the destination and, for `DeleteOriginal`, to delete from the queue."""
+    """Requires permission to send to the destination and, for `DeleteOriginal`, to delete from the queue."""
     source = await context.queue(request.queue_url)
     target = await _destination(context, request.destination_queue_url) if request.destination_queue_url else source
     context.access.authorize(context.caller, "SendMessage", target)
@@ -103,7 +103,8 @@ async def resend_message(context: Context, request: ResendMessageRequest) -> Res
 
 
 async def change_messages(context: Context, request: ChangeMessagesRequest) -> ChangeMessagesResult:
-    """Needs the right to do the same by a receipt handle, or (hasten) to resend. Raises as `chosen.change`."""
+    """Requires permission to do the same with a receipt handle, or (hasten) to resend. Raises what `chosen.change`
+    raises."""
     queue = await context.queue(request.queue_url)
     what = _change_of(request.change)
     context.access.authorize(context.caller, chosen.PERMISSION_OF[what], queue)
@@ -118,24 +119,24 @@ async def change_messages(context: Context, request: ChangeMessagesRequest) -> C
 
 
 async def health_check(context: Context, request: HealthCheckRequest) -> HealthCheckResult:
-    """503 when a part of the server does not answer."""
+    """503 when a part of the server does not respond."""
     await statistics.check_health(context.engine)
     return HealthCheckResult(status="ok", version=context.engine.metrics.build.version)
 
 
 async def drain_node(context: Context, request: DrainNodeRequest) -> DrainNodeResult:
-    """Takes the node that is asked out, or in again. Idempotent."""
+    """Drains the node that is asked, or puts it back into service. Idempotent."""
     done = await (drain.drain if request.draining else drain.resume)(context.engine)
     return DrainNodeResult(draining=request.draining, answered_receives=done.answered, workers=done.workers)
 
 
 async def get_node_statistics(context: Context, request: GetNodeStatisticsRequest) -> GetNodeStatisticsResult:
-    """Of this node, or of one queue as this node sees it."""
+    """Statistics of this node, or of one queue as this node sees it."""
     return await node_statistics(context, request)
 
 
 async def list_queues(context: Context, request: ListQueuesExtendedRequest) -> ListQueuesResult:
-    """As AWS's; `ContainingMessagesOnly` leaves out empty queues."""
+    """As on AWS; `ContainingMessagesOnly` omits empty queues."""
     if not request.containing_messages_only:
         return await queues.list_queues(context, request)
     limit = parameters.page_limit(request.max_results)
@@ -147,7 +148,7 @@ async def list_queues(context: Context, request: ListQueuesExtendedRequest) -> L
 
 
 async def _destination(context: Context, url: str) -> Queue:
-    """The queue of the URL, for whoever may send to it."""
+    """The queue of the URL, if the caller may send to it."""
     return await lookup.find(context.engine, context.name_of(url))
 
 

@@ -1,6 +1,6 @@
-"""Message attributes: from the wire's three value fields to one `cqs.message.Attribute`, and back, filtered.
+"""Message attributes: converts the wire's three value fields to one `cqs.message.Attribute` and back, filtered.
 
-asked for     All  *  .*     everything
+requested     All  *  .*     all attributes
               prefix.*       all names that start with `prefix`
               name           that one
 """
@@ -18,15 +18,14 @@ _ALL = frozenset({"All", "*", ".*"})
 
 
 def attributes_of(values: Mapping[str, MessageAttributeValue] | None) -> tuple[Attribute, ...]:
-    """Raises InvalidParameterValue when a value does not stand in the field of its type; all other rules are the
-    service's."""
+    """Raises InvalidParameterValue when a value is not in the field of its type; the service checks all other rules."""
     if not values:
         return ()
     return tuple(Attribute(name, value.data_type, _bytes_of(name, value)) for name, value in values.items())
 
 
 def trace_header_of(values: Mapping[str, MessageAttributeValue] | None) -> str | None:
-    """AWSTraceHeader is the one system attribute that can be sent."""
+    """AWSTraceHeader is the only system attribute that can be sent."""
     if not values:
         return None
     for name in values:
@@ -41,7 +40,7 @@ def trace_header_of(values: Mapping[str, MessageAttributeValue] | None) -> str |
 
 
 class Wanted:
-    """Which message attributes a receive asks for."""
+    """The message attributes that a receive requests."""
 
     __slots__ = ("_is_all", "_names", "_prefixes")
 
@@ -60,7 +59,7 @@ class Wanted:
         )
 
     def _has_prefix_of(self, name: str) -> bool:
-        """By the length of the name, not by the number of prefixes: a request may bring a million."""
+        """Costs the length of the name, not the number of prefixes: a request may contain a million of them."""
         return bool(self._prefixes) and any(name[:length] in self._prefixes for length in range(len(name) + 1))
 
 

@@ -39,12 +39,12 @@ SYSTEM_ATTRIBUTES = frozenset(
     }
 )
 _KNOWN_NAMES = SYSTEM_ATTRIBUTES | queue_attributes.NAMES
-"""AttributeNames takes names of queue attributes too, which no message has."""
+"""AttributeNames also accepts names of queue attributes, which messages do not have."""
 _SEQUENCE_DIGITS = 20
 
 
 async def send_message(context: Context, request: SendMessageRequest) -> SendMessageResult:
-    """Raises as `cqs.service.send.send`."""
+    """Raises what `cqs.service.send.send` raises."""
     queue = await context.queue(request.queue_url)
     sent = await send.send(context.engine, queue, draft_of(request), context.caller.sender_id)
     return SendMessageResult(
@@ -57,8 +57,8 @@ async def send_message(context: Context, request: SendMessageRequest) -> SendMes
 
 
 async def receive_message(context: Context, request: ReceiveMessageRequest) -> ReceiveMessageResult:
-    """Raises as `cqs.service.receive.receive`. The messages go back when the answer reaches nobody. One that waited is
-    given nothing that its caller might not receive by then."""
+    """Raises what `cqs.service.receive.receive` raises. The messages go back to the queue if the answer can't be
+    delivered. A receive that waited returns only what its caller may still receive at that time."""
     queue = await context.queue(request.queue_url)
 
     def is_still_wanted() -> bool:
@@ -87,7 +87,7 @@ async def delete_message(context: Context, request: DeleteMessageRequest) -> Non
 
 
 def draft_of(request: SendMessageRequest | SendMessageBatchRequestEntry) -> Draft:
-    """Raises InvalidParameterValue for what the wire can get wrong; the service checks the rest."""
+    """Raises InvalidParameterValue for errors in the wire format; the service checks the rest."""
     return Draft(
         body=request.message_body,
         attributes=attributes_of(request.message_attributes),
@@ -99,12 +99,12 @@ def draft_of(request: SendMessageRequest | SendMessageBatchRequestEntry) -> Draf
 
 
 def sequence_text(sequence: int) -> str:
-    """20 digits, so that the order of texts is the order of numbers; "" for no number."""
+    """20 digits, so that texts sort like numbers; "" for no number."""
     return f"{sequence:0{_SEQUENCE_DIGITS}d}" if sequence else ""
 
 
 def _wanted_system(request: ReceiveMessageRequest) -> frozenset[str]:
-    """The old list of names and the new one, together."""
+    """The names in the old parameter and in the new one, combined."""
     if not request.attribute_names and not request.message_system_attribute_names:
         return frozenset()
     names = frozenset((*(request.attribute_names or ()), *(request.message_system_attribute_names or ())))
@@ -134,8 +134,8 @@ def _wanted_attributes(delivery: Delivery, wanted: frozenset[str]) -> dict[str, 
 
 
 def system_attributes(message: StoredMessage, receive_count: int, first_receive_ms: int) -> dict[str, str]:
-    """All that the message has. Count and first time are those of its queue; what is told goes on from the queues where
-    it was received before it became a dead letter."""
+    """All system attributes that the message has. `receive_count` and `first_receive_ms` are those in its queue; the
+    reported values also include the queues that received it before it became a dead letter."""
     receive_count += message.earlier_receives
     known = {
         "SenderId": message.sender_id,

@@ -20,7 +20,7 @@ from cqs.store.interface import MoveStatus, MoveTask
 
 
 async def start_message_move_task(context: Context, request: StartMessageMoveTaskRequest) -> StartMessageMoveTaskResult:
-    """Needs the rights of what the task does, too (see `move_tasks.needed`)."""
+    """Also requires the permissions for what the task does (see `move_tasks.needed`)."""
     source, target_arn = await _authorize(context, request.source_arn), request.destination_arn or ""
     if source is not None:
         await lookup.meet(context.engine, target_arn)
@@ -49,8 +49,8 @@ async def list_message_move_tasks(context: Context, request: ListMessageMoveTask
 
 
 async def _authorize(context: Context, source_arn: str) -> Queue | None:
-    """The queue of the ARN. One that names none is the service's to refuse (None); one that the caller may not know of
-    is refused alike."""
+    """The queue of the ARN. None if the ARN names none; the service refuses that. A queue that the caller may not know
+    about is refused in the same way."""
     await lookup.meet(context.engine, source_arn)
     queue = context.engine.registry.of_arn(source_arn)
     if queue is None:

@@ -1,4 +1,4 @@
-"""What GetNodeStatistics answers, from the node's metrics."""
+"""What GetNodeStatistics answers, taken from the node's metrics."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from cqs.service.whereabouts import whereabouts
 
 
 async def node_statistics(context: Context, request: GetNodeStatisticsRequest) -> GetNodeStatisticsResult:
-    """Raises InvalidParameterValue for a range that is none, QueueDoesNotExist."""
+    """Raises InvalidParameterValue for an unknown range, QueueDoesNotExist."""
     engine, metrics = context.engine, context.engine.metrics
     range_s = _range_s(request.chart_range)
     now_ms = engine.clock.now_ms()
@@ -58,7 +58,7 @@ async def node_statistics(context: Context, request: GetNodeStatisticsRequest) -
 
 
 async def _home(engine: Engine, queue: Queue) -> Home | None:
-    """None where there are no homes, and while the store can't be asked."""
+    """None where queues have no homes, and while the store does not answer."""
     try:
         found = await whereabouts(engine, queue)
     except (StoreUnavailable, OutcomeUnknown):

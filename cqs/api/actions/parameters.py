@@ -1,4 +1,5 @@
-"""Ranges of call parameters, with SQS's words. Batch rules, which all three batch actions share."""
+"""Checks the ranges of call parameters, with SQS's error texts, and the batch rules that all three batch actions
+share."""
 
 from __future__ import annotations
 
@@ -68,7 +69,7 @@ def page_limit(results: int | None) -> int | None:
 
 
 def check_entries(batch: Batch) -> None:
-    """The rules that fail a batch call as a whole, in SQS's order."""
+    """Checks the rules that fail a whole batch call, in SQS's order."""
     entries = batch.entries
     if not entries:
         raise EmptyBatchRequest(batch.QUERY_NAMES["Entries"])
@@ -85,7 +86,7 @@ def check_entries(batch: Batch) -> None:
 
 
 def failed_entry(entry_id: str, error: SqsError) -> BatchResultErrorEntry:
-    """As on AWS, an expired receipt handle has a code and a text of its own here."""
+    """As on AWS, an expired receipt handle has its own code and text here."""
     if isinstance(error, ReceiptHandleExpired):
         return BatchResultErrorEntry(
             id=entry_id, sender_fault=True, code=ReceiptHandleIsInvalid.__name__, message=error.REASON

@@ -1,9 +1,9 @@
-"""Reading a body within its bounds: never more bytes than allowed, not from a client that only drips, and only while
-there is room.
+"""Reads a body within its bounds: no more bytes than allowed, not from a client that sends too slowly, and only while
+there is room for it.
 
 bytes due │                      ______ body_s_max: the end
           │                 ____/
-          │            ____/  body_rate_min a second
+          │            ____/  body_rate_min bytes per second
           │___________/
           └───────────┬─────────────── seconds
                       body_grace_s
@@ -22,7 +22,7 @@ from cqs.api.wire_errors import BadRequest, CrowdedOut, RequestEntityTooLarge, R
 
 
 class Body:
-    """A body that comes. It has a place in the room until `leave`."""
+    """A body being received. It occupies a place in the room until `leave`."""
 
     __slots__ = ("_bounds", "_content", "_due", "_is_crowded_out", "_place")
 
@@ -35,7 +35,8 @@ class Body:
 
     async def read(self) -> bytes:
         """The whole body; call it once. Raises RequestEntityTooLarge, RequestTimeout, CrowdedOut, and BadRequest when
-        it is cut off or its chunks are bad. aiohttp says RuntimeError of a client that left before the reading."""
+        the body is cut off or its chunks are malformed. aiohttp raises RuntimeError if the client disconnected before
+        reading began."""
         try:
             if self._content.is_eof():
                 body = self._content.read_nowait()
@@ -54,8 +55,8 @@ class Body:
         self._place.leave()
 
     async def _read_slowly(self) -> bytes:
-        """When it raises, the error stays with the content and holds this frame, in a circle: so the frame lets go of
-        the bytes, or they would wait for a full garbage collection."""
+        """On failure, the content keeps the error, whose traceback references this frame, in a cycle. The frame
+        therefore drops the bytes; otherwise they would stay until a full garbage collection."""
         bounds = self._bounds
         start_s = asyncio.get_running_loop().time()
         body, chunk = bytearray(), b""
@@ -78,15 +79,15 @@ class Body:
             raise CrowdedOut
 
     def _crowd_out(self) -> None:
-        """Another one needs the room: the deadline is now."""
+        """Another request needs the room: moves the deadline to now."""
         self._is_crowded_out = True
         if self._due is not None and not self._due.expired():
             self._due.reschedule(0)
 
 
 def body_of(request: web.BaseRequest, bounds: Bounds) -> Body:
-    """The body of a request to an application beside the API, in the room of its connection; outside of `App`, which
-    only tests are, in one of its own."""
+    """The body of a request to an application mounted beside the API, in the room of its connection; outside of `App`,
+    which happens only in tests, in a room of its own."""
     connection = request.protocol
     room = connection.room if isinstance(connection, Connection) else Room(bounds.requests_bytes_max)
     return Body(request.content, bounds, room)

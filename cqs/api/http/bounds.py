@@ -1,4 +1,4 @@
-"""What a client may take: sizes, times and connections."""
+"""What a client may use: sizes, times and connections."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from cqs import limits
 
 _ESCAPED_MAX = 6
-"""Bytes of JSON that one byte of a message may need: `\\u0041`."""
+"""Bytes of JSON that one byte of a message may take: `\\u0041`."""
 _ENVELOPE_MAX = 65_536
 
 
@@ -18,23 +18,23 @@ class Bounds:
     body_bytes_max: int = _ESCAPED_MAX * limits.MESSAGE_SIZE_MAX + _ENVELOPE_MAX
     headers_max: int = 64
     header_bytes_max: int = 16_384
-    """Of the request target and all header fields together."""
+    """For the request target and all header fields together."""
     header_s_max: float = 10.0
-    """From the connect, or from a later request's first byte, until its headers are complete."""
+    """From connecting, or from the first byte of a later request, until its headers are complete."""
     body_s_max: float = 60.0
     body_grace_s: float = 10.0
-    """After which a body must have come at `body_rate_min` bytes a second."""
+    """After this, a body must have arrived at `body_rate_min` bytes per second."""
     body_rate_min: int = 1_000
     idle_s_max: float = 75.0
     """Between two requests of a connection."""
     linger_s_max: float = 2.0
-    """How long what a refused client still sends is read away, so that it gets to read why."""
+    """How long the server keeps reading from a refused client, so that the client can read the refusal."""
     requests_bytes_max: int = 256_000_000
-    """Of all requests that are coming in or being served, over all connections (`cqs.api.http.room`)."""
+    """For all requests being received or served, over all connections (`cqs.api.http.room`)."""
     answers_bytes_max: int = 256_000_000
-    """Of answers that their clients do not read, over all connections (`cqs.api.http.unread`)."""
+    """For all answers that clients have not read, over all connections (`cqs.api.http.unread`)."""
     unread_s_max: float = 60.0
-    """How long a client may read nothing of its answer."""
+    """How long a client may go without reading any of its answer."""
     connections_max: int = 10_000
     connections_per_address_max: int = 10_000
 

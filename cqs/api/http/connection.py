@@ -1,12 +1,12 @@
-"""aiohttp's connection with deadlines, and with bounds on what waits in it, which aiohttp alone does not have.
+"""aiohttp's connection with deadlines and with bounds on buffered data, both of which aiohttp lacks.
 
     connect ──► head awaited ──► request served ──► idle ──► head awaited ──► …
                  header_s_max     body: see body.py   idle_s_max
                  then 408, or     the answer: as long as it
                  silence if silent  takes; unread: unread.py
 
-Nothing is timed per request: a connection only notes since when it waits for a head, and one sweep looks at all of
-them. An answer that could not be written is told to whoever asked to hear of it (`Answer.undelivered`).
+There is no timer per request: a connection only records since when it has been waiting for a head, and one sweep checks
+all connections. If an answer could not be written, whoever asked to know is told (`Answer.undelivered`).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from cqs.api.wire_errors import BadRequest, HttpError, RequestHeaderFieldsTooLar
 _TIMED_OUT = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 FULL = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n"
 _TOO_MANY = "Too many headers"
-"""How aiohttp's parser begins its one error that has no class of its own."""
+"""The beginning of the only parser error of aiohttp that has no class of its own."""
 _QUOTED_MAX = 200
 _log = logging.getLogger("cqs.http")
 
 
 class Answer(web.Response):
-    """A response whose fate somebody may want to know."""
+    """A response with a callback for when it could not be delivered."""
 
     undelivered: Callable[[], Awaitable[None]] | None = None
 
@@ -90,7 +90,7 @@ class Connection(web.RequestHandler):
         self.address = ""
         self.is_secure = False
         self.is_crowded_out = False
-        """What came of its request was let go of, but for the head, because room was needed."""
+        """All received bytes of its request but the head were dropped, because the room was needed."""
         self.waiting_since_s: float | None = None
 
     def is_client_there(self) -> bool:
@@ -98,7 +98,7 @@ class Connection(web.RequestHandler):
         return transport is not None and not transport.is_closing()
 
     def begin(self) -> None:
-        """A head is complete; its request is being served."""
+        """A head is complete; its request is now being served."""
         self._is_busy = True
         self.waiting_since_s = None
         self._count_behind()
@@ -108,7 +108,7 @@ class Connection(web.RequestHandler):
             self.cut()
 
     def cut(self) -> None:
-        """Ends a connection whose head is overdue."""
+        """Closes a connection whose head is overdue."""
         if self.transport is not None and self._has_heard:
             self.transport.write(_TIMED_OUT)
         self.force_close()
@@ -127,8 +127,8 @@ class Connection(web.RequestHandler):
         transport.close()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """aiohttp is not told why: it would raise that where an answer is being written, and the error and that frame
-        would hold each other, and the answer, until a full garbage collection."""
+        """aiohttp does not get the reason: it would raise it where an answer is being written, and the error and that
+        frame would reference each other, and the answer, until a full garbage collection."""
         self._connections.leave(self)
         super().connection_lost(None)
         if self._waiter is None:
@@ -163,8 +163,8 @@ class Connection(web.RequestHandler):
             self.transport.abort()
 
     def _end_with(self, problem: _ErrInfo) -> None:
-        """Nothing is read behind what could not be parsed. The error lets go of all that it quotes, and of the frames
-        that it would hold, and they it, until a full garbage collection."""
+        """Stops reading after input that could not be parsed. Drops everything that the error quotes and its frames,
+        which would otherwise form a cycle that lives until a full garbage collection."""
         self._is_over = True
         text = problem.message[:_QUOTED_MAX]
         error = problem.exc.with_traceback(None)
@@ -173,7 +173,8 @@ class Connection(web.RequestHandler):
         self._messages[-1] = (_ErrInfo(status=problem.status, exc=error, message=text), EMPTY_PAYLOAD)
 
     def _count_behind(self) -> None:
-        """Requests that wait behind the one that is served take up room; crowded out, their connection ends."""
+        """Requests that wait behind the one being served count towards the room; if they are crowded out, the
+        connection is aborted."""
         size = 0
         if self._is_busy and self.transport is not None:
             size = sum(body.total_raw_bytes for _, body in self._messages if body is not EMPTY_PAYLOAD)
@@ -198,7 +199,7 @@ class Connection(web.RequestHandler):
     def handle_error(
         self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
     ) -> web.StreamResponse:
-        """What the parser could not read. Logged at debug: strangers knock."""
+        """Answers input that the parser could not read. Logged at debug level: scanners send plenty of it."""
         if status >= 500:
             _log.error("request_handler_failed", exc_info=exc)
         else:
@@ -208,7 +209,7 @@ class Connection(web.RequestHandler):
 
 
 async def told(undelivered: Callable[[], Awaitable[None]]) -> None:
-    """Tells that an answer reached nobody; a failure of that is logged."""
+    """Reports that an answer was not delivered; logs a failure of doing so."""
     try:
         await undelivered()
     except Exception as error:

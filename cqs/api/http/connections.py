@@ -1,4 +1,4 @@
-"""All open connections of a process: how many there may be, and who looks at their deadlines."""
+"""All open connections of a process: their limits, and the task that checks their deadlines."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class Guest(Protocol):
     address: str
 
     def unread(self) -> int:
-        """Bytes of its answer that its client has yet to read."""
+        """Bytes of its answer that its client has not read yet."""
 
     def cut_off(self) -> None:
-        """Ends it at once."""
+        """Aborts it at once."""
 
     def sweep(self, now_s: float) -> None:
-        """Looks at its deadline; called about every second."""
+        """Checks its deadline; called about every second."""
 
 
 class Connections:
-    """All open connections of a process: how many, from where, and which have waited too long."""
+    """All open connections of a process: how many, from which addresses, and which have waited too long."""
 
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
@@ -45,7 +45,7 @@ class Connections:
         return iter(list(self._open))
 
     def has_room(self, address: str, coming: int = 0, coming_from_there: int = 0) -> bool:
-        """Whether one more fits in, beside others that are coming and not counted yet."""
+        """Whether one more connection is allowed, in addition to others that are being accepted and not counted yet."""
         bounds = self._bounds
         return (
             len(self._open) + coming < bounds.connections_max
@@ -53,7 +53,7 @@ class Connections:
         )
 
     def admit(self, connection: Guest) -> bool:
-        """Counts the connection, unless there are too many."""
+        """Counts the connection. False, without counting it, when there are too many."""
         address = connection.address
         if not self.has_room(address):
             return False
@@ -72,7 +72,7 @@ class Connections:
             del self._by_address[connection.address]
 
     async def run(self) -> None:
-        """Closes connections that have waited for a head too long, for ever."""
+        """Sweeps all connections periodically; never returns."""
         period_s = min(SWEEP_S_MAX, self._bounds.header_s_max / SWEEPS_PER_DEADLINE)
         loop = asyncio.get_running_loop()
         while True:
@@ -80,7 +80,7 @@ class Connections:
             self.sweep(loop.time())
 
     def sweep(self, now_s: float) -> None:
-        """Lets every connection look at its own deadline."""
+        """Lets every connection check its own deadline."""
         for connection in list(self._open):
             connection.sweep(now_s)
         self.unread.sweep(now_s)

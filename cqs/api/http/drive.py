@@ -1,11 +1,12 @@
-"""Runs a coroutine at once, in the caller's own turn of the loop, and goes on with it when what it waits for is there.
+"""Runs a coroutine immediately, in the caller's iteration of the event loop, and resumes it when what it awaits is
+done.
 
-    asyncio.Task       make a task ─► wait for the loop's next turn ─► first step … done ─► tell whoever waits
-    here               first step … done, or: wait for the future ─► next step
+    asyncio.Task       create a task ─► wait for the loop's next iteration ─► first step … done ─► notify waiters
+    here               first step … done, or: await the future ─► next step
 
-Most requests need two or three steps, so a whole turn of the loop and a task's share of the work are left out. From
-Python 3.12 on, asyncio has eager tasks for that. On 3.11 a `Drive` steps the coroutine itself; the price: there is no
-current task, so `asyncio.timeout` and `TaskGroup` can't be used below it; futures, sleeps, `gather` and `wait_for` can.
+Most requests need two or three steps, so this saves a whole iteration of the loop and part of a task's overhead. Python
+3.12 and later have eager tasks for this. On 3.11 a `Drive` steps the coroutine itself. The price: there is no current
+task, so `asyncio.timeout` and `TaskGroup` can't be used inside; futures, sleeps, `gather` and `wait_for` can.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from typing import Protocol
 
 
 class Run(Protocol):
-    """A coroutine that has begun."""
+    """A coroutine that has started."""
 
     def cancel(self) -> object:
-        """What it waits for is cancelled, and so is it."""
+        """Cancels what it awaits, and thereby the coroutine."""
 
 
 def run_at_once(coroutine: Coroutine[object, None, None], loop: asyncio.AbstractEventLoop) -> Run:
-    """Runs it until it waits or ends. What it raises goes to the loop's exception handler; cancelling is quiet."""
+    """Runs it until it blocks or ends. An exception goes to the loop's exception handler; cancellation is silent."""
     if sys.version_info >= (3, 12):
         return asyncio.Task(coroutine, loop=loop, eager_start=True)
     driven = Drive(coroutine, loop)
@@ -33,7 +34,7 @@ def run_at_once(coroutine: Coroutine[object, None, None], loop: asyncio.Abstract
 
 
 class Drive:
-    """One run on Python 3.11."""
+    """One run, on Python 3.11."""
 
     __slots__ = ("_awaited", "_coroutine", "_loop")
 
@@ -43,7 +44,7 @@ class Drive:
         self._awaited: asyncio.Future[object] | None = None
 
     def step(self, _: object = None) -> None:
-        """Runs until the coroutine waits again, or ends. Call it once; then it calls itself."""
+        """Runs until the coroutine blocks or ends. Call it once; after that it is its own callback."""
         self._awaited = None
         try:
             awaited = self._coroutine.send(None)

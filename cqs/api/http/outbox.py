@@ -1,10 +1,10 @@
-"""Replies of one turn of the event loop, written together at its end.
+"""Collects the replies of one event-loop iteration and writes them together at its end.
 
     turn   read a ─ answer ─┐  read b ─ answer ─┐  read c ─ answer ─┐
                             └──────── put ──────┴───────────────────┴─► write a, b, c
 
-A client that reads many connections is woken once for all of them, and waking somebody costs the kernel more than the
-write itself: a third of a small call, measured. A lone reply waits for nothing but the end of its turn.
+A client process with many connections is woken once for all of them. Waking a process costs the kernel more than the
+write itself: a third of a small call, measured. A single reply waits only for the end of its iteration.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from collections.abc import Callable
 from cqs.api.request import Reply
 
 REPLIES_MAX = 32
-"""Replies that are written together at most: the first of them waits for the others."""
+"""Maximum number of replies written together: the first of them waits for the others."""
 
 
 class Outbox:
-    """Belongs to one event loop. Keeps the order."""
+    """Belongs to one event loop. Preserves the order."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop

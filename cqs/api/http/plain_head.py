@@ -1,8 +1,8 @@
-"""Is a request plain? The one judgement of the fast lane, over the bytes of a request head.
+"""Decides whether a request is plain: the fast lane's only decision about a request head.
 
 Plain is: POST, HTTP/1.1, to "/" or a queue's own path, no header field twice, one Host, one Content-Length of digits
-within bounds, and nothing about the transfer that needs thought. The parser is httptools'; what it lets pass and a
-plain request may not have is refused here, by leaving the request to the reference lane.
+within bounds, and no transfer options that need special handling. httptools parses the head; anything that it accepts
+but a plain request may not contain makes the request one for the reference lane.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class PlainHead(NamedTuple):
 
 
 def read_plain_head(head: bytes, bounds: Bounds) -> PlainHead | None:
-    """The head, which ends with its empty line, or None when the request is not plain."""
+    """The parsed head, including its final empty line, or None when the request is not plain."""
     found = _Found()
     parser = httptools.HttpRequestParser(found)
     try:
@@ -62,7 +62,7 @@ def read_plain_head(head: bytes, bounds: Bounds) -> PlainHead | None:
 
 
 class _Found:
-    """What the parser calls."""
+    """The parser's callbacks."""
 
     __slots__ = ("count", "fields", "target")
 

@@ -1,4 +1,4 @@
-"""Answers as bytes, with the header fields that aiohttp would write, in its order."""
+"""Serializes replies, with the same header fields that aiohttp would write, in its order."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _SERVER_FIELD = f"Server: {SERVER}\r\nContent-Length: ".encode()
 
 
 class ReplyWriter:
-    """Writes for all lanes of a process; the date is made anew once a second."""
+    """Writes for all lanes of a process; the Date header is recomputed once per second."""
 
     def __init__(self) -> None:
         self._date_s = -1.0
         self._end = b""
 
     def bytes_of(self, reply: Reply, now_s: float) -> bytes:
-        """`now_s`: any steady clock."""
+        """`now_s`: any monotonic clock."""
         if now_s - self._date_s >= 1 or self._date_s < 0:
             self._date_s = float(int(now_s))
             self._end = f"\r\nDate: {formatdate(usegmt=True)}\r\n\r\n".encode()

@@ -1,13 +1,13 @@
-"""Room for requests: how many bytes of them a process holds, over all its connections.
+"""Memory for requests: how many bytes of them a process holds, over all its connections.
 
-    bytes come ─► grow_to ─► grow_to ─► all there: keep ─► answered: leave
+    bytes come ─► grow_to ─► grow_to ─► complete: keep ─► answered: leave
                     │
-                    └─ no room: of those that are still coming the one that began first is crowded out, and so on,
-                       until there is room or the turn is the asker's own
+                    └─ no room: crowds out the oldest of the incomplete requests, one after the other,
+                       until there is room or the oldest is the request that asks
 
-What is still coming may never end, so it gives way, the slowest first; what is being served ends by itself, so it
-stays. Nobody waits for room, so nobody can wait for ever. Redis bounds its clients' buffers in the same way
-(`maxmemory-clients`), but by size: the slow ones would outlive the large ones there.
+An incomplete request may never complete, so it gives way, the slowest first; a request being served completes by
+itself, so it stays. Nothing waits for room, so nothing can wait forever. Redis bounds its clients' buffers in a similar
+way (`maxmemory-clients`), but evicts by size: there, slow clients would outlive large ones.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 PLACE_FREE = 16_384
-"""So many bytes of each connection do not count: small calls need no place, and are served when there is no room."""
+"""This many bytes of each connection do not count: small calls need no place and are served even when there is no
+room."""
 
 
 class Room:
-    """Belongs to one event loop. `held`: bytes now; `crowded_out`: requests since the start."""
+    """Belongs to one event loop. `held`: bytes held now; `crowded_out`: requests since the start."""
 
     def __init__(self, bytes_max: int) -> None:
         self.bytes_max = bytes_max
@@ -28,12 +29,12 @@ class Room:
         self.coming: dict[Place, None] = {}
 
     def place(self, crowd_out: Callable[[], None]) -> Place:
-        """A place of no bytes yet. `crowd_out` is called when it has to give way: it is left by then."""
+        """A new place, of no bytes. `crowd_out` is called after the place had to give way and was left."""
         return Place(self, crowd_out)
 
 
 class Place:
-    """What one request holds."""
+    """The room that one request occupies."""
 
     __slots__ = ("_crowd_out", "_room", "_size")
 
@@ -43,7 +44,8 @@ class Place:
         self._size = 0
 
     def grow_to(self, size: int) -> bool:
-        """`size` bytes have come by now. False: there is no room for them, and the place is left."""
+        """Called when `size` bytes have arrived in all. False: there is no room for them, and the place has been
+        left."""
         if size <= PLACE_FREE:
             return True
         room = self._room
@@ -60,7 +62,7 @@ class Place:
         return True
 
     def keep(self) -> None:
-        """All is there, and being served: from now on the place does not give way."""
+        """The request is complete and being served: from now on the place does not give way."""
         self._room.coming.pop(self, None)
 
     def leave(self) -> None:

@@ -1,5 +1,6 @@
-"""Which requests are refused for their head alone, before a byte of the body is read. Pure, so that every lane has the
-same rules. The parser refuses most of what two servers could read in two ways; this refuses the rest."""
+"""Which requests are refused because of their head, before any byte of the body is read. Pure, so that both lanes
+follow the same rules. The parser refuses most requests that two servers could interpret differently; this refuses the
+rest."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def refusal(
     bounds: Bounds,
     methods: frozenset[bytes] | None = METHODS,
 ) -> HttpError | None:
-    """Why the request will not be served, None when it will. `methods` None = any."""
+    """Why the request is refused; None when it is not. `methods` None = any."""
     size = len(target) + sum(len(name) + len(value) + 4 for name, value in headers)
     if len(headers) > bounds.headers_max or size > bounds.header_bytes_max:
         return RequestHeaderFieldsTooLarge()

@@ -1,10 +1,10 @@
-"""Accepts plain connections from a socket that other processes accept from, too, and leaves them their share.
+"""Accepts plain connections from a socket that other processes accept from too, and leaves them their share.
 
-    a connection waits ─► all idle workers wake ─► each takes one, and rests REST_S
+    a connection arrives ─► all idle workers wake ─► each accepts one, and pauses for REST_S
 
-Without the rest, the worker that wakes first takes a whole burst, and clients that keep their connections stay with it:
-of 60 connections to 3 workers one got 38 to 60; with it each gets 19 to 22. A worker takes 1,000 connections a second
-at most; requests on open connections are not slowed.
+Without the pause, the worker that wakes first takes a whole burst, and clients with persistent connections stay on it:
+of 60 connections to 3 workers, one got 38 to 60; with the pause, each gets 19 to 22. A worker accepts at most 1,000
+connections per second; requests on open connections are not slowed down.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from collections.abc import Callable
 
 REST_S = 0.001
 _FAILED_REST_S = 0.1
-"""After an accept failed, for lack of files for instance."""
+"""The pause after a failed accept, for example when file descriptors run out."""
 _log = logging.getLogger("cqs.http")
 
 
 class SharedDoor:
-    """Serves one listening socket from construction to `close`. `factory` makes a connection's protocol."""
+    """Serves one listening socket from construction to `close`. `factory` creates a connection's protocol."""
 
     def __init__(self, listening: socket.socket, factory: Callable[[], asyncio.BaseProtocol]) -> None:
         self._listening = listening
@@ -33,7 +33,7 @@ class SharedDoor:
         self._loop.add_reader(listening, self._accept)
 
     def close(self) -> None:
-        """Accepts no more; what waits is left to the others. Idempotent."""
+        """Stops accepting; leaves pending connections to the other processes. Idempotent."""
         if not self._is_closed:
             self._is_closed = True
             if self._resting is not None:
@@ -42,7 +42,7 @@ class SharedDoor:
             self._listening.close()
 
     async def settle(self) -> None:
-        """Returns when everything that was accepted has its protocol."""
+        """Returns when every accepted connection has its protocol."""
         await asyncio.gather(*self._coming, return_exceptions=True)
 
     def _accept(self) -> None:

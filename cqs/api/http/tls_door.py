@@ -1,9 +1,10 @@
-"""Accepts TLS connections, and counts them from the first packet on: who never says hello takes up room, too.
+"""Accepts TLS connections, and counts them from the TCP connect on, so that clients which never finish the handshake
+count too.
 
     accept ─► room? ─► handshake within header_s_max ─► a lane, which is counted by itself
                 └ no: closed                     └ failed, or too slow: closed
 
-`loop.create_server` with TLS tells of a connection only after its handshake, which a stranger may take its time over.
+`loop.create_server` with TLS reports a connection only after its handshake, which a client can delay.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from cqs.api.http.bounds import Bounds
 from cqs.api.http.connections import Connections
 
 GOODBYE_S = 1.0
-"""How long a closing connection waits for the other side to end TLS, too."""
+"""How long a closing connection waits for the peer's TLS close_notify."""
 _REST_S = 0.1
-"""After an accept failed, for lack of files for instance."""
+"""The pause after a failed accept, for example when file descriptors run out."""
 _log = logging.getLogger("cqs.http")
 
 
 class TlsDoor:
-    """Serves one listening socket. `factory` makes the protocol of a connection whose handshake is done."""
+    """Serves one listening socket. `factory` creates the protocol of a connection whose handshake is complete."""
 
     def __init__(
         self,
@@ -47,7 +48,7 @@ class TlsDoor:
         self._accepting.add_done_callback(lambda _: listening.close())
 
     def close(self) -> None:
-        """Accepts no more; handshakes under way are given up. Idempotent."""
+        """Stops accepting; aborts handshakes in progress. Idempotent."""
         self._accepting.cancel()
         for task in self._shaking:
             task.cancel()

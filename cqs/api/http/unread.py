@@ -1,14 +1,15 @@
-"""Answers that lie here because their clients do not read them: bounded in bytes and in time.
+"""Answers buffered because their clients do not read them: bounded in bytes and in time.
 
-    written ─► the kernel took all of it: nothing lies here
+    written ─► the kernel took all of it: nothing is buffered
             └► pause_writing ─► enter ─► … ─► resume_writing ─► leave
                                          │
                   each sweep: READ_MIN less than before? it is being read
-                              else, for stalled_s_max:                  cut off
-                              else, while more than bytes_max lie here: cut off, who has not read for longest first
+                              else, after stalled_s_max:                       aborted
+                              else, while more than bytes_max are buffered:    aborted, the longest stalled first
 
-Who reads is never cut off, so that a burst of large answers gets through; who has stopped holds nothing that others
-need. One answer at a time lies here of a connection: both lanes serve no next request meanwhile.
+A client that reads is never cut off, so a burst of large answers gets through; a client that has stopped reading holds
+no memory that others need. At most one answer per connection is buffered: both lanes serve no further request until it
+is read.
 """
 
 from __future__ import annotations
@@ -16,23 +17,24 @@ from __future__ import annotations
 from typing import Protocol
 
 READ_MIN = 65_536
-"""Bytes to read between two sweeps, by which a client counts as reading."""
+"""Bytes that a client must read between two sweeps to count as reading."""
 STALLED_S_MIN = 1.0
-"""So long everybody may take, however much lies here."""
+"""Every client may stall for this long, however much is buffered."""
 
 
 class Reader(Protocol):
-    """A connection whose answer its client has to read."""
+    """A connection whose client has an answer to read."""
 
     def unread(self) -> int:
-        """Bytes that lie here."""
+        """Bytes buffered here."""
 
     def cut_off(self) -> None:
-        """Ends the connection, and lets go of the bytes."""
+        """Aborts the connection and frees the bytes."""
 
 
 class Unread:
-    """Belongs to one event loop. `held`: bytes at the last sweep; `count_cut_off`: connections since the start."""
+    """Belongs to one event loop. `held`: bytes at the last sweep; `count_cut_off`: connections aborted since the
+    start."""
 
     def __init__(self, bytes_max: int, stalled_s_max: float) -> None:
         self._bytes_max = bytes_max
@@ -49,7 +51,7 @@ class Unread:
         self._left.pop(reader, None)
 
     def sweep(self, now_s: float) -> None:
-        """Looks at all that lies here; called about every second."""
+        """Checks all buffered answers; called about every second."""
         self.held = 0
         for reader, (size, _) in self._left.items():
             left = reader.unread()
@@ -63,7 +65,7 @@ class Unread:
                 self._end(reader)
 
     def cut_off(self) -> None:
-        """Ends all for whom something lies here."""
+        """Aborts all connections that have a buffered answer."""
         for reader in list(self._left):
             self._end(reader)
 

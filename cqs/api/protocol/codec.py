@@ -1,4 +1,4 @@
-"""What dispatch asks of a protocol."""
+"""The interface between dispatch and a protocol."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Codec(Protocol):
         """The action and its input. Raises SqsError."""
 
     def action_of(self, request: Request, head: Head) -> str:
-        """The action that it names, told without reading it; "" = none, or none that exists."""
+        """The action that the request names, found without decoding the request; "" = none, or an unknown one."""
 
     def answer(self, operation: Operation, output: Shape | None, request_id: str, undelivered: Undelivered) -> Reply:
-        """A success; `output` None = the action answers nothing."""
+        """A success; `output` None = the action has no output."""
 
     def refuse(self, entry: WireError, text: str, request_id: str) -> Reply:
         """An error."""

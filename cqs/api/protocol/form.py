@@ -1,12 +1,12 @@
-"""Forms, in the body or the URL, expanded into the same shapes that JSON fills.
+"""Expands forms, from the body or the URL, into the same shapes that JSON fills.
 
     Action=SendMessageBatch & Version=2012-11-05 & QueueUrl=…
     & SendMessageBatchRequestEntry.1.Id=a & SendMessageBatchRequestEntry.1.MessageBody=…
       └ query name of Entries ─────┘ │ └ member, expanded in turn
-                                     └ place; places count up, gaps do not matter
+                                     └ index; indexes ascend, gaps are allowed
 
-One generic expander reads the shapes; nothing here knows an action. Lists and maps of one element may leave out the
-number (`AttributeName=All`), as old SDKs do.
+One generic expander reads the shapes; nothing here knows any action. Lists and maps with one element may omit the index
+(`AttributeName=All`), as old SDKs do.
 """
 
 from __future__ import annotations
@@ -26,24 +26,25 @@ from cqs.api.wire_errors import MalformedInput, MalformedQueryString
 from cqs.errors import InvalidParameterValue, MissingParameter
 
 FIELDS_MAX = 2_000
-"""More than a legal request can have: ten entries of ten attributes are 360, fifty tags 100."""
+"""More than a legal request can have: ten entries with ten attributes take 360, fifty tags take 100."""
 DEPTH_MAX = 8
 VERSIONS = frozenset({"2012-11-05", "2011-10-01", "2009-02-01", "2008-01-01"})
 
 Form = dict[str, str]
 _Node = str | dict[str, "_Node"]
-"""A form as a tree: names split at their dots."""
+"""A form as a tree: names are split at their dots."""
 _Reader = Callable[[_Node, str], object]
 """Reads one member from its node; the second argument is its full name, for error texts."""
 
 _PLACE = re.compile(r"[1-9][0-9]{0,8}")
 _INTEGER = re.compile(r"-?[0-9]{1,10}")
 _BATCH = "BatchRequestEntry"
-"""Lists of this name may be empty, which a form says by leaving them out; their actions have a word for it."""
+"""Lists with this suffix may be empty, which a form expresses by omitting them; their actions have an error for
+that."""
 
 
 def parse_form(query: bytes, body: bytes) -> Form:
-    """The parameters of the URL and of a form body, together. Raises MalformedQueryString when one can't be read,
+    """The parameters of the URL and of a form body, combined. Raises MalformedQueryString when one can't be parsed,
     MalformedInput when a parameter has two different values."""
     form: Form = {}
     for part in (query, body):
@@ -60,13 +61,13 @@ def parse_form(query: bytes, body: bytes) -> Form:
 
 
 def expand(shape: type[Shape], form: Form) -> Shape:
-    """The input that the form describes; parameters nobody asked for are ignored, as on AWS. Raises MissingParameter,
-    InvalidParameterValue (a number that is none), MalformedInput (a list that contradicts itself)."""
+    """The input that the form describes; unknown parameters are ignored, as on AWS. Raises MissingParameter,
+    InvalidParameterValue (not a valid number), MalformedInput (an inconsistent list)."""
     return _read_struct(shape, _tree_of(form), "")
 
 
 def unknown_version(form: Form) -> str | None:
-    """The version asked for when there is none such."""
+    """The requested version if it does not exist, else None."""
     version = form.get("Version")
     return version if version is not None and version not in VERSIONS else None
 
@@ -175,8 +176,8 @@ def _read_map(node: _Node, at: str, key_name: str, read_value: _Reader) -> dict[
 
 
 def _elements(node: _Node, at: str) -> list[tuple[str, _Node]]:
-    """The elements of a list with their full names, in order: `at.1`, `at.2` …, or `at` itself, not numbered. An empty
-    value is how SDKs write an empty list."""
+    """The elements of a list with their full names, in order: `at.1`, `at.2` …, or `at` itself, without an index. SDKs
+    write an empty list as an empty value."""
     if isinstance(node, str):
         return [(at, node)] if node else []
     places = [int(part) for part in node if _PLACE.fullmatch(part)]

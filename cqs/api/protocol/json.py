@@ -1,7 +1,7 @@
-"""AWS JSON 1.0: the action in X-Amz-Target, typed decoding, answers encoded straight from the output structs.
+"""AWS JSON 1.0: the action is in X-Amz-Target; input is decoded by type, and output structs are encoded directly.
 
-msgspec refuses in several voices (a malformed text, a wrong type, a missing member, too deep nesting, bad UTF-8, lone
-surrogates); clients hear two: SerializationException, and MissingParameter with the member's name.
+msgspec rejects input with various errors (malformed text, a wrong type, a missing member, excessive nesting, bad UTF-8,
+lone surrogates); clients get one of two: SerializationException, or MissingParameter with the member's name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CONTENT_TYPE = b"application/x-amz-json-1.0"
 
 _MISSING = re.compile(r"Object missing required field `(\w+)`(?: - at `\$(.*)`)?")
 _NULL = re.compile(r"Expected `.*`, got `null` - at `\$(.*)\.(\w+)`")
-"""Optional members accept null, so this one is required."""
+"""Optional members accept null, so this member is required."""
 _INDEX = re.compile(r"\[(\d+)\]")
 _NO_QUEUE_URL = str(MissingParameter.named("QueueUrl"))
 _encoder = msgspec.json.Encoder()
@@ -36,7 +36,7 @@ class _ErrorBody(msgspec.Struct, frozen=True, gc=False):
 
 
 class JsonCodec:
-    """`is_query_mode`: the client set x-amzn-query-mode and knows statuses other than 400."""
+    """`is_query_mode`: the client set x-amzn-query-mode and understands statuses other than 400."""
 
     def __init__(self, *, is_query_mode: bool, by_target: Mapping[bytes, Operation] = BY_TARGET) -> None:
         self._is_query_mode = is_query_mode
@@ -79,7 +79,7 @@ def _read_input(operation: Operation, request: Request) -> Shape:
 
 
 def _with_queue_url(body: bytes, path: str) -> bytes:
-    """The request came to a queue's own URL, which says what the body leaves out."""
+    """Adds the QueueUrl that the body omits, for a request to a queue's own URL."""
     members = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     members["QueueUrl"] = msgspec.Raw(_encoder.encode(path))
     return _encoder.encode(members)
@@ -106,7 +106,7 @@ def _of_validation(text: str, shape: type[Shape]) -> MissingParameter | Serializ
 
 
 def _parameter(path: str, member: str, shape: type[Shape]) -> str:
-    """As the Query protocol would call it: `$.Entries[0]`, Id → SendMessageBatchRequestEntry.1.Id."""
+    """The name in the Query protocol: `$.Entries[0]`, Id → SendMessageBatchRequestEntry.1.Id."""
     parts = path.replace("[...]", "").lstrip(".").split(".") if path else []
     names = []
     for part in parts:

@@ -1,4 +1,5 @@
-"""The Query protocol: a form in, by POST or in the URL of a GET; XML out, or JSON when the client accepts only that."""
+"""The Query protocol: a form as input, by POST or in the URL of a GET; XML as output, or JSON for clients that ask for
+it."""
 
 from __future__ import annotations
 
@@ -18,15 +19,16 @@ from cqs.errors import QueueDoesNotExist
 _FORM = b"application/x-www-form-urlencoded"
 _ACTION = re.compile(rb"(?:^|&)Action=([A-Za-z]{1,80})(?:&|$)")
 _ACTION_WITHIN = 4_096
-"""Bytes of a form in which an action is looked for that is not read."""
+"""How many bytes of a form are searched for the action when the form is not parsed."""
 LARGE_FORM = 131_072
-"""Bytes from which a form is unescaped in a thread: a full message of nothing but escapes takes a second."""
+"""Forms of this many bytes or more are decoded in a thread: a full message consisting only of escapes takes a
+second."""
 _NO_QUEUE = TABLE[QueueDoesNotExist]
 _UNKNOWN = TABLE[UnknownOperation]
 
 
 class QueryCodec:
-    """`is_json`: the client accepts JSON before all else."""
+    """`is_json`: the client's Accept header starts with JSON."""
 
     def __init__(self, *, is_json: bool) -> None:
         self._content_type = query_json.CONTENT_TYPE if is_json else xml.CONTENT_TYPE

@@ -1,11 +1,11 @@
-"""The Query protocol's answers to clients that accept JSON, in a dialect of its own, which AWS writes too:
+"""The Query protocol's responses for clients that accept JSON, in a dialect that AWS uses only here:
 
     {"ReceiveMessageResponse": {
         "ReceiveMessageResult": {"messages": [{"Body": "x", "Attributes": [{"Name": "SenderId", "Value": "A…"}],
-                                               "MessageAttributes": null, …}]},        left out when nothing is answered
+                                               "MessageAttributes": null, …}]},        omitted if there is no output
         "ResponseMetadata": {"RequestId": "…"}}}
 
-What is not there, or empty, is null; maps are lists of pairs; two lists begin in lower case.
+Missing or empty members are null; maps are lists of pairs; two lists have lower-case names.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LOWER = {"Messages": "messages", "QueueUrls": "queueUrls"}
 
 
 def encode(action: str, output: Shape | None, request_id: str) -> bytes:
-    """A success; `output` None = the action answers nothing."""
+    """A success; `output` None = the action has no output."""
     response: dict[str, object] = {"ResponseMetadata": {"RequestId": request_id}}
     if output is not None:
         response[f"{action}Result"] = _members(output)
@@ -44,7 +44,7 @@ def _members(shape: Shape) -> dict[str, object]:
 
 
 def _plain(value: object, element: str) -> object:
-    """`element` is what the Query protocol calls the member."""
+    """`element` is the member's name in the Query protocol."""
     if isinstance(value, Shape):
         return _members(value)
     if isinstance(value, list):

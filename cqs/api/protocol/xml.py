@@ -1,12 +1,12 @@
-"""The Query protocol's answers in XML.
+"""The Query protocol's responses in XML.
 
     <SendMessageResponse xmlns="…">
-      <SendMessageResult><MessageId>…</MessageId></SendMessageResult>      left out when the action answers nothing
+      <SendMessageResult><MessageId>…</MessageId></SendMessageResult>      omitted for actions without output
       <ResponseMetadata><RequestId>…</RequestId></ResponseMetadata>
     </SendMessageResponse>
 
-Lists and maps are flattened: their elements stand directly in the parent, one after the other. `"` goes out as `&quot;`
-and CR as `&#xD;`, as on AWS: a parser that normalised a CR away would break the body's MD5. XML is never parsed here.
+Lists and maps are flattened: their elements are direct children of the parent. As on AWS, `"` is written as `&quot;`
+and CR as `&#xD;`: a parser that normalized CR would break the body's MD5. XML is never parsed here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ESCAPES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("\r"
 
 
 def encode(action: str, output: Shape | None, request_id: str) -> bytes:
-    """A success; `output` None = the action answers nothing."""
+    """A success; `output` None = the action has no output."""
     parts = [_HEAD, f'<{action}Response xmlns="{NAMESPACE}">']
     if output is not None:
         parts.append(f"<{action}Result>")
@@ -48,13 +48,13 @@ def encode_error(entry: WireError, text: str, request_id: str) -> bytes:
 
 
 def encode_unknown_operation() -> bytes:
-    """The one error that AWS writes in another form, to clients that want JSON too."""
+    """The one error that AWS writes in a different form, even for clients that accept JSON."""
     return b"<UnknownOperationException/>\n"
 
 
 @lru_cache(maxsize=256)
 def _members(shape: type[Shape]) -> list[tuple[str, str, object]]:
-    """Attribute, element name, and the value at which it is left out, of each member."""
+    """Attribute, element name, and the value at which it is omitted, of each member."""
     return [
         (field.name, shape.QUERY_NAMES.get(field.encode_name, field.encode_name), None if field.required else "")
         for field in msgspec.structs.fields(shape)
@@ -100,7 +100,7 @@ def _text(value: object) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Characters that XML can't carry at all come back only in error texts and policies; they are replaced."""
+    """Characters that XML can't represent appear only in error texts and policies; they are replaced."""
     if not text.isprintable():
         text = limits.BAD_CHARACTER.sub("\ufffd", text)
     for character, escape in _ESCAPES:

@@ -1,5 +1,5 @@
-"""The three batch actions. A list of their answers that is empty is left out, as on AWS, though its model calls both
-required: Java's `hasFailed()` asks whether there is a list, not whether something is in it."""
+"""The three batch actions. As on AWS, an empty list in the answer is omitted, although AWS's model marks both lists as
+required: Java's `hasFailed()` checks whether the list exists, not whether it has elements."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What the extension actions take and answer: JSON protocol only, never AWS's (docs/extensions.md). Times are Unix
-times in milliseconds."""
+"""Input and output of the extension actions: JSON protocol only, not part of AWS's API (docs/extensions.md). Times are
+Unix times in milliseconds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cqs.api.shapes.shape import Int32, Output, Shape
 
 
 class PeekMessagesRequest(Shape, frozen=True, kw_only=True, gc=False):
-    """The filters must all hold."""
+    """A message must match all filters."""
 
     queue_url: str
     state: str = "ready"
@@ -26,8 +26,9 @@ class PeekMessagesRequest(Shape, frozen=True, kw_only=True, gc=False):
 
 
 class PeekedMessage(Output, frozen=True, kw_only=True, gc=False):
-    """A message as it lies. `address` names it in GetMessage and ResendMessage, also when it was moved and `message_id`
-    is that of its first queue; `visible_at` is when a delayed one or one in flight becomes visible, 0 = it is."""
+    """A message as stored. `address` identifies it in GetMessage and ResendMessage, even after a move, when
+    `message_id` is still that of its first queue; `visible_at` is when a delayed or in-flight message becomes visible,
+    0 = it is visible."""
 
     message_id: str
     address: str
@@ -41,7 +42,7 @@ class PeekedMessage(Output, frozen=True, kw_only=True, gc=False):
 
 
 class PeekMessagesResult(Output, frozen=True, kw_only=True, gc=False):
-    """`scanned` messages were looked at. A NextToken goes on, also when no message matched yet."""
+    """`scanned` messages were examined. With a NextToken there may be more, even if no message has matched yet."""
 
     messages: list[PeekedMessage]
     scanned: int
@@ -49,7 +50,7 @@ class PeekMessagesResult(Output, frozen=True, kw_only=True, gc=False):
 
 
 class GetMessageRequest(Shape, frozen=True, kw_only=True, gc=False):
-    """`message_id` or an address."""
+    """`message_id`: a message ID or an address."""
 
     queue_url: str
     message_id: str
@@ -60,7 +61,7 @@ class GetMessageResult(Output, frozen=True, kw_only=True, gc=False):
 
 
 class ResendMessageRequest(Shape, frozen=True, kw_only=True, gc=False):
-    """Members that are not given stay as they are. MessageAttributes replace all."""
+    """Omitted members keep their values. MessageAttributes replaces all attributes."""
 
     queue_url: str
     message_id: str
@@ -81,7 +82,7 @@ class ResendMessageResult(Output, frozen=True, kw_only=True, gc=False):
 
 
 class ChangeMessagesRequest(Shape, frozen=True, kw_only=True, gc=False):
-    """`change`: delete, reveal, hide or hasten; hide wants `visibility_timeout`, in seconds from now."""
+    """`change`: delete, reveal, hide or hasten; hide requires `visibility_timeout`, in seconds from now."""
 
     queue_url: str
     message_ids: list[str]
@@ -90,20 +91,20 @@ class ChangeMessagesRequest(Shape, frozen=True, kw_only=True, gc=False):
 
 
 class ChangeMessagesResult(Output, frozen=True, kw_only=True, gc=False):
-    """`missed` were gone, or in another state."""
+    """`missed` messages were gone, or in another state."""
 
     changed: int
     missed: list[str] = []
 
 
 class DrainNodeRequest(Shape, frozen=True, kw_only=True, gc=False):
-    """`draining` false takes the node in again."""
+    """`draining` false puts the node back into service."""
 
     draining: bool = True
 
 
 class DrainNodeResult(Output, frozen=True, kw_only=True, gc=False):
-    """`answered_receives` waited; `workers` are the processes of the node that heard of it."""
+    """`answered_receives` were waiting; `workers` are the node's processes that were drained."""
 
     draining: bool
     answered_receives: int
@@ -120,14 +121,14 @@ class HealthCheckResult(Output, frozen=True, kw_only=True, gc=False):
 
 
 class GetNodeStatisticsRequest(Shape, frozen=True, kw_only=True, gc=False):
-    """`chart_range` (5m, 10m, 1h, 6h, 1d, 7d) asks for a chart, of one queue when its URL is given."""
+    """`chart_range` (5m, 10m, 1h, 6h, 1d, 7d) requests a chart; with a queue URL, of that queue."""
 
     queue_url: str | None = None
     chart_range: str | None = None
 
 
 class ActionStatistics(Output, frozen=True, kw_only=True, gc=False):
-    """Since the start. Seconds are the upper bounds of histogram buckets."""
+    """Since the node started. Seconds are upper bounds of histogram buckets."""
 
     calls: int
     failures: dict[str, int] = {}
@@ -136,7 +137,7 @@ class ActionStatistics(Output, frozen=True, kw_only=True, gc=False):
 
 
 class QueueStatistics(Output, frozen=True, kw_only=True, gc=False):
-    """Counts of the last ten minutes, and how many messages there are now."""
+    """Counts over the last ten minutes, and the current number of messages."""
 
     sent: int
     received: int
@@ -161,8 +162,8 @@ class Chart(Output, frozen=True, kw_only=True, gc=False):
 
 
 class StoreHost(Output, frozen=True, kw_only=True, gc=False):
-    """A host of Cassandra, as the node's driver knows it. `up` null = the node asks others only, and was
-    told nothing of it yet."""
+    """A Cassandra host, as the node's driver sees it. `up` null = the node does not connect to this host and has not
+    been notified of its state yet."""
 
     address: str
     data_center: str
@@ -179,22 +180,22 @@ class StoreFile(Output, frozen=True, kw_only=True, gc=False):
 
 
 class StorePlaces(Output, frozen=True, kw_only=True, gc=False):
-    """Where the data lie; in memory both are empty."""
+    """Where the data is stored; both are empty for an in-memory store."""
 
     hosts: list[StoreHost]
     files: list[StoreFile]
 
 
 class Home(Output, frozen=True, kw_only=True, gc=False):
-    """Which data centre serves the queue, since when; empty = none has yet."""
+    """Which data centre serves the queue, and since when; empty = none yet."""
 
     data_center: str = ""
     since: int = 0
 
 
 class GetNodeStatisticsResult(Output, frozen=True, kw_only=True, gc=False):
-    """`totals` are those of the queue when one is asked for, else of the node. `data_center` is this node's, where the
-    store has several; `home` is the queue's, then."""
+    """`totals` cover the queue if one is requested, else the node. Where the store has several data centres,
+    `data_center` is this node's, and `home` is the queue's."""
 
     version: str
     data_center: str = ""
@@ -209,6 +210,6 @@ class GetNodeStatisticsResult(Output, frozen=True, kw_only=True, gc=False):
 
 
 class ListQueuesExtendedRequest(ListQueuesRequest, frozen=True, kw_only=True, gc=False):
-    """ListQueues, as AWS has it, and one member more."""
+    """AWS's ListQueues, with one additional member."""
 
     containing_messages_only: bool = False

@@ -11,7 +11,7 @@ from cqs.api.shapes.shape import Int32, Output, Shape
 
 
 class MessageAttributeValue(Output, frozen=True, kw_only=True, gc=False):
-    """A message attribute's value, in and out."""
+    """The value of a message attribute, in requests and responses."""
 
     QUERY_NAMES: ClassVar[Mapping[str, str]] = {
         "StringListValues": "StringListValue",
@@ -66,7 +66,7 @@ class ReceiveMessageRequest(Shape, frozen=True, kw_only=True, gc=False):
 
 
 class Message(Output, frozen=True, kw_only=True, gc=False):
-    """A message as ReceiveMessage shows it."""
+    """A message as ReceiveMessage returns it."""
 
     QUERY_NAMES: ClassVar[Mapping[str, str]] = {"Attributes": "Attribute", "MessageAttributes": "MessageAttribute"}
 
@@ -80,7 +80,7 @@ class Message(Output, frozen=True, kw_only=True, gc=False):
 
 
 class ReceiveMessageResult(Output, frozen=True, kw_only=True, gc=False):
-    """An empty receive has no Messages at all."""
+    """An empty receive has no Messages member at all."""
 
     QUERY_NAMES: ClassVar[Mapping[str, str]] = {"Messages": "Message"}
 

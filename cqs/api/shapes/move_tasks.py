@@ -32,7 +32,7 @@ class ListMessageMoveTasksRequest(Shape, frozen=True, kw_only=True, gc=False):
 
 
 class ListMessageMoveTasksResultEntry(Output, frozen=True, kw_only=True, gc=False):
-    """TaskHandle is there only while the task runs, DestinationArn only when one was given."""
+    """TaskHandle is present only while the task runs, DestinationArn only if one was given."""
 
     task_handle: str | None = None
     status: str

@@ -1,6 +1,7 @@
-"""Queues: making, finding, listing, setting, emptying and deleting them.
+"""Queues: creating, finding, listing, configuring, purging and deleting them.
 
-Casing traps: CreateQueue takes `tags`, ListDeadLetterSourceQueues answers `queueUrls`."""
+Inconsistent casing in AWS's API: CreateQueue takes `tags`, ListDeadLetterSourceQueues returns `queueUrls`.
+"""
 
 from __future__ import annotations
 
