@@ -118,7 +118,10 @@ class Accounts:
     async def drop_user(self, name: str) -> None:
         """Removes the user and its keys."""
         everybody = await self._store.identities()
-        check_not_last(everybody, _user_of(everybody, name), self.home)
+        user = _user_of(everybody, name)
+        check_not_last(everybody, user, self.home)
+        if is_administrating(user):
+            await self.set_user_enabled(name, False)
         if not await self._store.drop_user(name):
             raise NoSuchIdentity(f"There is no user {name!r}.")
         await self._credentials.refresh()
@@ -198,8 +201,20 @@ class Accounts:
                 check_not_last(everybody, user, self.home)
             if await self._store.save_user(msgspec.structs.replace(changed, version=user.version + 1)):
                 await self._credentials.refresh()
+                if is_administrating(user) and not is_administrating(changed):
+                    await self._check_again(user)
                 return
         raise IdentityError(f"{name!r} is being changed by others: try again.")
+
+    async def _check_again(self, before: User) -> None:
+        """Two administrators whose rights are taken away at the same moment each saw the other. Whoever now sees nobody
+        left gives back what they took, and raises IdentityError."""
+        try:
+            check_not_last(await self._store.identities(), before, self.home)
+        except IdentityError:
+            was = {"role": before.role, "is_enabled": before.is_enabled, "password_hash": before.password_hash}
+            await self._change_user(before.name, lambda user: msgspec.structs.replace(user, **was))
+            raise
 
     async def _change_key(self, key_id: str, change: Callable[[AccessKey], AccessKey]) -> None:
         for _ in range(_TRIES_MAX):
