@@ -1,9 +1,9 @@
 """How the workers of one server query each other: over Unix sockets in a shared folder.
 
     any worker ─► asks all others ─► adds up             request: one line, the question and its argument
-                     <number>.sock                       response: the text, then end of file
+                     <number>.sock                       response: the text, as a frame
 
-A worker that does not answer in time is left out of the result.
+A worker that does not answer in time, or dies in the middle of its response, is left out of the result.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from cqs.frames import framed, take_frames
 from cqs.service.fellows import Handler
 
 ANSWER_S_MAX = 3.0
@@ -55,19 +56,20 @@ class Siblings:
                 question, _, about = line.partition(" ")
                 handler = self._handlers.get(question)
                 if handler is not None:
-                    writer.write(await handler(about))
+                    writer.write(framed(await handler(about)))
                     await writer.drain()
         writer.close()
 
 
 async def _ask(path: Path, line: str) -> bytes:
-    """b"" when there is no answer."""
+    """b"" when there is no answer, or only a part of one: its worker has died meanwhile."""
     with suppress(OSError, TimeoutError):
         async with asyncio.timeout(ANSWER_S_MAX):
             reader, writer = await asyncio.open_unix_connection(path)
             try:
                 writer.write(line.replace("\n", " ").encode() + b"\n")
-                return await reader.read()
+                answers = take_frames(bytearray(await reader.read()))
+                return answers[0] if answers else b""
             finally:
                 writer.close()
     return b""

@@ -14,6 +14,7 @@ import pytest
 from cqs.api.metrics_page import metrics_mounts
 from cqs.api.origins import Origins
 from cqs.api.siblings import Siblings
+from cqs.frames import framed
 from cqs.service import drain
 from cqs.service.receive import ReceiveRequest, receive
 from tests.engine import until
@@ -96,3 +97,14 @@ async def test_scrape_tells_of_each_worker_by_its_label(pair: tuple[Measured, Me
 
     assert 'cqs_waiting_receives{worker="1"}' in page
     assert 'cqs_waiting_receives{worker="2"}' in page
+
+
+async def test_a_worker_that_dies_while_it_answers_is_left_out(tmp_path: Path) -> None:
+    async def die(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(framed(b"cqs_queues 1.0\ncqs_connections 2.0\n")[:-7])
+        writer.close()
+
+    async with worker(tmp_path, 1) as one, await asyncio.start_unix_server(die, tmp_path / "2.sock"):
+        assert await one.bench.engine.fellows.ask("metrics") == {}
+        assert (await one.get("/metrics")).status == 200
