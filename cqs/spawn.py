@@ -16,6 +16,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from urllib.parse import quote
 
 import structlog
 
@@ -41,7 +42,7 @@ class PrivateRedis:
             )
         self._folder = Path(tempfile.mkdtemp(prefix="cqs-redis-"))
         socket = self._folder / "redis.sock"
-        self.url = f"unix://{socket}"
+        self.url = f"unix://{quote(str(socket))}"
         self._command = (
             program, "--port", "0", "--unixsocket", str(socket), "--unixsocketperm", "700", "--save", "",
             "--appendonly", "no", "--maxmemory-policy", "noeviction", "--dir", str(self._folder),

@@ -8,11 +8,13 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 import redis
 
 from cqs import spawn
+from cqs.cache.redis.url import parse
 from cqs.spawn import PrivateRedis
 from tests.needs import needs
 
@@ -97,3 +99,16 @@ async def test_it_can_be_told_to_end_though_its_parent_blocks_the_signals(privat
     os.kill(private.pid, signal.SIGTERM)
 
     await until(lambda: not is_answering(private))
+
+
+def test_its_address_leads_to_it_whatever_the_folder_of_temporary_files_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "a%20b #?ü"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    private = PrivateRedis()
+    try:
+        assert Path(parse(private.url).path).is_socket()
+    finally:
+        private.stop()
