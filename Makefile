@@ -16,13 +16,13 @@ help: ## list the targets
 run: $(VENV)/.serve ## set up and serve on 127.0.0.1:9324 (CQS_HOST, CQS_PORT, CQS_DATA_DIR, CQS_CONFIG ...)
 	@[ -n "$$CQS_DATA_DIR" ] || grep -Eqs '^ *"?data_dir' "$$CQS_CONFIG" || export CQS_DATA_DIR=.cqs; exec $(VENV)/bin/cqs serve
 
-cluster: $(VENV)/.cluster ## run 3 Cassandra nodes, 2 Redis servers and 2 API nodes (needs java, mvn and redis-server)
+cluster: $(VENV)/.cluster ## run a cluster: 3 Cassandra nodes, 2 Redis servers and 2 API nodes (needs java, mvn and redis-server)
 	@exec $(PY) -m deploy.cluster
 
 cluster-2dc: $(VENV)/.cluster ## run two data centres, each a Cassandra node, a Redis server and an API node
 	@exec $(PY) -m deploy.cluster --two-datacenters
 
-test: test-env provision ## set up and run all tests, the drills beside the others
+test: test-env provision ## set up and run all tests, including short drills
 	@$(PY) -m tests
 
 check: $(VENV)/.dev ## lint, types, layers, unit and contract tests; no services, under a minute
@@ -31,33 +31,33 @@ check: $(VENV)/.dev ## lint, types, layers, unit and contract tests; no services
 	$(VENV)/bin/mypy
 	$(PY) -m pytest -n 2 -m 'not slow and not needs' $(QUICK_TESTS)
 
-docs: $(VENV)/.serve ## write the generated pages of docs/
+docs: $(VENV)/.serve ## write the generated pages docs/configuration.md and docs/metrics.md
 	$(VENV)/bin/cqs config --format markdown > docs/configuration.md
 	$(VENV)/bin/cqs metrics --format markdown > docs/metrics.md
 
-drills: $(VENV)/.dev ## break things under load, long version, and write docs/drills.md (DRILLS="--help")
+drills: $(VENV)/.dev ## run the long fault-injection drills and write docs/drills.md (DRILLS="--help")
 	$(PY) -m tests.drills --long $(DRILLS)
 
 bench: $(VENV)/.bench ## measure against ElasticMQ (needs java, mvn and go)
 	$(PY) -m benchmarks
 
-bench-page: $(VENV)/.bench $(VENV)/.cluster ## measure all that docs/benchmarks.md shows, an hour and a half (needs java, mvn, go, redis-server)
+bench-page: $(VENV)/.bench $(VENV)/.cluster ## measure everything in docs/benchmarks.md, an hour and a half (needs java, mvn, go, redis-server)
 	$(PY) -m benchmarks.plan
 
-bench-spark: $(VENV)/.bench $(VENV)/.spark ## what the journal costs a server; audit 1, 10 and 50 million synthetic events (needs go and java)
+bench-spark: $(VENV)/.bench $(VENV)/.spark ## measure the cost of the journal; audit 1, 10 and 50 million synthetic events (needs go and java)
 	$(PY) -m benchmarks.journal
 	$(PY) -m benchmarks.spark
 
-pictures: $(VENV)/.dev ## make the pictures of the console in docs/images anew (needs chromium)
+pictures: $(VENV)/.dev ## recreate the pictures of the console in docs/images (needs chromium)
 	$(PY) -m tests.console.browser.pictures
 
 audit: $(VENV)/.spark ## play a workload and prove what became of every message (needs java; AUDIT="--help")
 	@$(PY) -m spark_jobs.proof $(AUDIT)
 
-audit-cluster: $(VENV)/.spark $(VENV)/.cluster ## the same on Cassandra, Redis and two API nodes (needs java, mvn, redis-server)
+audit-cluster: $(VENV)/.spark $(VENV)/.cluster ## the same on a cluster of Cassandra, Redis and two API nodes (needs java, mvn, redis-server)
 	@$(PY) -m benchmarks.cluster_audit $(AUDIT)
 
-clean: ## remove environments, builds and the data of `make run`
+clean: ## remove environments, builds and the data of make run
 	rm -rf .venv .venv-query .venv-cli build dist .cqs .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
