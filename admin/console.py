@@ -14,6 +14,7 @@ from admin.assets import Assets
 from admin.grace import Grace
 from admin.health import Health
 from admin.jobs import Jobs
+from admin.journal_search import Searches
 from admin.lately import Lately
 from admin.origins import Network
 from admin.rendering import Templates
@@ -78,6 +79,7 @@ class Console:
     health: Health
     abroad: Abroad
     thrift: Thrift
+    searches: Searches
     assets: Assets
     templates: Templates
 
@@ -123,6 +125,7 @@ def make_console(
         health=Health(engine),
         abroad=Abroad(engine),
         thrift=Thrift(),
+        searches=Searches(),
         assets=skin.assets,
         templates=skin.templates,
     )

@@ -4,6 +4,7 @@ and also of a message that is long gone. Newest files first, within bounds that 
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gzip
 import zlib
@@ -12,11 +13,13 @@ from pathlib import Path
 
 import msgspec
 
+from cqs.errors import ServiceUnavailable
 from cqs.events import Line
 from cqs.journal.blocks import lines_of
 from cqs.journal.files import JournalFile, files_of
 
 EVENTS_MAX = 200
+WAITING_MAX = 4
 BYTES_MAX = 512_000_000
 """Of text that is read through: some seconds of one thread."""
 
@@ -27,6 +30,26 @@ class Found(msgspec.Struct, frozen=True):
     lines: list[Line]
     files: int
     is_whole: bool
+
+
+class Searches:
+    """One at a time, and few that wait: a search takes a core for seconds, which the event loop's thread has to share.
+    Belongs to one event loop."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+        self._asked = 0
+
+    async def search(self, folder: Path, address: str, account: str) -> Found:
+        """As `search`, when its turn comes. Raises ServiceUnavailable when WAITING_MAX wait already."""
+        if self._asked > WAITING_MAX:
+            raise ServiceUnavailable("Other searches of the journal are under way. Try again in a moment.")
+        self._asked += 1
+        try:
+            async with self._turn:
+                return await asyncio.to_thread(search, folder, address, account)
+        finally:
+            self._asked -= 1
 
 
 class _Room:

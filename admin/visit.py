@@ -144,8 +144,10 @@ class Visit:
         return replace(self, viewer=viewer_of(user, self.console.about.home))
 
     async def names(self) -> dict[str, str]:
-        """Users by the id under which they send and receive. Raises StoreUnavailable."""
-        return {user.user_id: user.name for user in (await self.console.accounts.identities()).users}
+        """Users by the id under which they send and receive, those of accounts that the viewer sees. Raises
+        StoreUnavailable."""
+        everybody = (await self.console.accounts.identities()).users
+        return {user.user_id: user.name for user in everybody if self.viewer.sees(user.account)}
 
     @property
     def is_at_home(self) -> bool:

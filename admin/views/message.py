@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from aiohttp import web
 
 from admin.bodies import KINDS, attribute_text, shown
 from admin.cqs_words import Params
 from admin.exports import attachment
-from admin.journal_search import search
 from admin.snippets import Snippets, of_each, snippets, url_of
 from admin.visit import Visit
 from cqs import digests, ids
@@ -60,7 +57,9 @@ async def in_journal(visit: Visit) -> web.StreamResponse:
     folder = visit.console.about.journal
     address = visit.parts["message"][:ID_LENGTH_MAX].lower()
     is_there = folder is not None and ids.parse(address) is not None
-    found = await asyncio.to_thread(search, folder, address, queue.account) if folder is not None and is_there else None
+    found = None
+    if folder is not None and is_there:
+        found = await visit.console.searches.search(folder, address, queue.account)
     return visit.page("journal.html", queue=queue, tab="messages", address=address, found=found, is_still=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 
 from admin import journal_search
 from admin.console import About
-from admin.journal_search import search
+from admin.journal_search import WAITING_MAX, Found, Searches, search
+from cqs.errors import ServiceUnavailable
 from cqs.events import VERSION, EventName, Line
 from cqs.journal.blocks import block_of
 from cqs.journal.files import name_of
@@ -126,3 +128,27 @@ async def test_the_page_shows_what_the_journal_has_of_a_message_that_is_gone(fol
     assert "Deleted" in page.words
     assert "The whole journal was searched: 2 files." in page.words
     assert "this is not a message ID" in nonsense.words
+
+
+async def test_the_journal_is_searched_once_at_a_time_and_few_wait(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search takes a core for seconds: eight at once made a send twenty times as slow."""
+    side_by_side: list[int] = []
+    running: list[int] = []
+    searches = Searches()
+    at_once = WAITING_MAX + 1
+
+    def watched(*arguments: object) -> Found:
+        running.append(1)
+        side_by_side.append(len(running))
+        running.pop()
+        return Found([], 0, True)
+
+    monkeypatch.setattr(journal_search, "search", watched)
+    asked = [asyncio.create_task(searches.search(folder, MESSAGE, ACCOUNT)) for _ in range(at_once + 3)]
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+
+    assert side_by_side == [1] * at_once
+    assert [isinstance(one, ServiceUnavailable) for one in answers] == [False] * at_once + [True] * 3
+    assert (await searches.search(folder, MESSAGE, ACCOUNT)).is_whole
