@@ -38,9 +38,10 @@ class Drill:
     is_apart: bool = False
     """Left to `make drills`: other drills break the same. "no fault" and "API node killed": those with 2 nodes, and
     more. "API node killed between store and Redis": "MTTF 10 s" by chance, and tests/unit/test_cluster_sweep.py on
-    purpose. "random mix": each of its parts is a drill. "two Cassandra nodes of three killed": one is killed, and with
-    all three paused there is no quorum. "Redis server replaced": tests/contract/test_cache_redis_lists.py and
-    tests/unit/test_cluster_lists.py. "dc1 gone, then back": "dc1 gone, its last writes not copied, then back"."""
+    purpose. "random mix": each of its parts is a drill. "two Cassandra nodes of three killed": one is killed, and
+    with all three paused there is no quorum. "one of two Redis servers gone for good": one is killed, and one
+    added. "Redis server replaced": tests/contract/test_cache_redis_lists.py and tests/unit/test_cluster_lists.py.
+    "dc1 gone, then back": "dc1 gone, its last writes not copied, then back"."""
 
     def duplicates_max(self, messages: int, faults_count: int) -> int:
         """How many duplicates are within the bounds, in whole messages. Below SHARE_MESSAGES_MIN a share of 0.1 % or
@@ -120,6 +121,8 @@ DRILLS = (
           is_linked=False),
     Drill("Redis server replaced, 2 nodes", Kind.REDIS_CASSANDRA, redis_faults.redis_replaced, Load(rate=400), nodes=2,
           is_linked=False, is_apart=True),
+    Drill("one of two Redis servers gone for good, 2 nodes", Kind.REDIS_CASSANDRA, redis_faults.redis_gone,
+          Load(rate=100), nodes=2, is_linked=False, is_apart=True),
     Drill("clock of one of 2 nodes + 1 h", Kind.REDIS_CASSANDRA, node_faults.clock_off("+1h"), Load(rate=300),
           duplicates_share=0, nodes=2, needs=node_faults.FAKETIME),
     Drill("clock of one of 2 nodes - 1 h", Kind.REDIS_CASSANDRA, node_faults.clock_off("-1h"), Load(rate=300),

@@ -82,6 +82,23 @@ async def redis_replaced(place: Place, run: Run, scale: Scale, rng: random.Rando
         await asyncio.sleep(scale.pause_s)
 
 
+async def redis_gone(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
+    """One of two Redis servers dies for good. Its queues are served from the store, and the others as ever, until the
+    nodes are told, one by one, of a list without it."""
+    await run.reached(0.1)
+    await place.add_redis()
+    await rolling_restart(place, run, scale, rng)
+    await run.reached(0.6)
+    gone = place.more_redis[-1]
+    async with fault(run, "Redis gone"):
+        await asyncio.to_thread(gone.stop)
+        await asyncio.sleep(scale.pause_s)
+    for node in place.nodes:
+        at = node.arguments.index(gone.url)
+        node.arguments[at - 1 :] = ["--redis-list-version", str(2 + len(place.more_redis))]
+    await rolling_restart(place, run, scale, rng)
+
+
 async def redis_full(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
     """maxmemory below what Redis holds: every write is refused."""
     assert place.redis is not None
