@@ -19,7 +19,7 @@ from typing import Any
 from spark_jobs.client import CallFailed, Client, Content, OutcomeUnknown, attribute_bytes, body_of, content_of
 from spark_jobs.errors import EndpointFailed
 from spark_jobs.observation import Observation, Observe
-from spark_jobs.workload import QUICK_ALPHA, Workload
+from spark_jobs.workload import Workload, tenant_rates
 
 TRIES_MAX = 50
 MESSAGE_BYTES_MAX = 1_048_576
@@ -116,7 +116,8 @@ class Player:
             self.send(index, load.bytes, group)
 
     def _tenant(self) -> int:
-        return min(self._workload.tenants - 1, int(self._rng.paretovariate(QUICK_ALPHA)) - 1)
+        tenants = self._workload.tenants
+        return self._rng.choices(range(tenants), cum_weights=tenant_rates(tenants))[0]
 
     def send(self, index: int, size: int, group: str, delay_s: int = 0) -> None:
         """Until it is acknowledged, with a body of that many bytes, or as many as there is room for. Raises

@@ -19,6 +19,8 @@ import math
 import re
 import tomllib
 from dataclasses import dataclass, fields, replace
+from functools import cache
+from itertools import accumulate
 from pathlib import Path
 
 from spark_jobs.errors import BadWorkload
@@ -30,7 +32,9 @@ BDQS_FAILURES = (0.0001, 0.001, 0.01, 0.1)
 ZDMQ_THREADS = (1, 2, 4, 8, 16, 32, 64, 96)
 ZDMQ_BYTES = (1_000, 10_000, 100_000, 1_000_000)
 QUICK_ALPHA = math.log(5, 4)
-"""Of the Pareto law by which QuiCK skews its tenants: four of five messages come from one in five."""
+"""Of the Pareto distribution of QuiCK's tenants' send rates: four of five messages come from one tenant in five."""
+EQS_MINUTES = 45
+"""How long each producer sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,7 @@ class Workload:
     """Long poll."""
     is_fifo: bool = False
     tenants: int = 0
-    """Message groups, chosen by a Pareto law; 0 = none."""
+    """Message groups, whose send rates have a Pareto distribution; 0 = none."""
     is_two_phase: bool = False
     """Receivers start when all is sent."""
     ramp_ms: int = 0
@@ -142,7 +146,8 @@ def cqs_table(goal: int) -> Workload:
 
 
 def bdqs(failure: float = 0.0) -> Workload:
-    """BDQS section V.D: all is sent, then all is received; calls are lost and receivers quit with this probability."""
+    """BDQS section V.D: all is sent, then all is received; calls are lost and receivers quit with this probability,
+    which BDQS tests one after the other."""
     return Workload(
         f"bdqs-{failure:g}", queues=400, senders=3, receivers=3, messages=100, bytes=2_000, visibility_s=10,
         receive_max=1, is_two_phase=True, quit_probability=failure, drop_probability=failure,
@@ -150,11 +155,12 @@ def bdqs(failure: float = 0.0) -> Workload:
 
 
 def eqs() -> Workload:
-    """EQS: sixteen producers, one more each minute, 3,400 messages of 5 kB a minute each; here with twenty receivers
-    that share the queue, since an SQS queue does not fan out."""
+    """EQS: sixteen producers, one more each minute, 3,400 messages of 5 kB a minute each, for EQS_MINUTES; here with
+    twenty receivers that share the queue, since an SQS queue does not fan out."""
     return Workload(
-        "eqs", senders=16, receivers=20, messages=3_400 * 16, send_rate=3_400 * 16 / 60, bytes=5_000, ramp_ms=60_000
-    )
+        "eqs", senders=16, receivers=20, messages=3_400 * EQS_MINUTES, send_rate=3_400 * 16 / 60, bytes=5_000,
+        ramp_ms=60_000,
+    )  # fmt: skip
 
 
 def zdmq(threads: int, size: int) -> Workload:
@@ -166,8 +172,14 @@ def zdmq(threads: int, size: int) -> Workload:
 
 
 def quick() -> Workload:
-    """QuiCK's skewed load: tenants by a Pareto law."""
+    """QuiCK's skewed load: a Pareto distribution of the tenants' send rates."""
     return Workload("quick", queues=4, senders=4, receivers=4, messages=6_250, tenants=1_000, send_rate=250)
+
+
+@cache
+def tenant_rates(tenants: int) -> list[float]:
+    """Of each and all before it, as `random.choices` takes them: the quantiles of the Pareto distribution."""
+    return list(accumulate(((tenant + 0.5) / tenants) ** (-1 / QUICK_ALPHA) for tenant in range(tenants)))
 
 
 def published() -> dict[str, Workload]:

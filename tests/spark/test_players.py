@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ from spark_jobs.errors import EndpointFailed
 from spark_jobs.observation import Observation
 from spark_jobs.players import PATIENCE_S, Part, Player
 from spark_jobs.progress import Reporter, shown, totals_at
-from spark_jobs.workload import Workload
+from spark_jobs.workload import Workload, named
 
 LOAD = Workload("w", visibility_s=5)
 PART = Part("run", "r0-0", False, "http://127.0.0.1:1", "q", "url", 0, 1)
@@ -163,6 +164,17 @@ def test_largest_body_leaves_room_for_attributes(monkeypatch: pytest.MonkeyPatch
     Player(PART, LOAD, lambda _: None).send(7, 1_048_576, "")
 
     assert server.bodies == [1_048_576 - attribute_bytes(Content("run", "r0-0", 7, True))]
+
+
+def test_one_tenant_in_five_sends_about_four_messages_of_five(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(players, "Client", lambda *_: None)
+    sender = Player(PART, named("quick"), lambda _: None)
+
+    tenants = Counter(sender._tenant() for _ in range(50_000))
+
+    assert 0.7 < sum(count for _, count in tenants.most_common(200)) / 50_000 < 0.85
+    assert len(tenants) > 900
+    assert max(tenants.values()) < 50_000 / 5
 
 
 def test_tasks_learn_how_far_all_of_them_are() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from spark_jobs.client import body_of, content_of
 from spark_jobs.errors import BadWorkload
-from spark_jobs.workload import QUICK_ALPHA, Workload, cqs_table, named, published
+from spark_jobs.workload import Workload, cqs_table, named, published
 
 
 def test_published_tables_are_all_there() -> None:
@@ -92,8 +92,8 @@ def test_body_checks_itself() -> None:
     assert content_of("somebody else's") is None
 
 
-def test_skew_is_four_fifths_by_one_fifth() -> None:
-    rng = random.Random(3)
-    draws = sorted((rng.paretovariate(QUICK_ALPHA) for _ in range(100_000)), reverse=True)
+def test_published_producers_send_for_as_long_as_the_paper_says() -> None:
+    eqs = named("eqs")
 
-    assert 0.7 < sum(draws[:20_000]) / sum(draws) < 0.9
+    assert eqs.messages * eqs.senders / eqs.send_rate == pytest.approx(45 * 60)
+    assert eqs.ramp_ms == 60_000
