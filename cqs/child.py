@@ -90,7 +90,7 @@ class Child:
         except BlockingIOError:
             sent = 0
         except OSError:
-            return  # it died: the reader is told so
+            return  # it died; the reader sees the end of the stream
         if sent < len(frame):
             self._out += frame[sent:]
             self._loop.add_writer(self._link.fileno(), self._send_more)

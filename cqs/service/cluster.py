@@ -22,7 +22,7 @@ from cqs.store.interface import Stored
 
 LEADER, OPENER = "cluster", "opening"
 LOOKUPS_A_SECOND, LOOKUPS_BURST = 100, 200
-"""Names that this node does not know, looked up in the store."""
+"""Lookups in the store of names that this node does not know."""
 
 
 Scan = Callable[[Queue], AsyncIterator[list[Stored]]]

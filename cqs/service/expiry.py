@@ -52,9 +52,9 @@ async def _delete_all(engine: Engine) -> None:
 
 
 async def delete(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
-    """Deletes from the store those of the messages dropped by the cache that have really expired. A message is at most
-    as old as its address says, unless it was moved: then it is read. Idempotent. Raises StoreUnavailable,
-    OutcomeUnknown."""
+    """Deletes from the store those of the messages dropped by the cache that have really expired. The address tells a
+    message's age, but a moved message may be older, so messages with young addresses are read. Idempotent. Raises
+    StoreUnavailable, OutcomeUnknown."""
     queue = engine.registry.of_storage(queue.storage_id) or queue
     times_ms, kept_ms = await _times_ms(engine), queue.settings.retention_ms - SKEW_MS_MAX
     oldest_ms, young_ms = min(times_ms) - kept_ms, max(times_ms) - kept_ms

@@ -99,7 +99,7 @@ class Homes:
         return home is not None and home.datacenter == self.datacenter and not self._is_doubtful(shard, home)
 
     async def take(self, shard: Shard) -> bool:
-        """Makes this data centre the home, if the present one allows it. False: it is elsewhere."""
+        """Makes this data centre the home, by a conditional write. False: another node changed the home first."""
         home = await self.look(shard)
         taken = await self._coordination.take_home(*_key_of(shard), home)
         if taken is None:

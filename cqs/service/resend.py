@@ -3,7 +3,7 @@
     find ──► send (a new message, durable) ──► on request: discard the original (store first, then cache)
 
 A crash between the two leaves both messages, never none. On a FIFO queue the copy gets a new deduplication id unless
-one is given. If the copy is rejected as a duplicate of an earlier message, no message was sent, so the original stays.
+one is given. If the copy is a duplicate of an earlier message, nothing new was sent, so the original stays.
 """
 
 from __future__ import annotations

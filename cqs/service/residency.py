@@ -171,8 +171,8 @@ async def _fill(engine: Engine, queue: Queue, shard: Shard, epoch: int) -> None:
 async def _kept(
     engine: Engine, shard: Shard, epoch: int, pages: AsyncIterator[list[Stored]]
 ) -> AsyncIterator[list[Stored]]:
-    """Yields the pages for as long as the fill holds its shard, and renews that while a page is slow, such as one
-    behind many tombstones. Without it the shard would be absent again, and so would the next fill's."""
+    """Yields the pages for as long as the fill holds its shard, and renews its hold while a page is slow, such as one
+    behind many tombstones. Otherwise this fill would lose the shard, and so would the next one."""
     while True:
         coming = asyncio.ensure_future(_next(pages))
         try:

@@ -96,7 +96,7 @@ def test_a_certificate_that_ends_tomorrow(tmp_path: Path) -> None:
     flags = ["--data-dir", str(tmp_path), "--tls-cert", str(tmp_path / "cert.pem")]
 
     assert doctor(*flags, "--tls-key", str(tmp_path / "key.pem")).about("certificate") == [
-        ("warning", "it ends in 1 day")
+        ("warning", "it expires in 1 day")
     ]
     assert doctor(*flags).about("certificate")[0][0] == "error"
 
