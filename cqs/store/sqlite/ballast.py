@@ -1,4 +1,4 @@
-"""Disk space reserved for deletes: an empty file, deleted when the disk is full.
+"""Disk space reserved for deletes: a placeholder file, deleted when the disk is full.
 
     exists ──a delete, a lease or a checkpoint finds no space──► deleted: they continue, sends are refused
       ▲                                                            │

@@ -72,6 +72,6 @@ class Plan:
 
     @property
     def wal_pages(self) -> int:
-        """Roughly how many pages the commit writes to the WAL, rounded up."""
+        """Roughly how many pages the commit writes to the WAL, erring on the high side."""
         rows_touched = len(self.deleted) + len(self.leases) // 4
         return 4 + self._bytes // PAGE_BYTES + rows_touched + sum(work.wal_pages for _, work in self.works)
