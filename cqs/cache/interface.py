@@ -3,10 +3,11 @@
 `cqs.cache.memory` is the readable specification and the embedded backend; the Redis scripts are tested against it.
 Every backend passes the suite `tests/contract/test_cache_*.py`.
 
-Each call is ONE atomic step and idempotent: `put`, `remove` and `fill` by address, `hide` and `give_back` by receive
-number, `take` by its request id (the answer is kept for `replay_ms` and replayed). Time is the cache's own (the memory
-backend's clock, Redis' TIME), so the clocks of API nodes do not matter. Every call raises `CacheUnavailable`, never a
-driver's error, when the cache can't be reached or sends an invalid answer.
+Each call is ONE atomic step (on Redis a large call is one step per page) and idempotent: `put`, `remove` and `fill` by
+address, `hide` and `give_back` by receive number, `take` by its request id (the answer is kept for `replay_ms` and
+replayed). Time is the cache's own (the memory backend's clock, Redis' TIME), so the clocks of API nodes do not matter.
+Every call raises `CacheUnavailable`, never a driver's error, when the cache can't be reached or sends an invalid
+answer.
 
 Order. A standard shard is almost first-in first-out: `put` appends; a message that returns (timeout, visibility 0,
 given back) goes to the front again or, once received RECEIVES_BEFORE_BACK times, to the back (SQS). Delayed messages
