@@ -163,7 +163,7 @@ class _Level:
         self._clear(range(max(self.slot + 1, slot - self.size), slot))
 
     def _forget_after(self, slot: int) -> None:
-        """The clock went back: what has not come yet is no history."""
+        """Clears the slots after `slot`, which are in the future since the clock was set back."""
         self._clear(range(max(slot + 1, self.slot - self.size + 1), self.slot + 1))
         self.slot = slot
 
