@@ -81,20 +81,26 @@ def audited(spark: SparkSession, options: argparse.Namespace) -> Audit:
 
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m spark_jobs", description="Audit event journals.")
-    parser.add_argument("folders", nargs="+", metavar="FOLDER", help="a journal's folder; name those of all nodes")
-    parser.add_argument("--output", default="build/audit", help="where everything is written (default: build/audit)")
-    parser.add_argument("--title", default="audit", help="what the report calls it")
-    parser.add_argument("--drained", action="store_true", help="receivers went on until nothing came")
+    parser.add_argument("folders", nargs="+", metavar="FOLDER", help="journal directory; name those of all nodes")
+    parser.add_argument("--output", default="build/audit", help="output directory (default: build/audit)")
+    parser.add_argument("--title", default="audit", help="title of the report")
+    parser.add_argument(
+        "--drained",
+        action="store_true",
+        help="receivers continued until the queues were empty: what was not received is lost",
+    )
     add_window_arguments(parser)
     add_store_arguments(parser)
-    parser.add_argument("--clock-skew-ms", type=duration_ms, default=0, help="how far clocks may differ (default: 0)")
     parser.add_argument(
-        "--span-ms", type=span_ms, default=HOUR_MS, help="spans of the plots over time (default: an hour)"
+        "--clock-skew-ms", type=duration_ms, default=0, help="tolerated difference between clocks (default: 0)"
     )
-    parser.add_argument("--compare", metavar="FOLDER", help="an earlier output to compare with")
-    parser.add_argument("--master", default="local[2]", help="where Spark runs by itself (default: local[2])")
     parser.add_argument(
-        "--memory", type=heap, default=DRIVER_MEMORY, help=f"heap of its JVM (default: {DRIVER_MEMORY})"
+        "--span-ms", type=span_ms, default=HOUR_MS, help="interval of the plots over time (default: an hour)"
+    )
+    parser.add_argument("--compare", metavar="FOLDER", help="output directory of an earlier run to compare with")
+    parser.add_argument("--master", default="local[2]", help="Spark master (default: local[2])")
+    parser.add_argument(
+        "--memory", type=heap, default=DRIVER_MEMORY, help=f"heap of the JVM (default: {DRIVER_MEMORY})"
     )
     return parser.parse_args(given)
 

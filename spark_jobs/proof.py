@@ -100,29 +100,27 @@ def _planned(options: argparse.Namespace, command: str) -> Run:
 
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m spark_jobs.proof", description=__doc__.partition("\n")[0])
-    parser.add_argument("--workload", default="cqs-50", help="a published one, or a .toml file (default: cqs-50)")
+    parser.add_argument("--workload", default="cqs-50", help="published workload, or .toml file (default: cqs-50)")
     parser.add_argument(
-        "--messages", type=count, default=2_000, help="scaled to about so many (default: 2000); 0 = all"
+        "--messages", type=count, default=2_000, help="scale it to about so many (default: 2000); 0 = all"
     )
-    parser.add_argument("--quit", type=float, metavar="P", help="receivers quit before they delete, with probability P")
-    parser.add_argument("--drop", type=float, metavar="P", help="calls are lost with probability P")
-    parser.add_argument("--recorded", action="append", metavar="FOLDER", help="play the sends of this journal instead")
-    parser.add_argument("--speed", type=speed, default=1.0, help="of a recorded journal; 0 = as fast as it goes")
-    parser.add_argument(
-        "--endpoint", action="append", metavar="URL", help="play against this server, not one of our own"
-    )
-    parser.add_argument("--journal", action="append", metavar="FOLDER", help="the journal folder of that server")
+    parser.add_argument("--quit", type=float, metavar="P", help="probability that a receiver quits before deleting")
+    parser.add_argument("--drop", type=float, metavar="P", help="probability that a call is lost")
+    parser.add_argument("--recorded", action="append", metavar="FOLDER", help="replay the sends of this journal")
+    parser.add_argument("--speed", type=speed, default=1.0, help="of the replay; 0 = as fast as possible")
+    parser.add_argument("--endpoint", action="append", metavar="URL", help="use this running server")
+    parser.add_argument("--journal", action="append", metavar="FOLDER", help="journal directory of that server")
     add_store_arguments(parser)
     parser.set_defaults(keyspace="")
-    parser.add_argument("--redis", default="spawn", metavar="URL", help="the nodes' Redis (default: a private one)")
-    parser.add_argument("--nodes", type=count_of_some, default=1, help="of a cluster of our own (default: 1)")
-    parser.add_argument("--output", default="build/audit", help="where everything is written (default: build/audit)")
-    parser.add_argument("--compare", metavar="FOLDER", help="an earlier output to compare with")
-    parser.add_argument("--master", default="local[4]", help="where Spark runs (default: local[4])")
+    parser.add_argument("--redis", default="spawn", metavar="URL", help="Redis of the nodes (default: private)")
+    parser.add_argument("--nodes", type=count_of_some, default=1, help="API nodes to start (default: 1)")
+    parser.add_argument("--output", default="build/audit", help="output directory (default: build/audit)")
+    parser.add_argument("--compare", metavar="FOLDER", help="output of an earlier run")
+    parser.add_argument("--master", default="local[4]", help="Spark master (default: local[4])")
     parser.add_argument(
-        "--memory", type=heap, default=DRIVER_MEMORY, help=f"heap of its JVM (default: {DRIVER_MEMORY})"
+        "--memory", type=heap, default=DRIVER_MEMORY, help=f"heap of the JVM (default: {DRIVER_MEMORY})"
     )
-    parser.add_argument("--clock-skew-ms", type=duration_ms, default=0, help="how far clocks may differ (default: 0)")
+    parser.add_argument("--clock-skew-ms", type=duration_ms, default=0, help="tolerated clock difference (default: 0)")
     options = parser.parse_args(given)
     if bool(options.endpoint) != bool(options.journal):
         parser.error("--endpoint and --journal go together")

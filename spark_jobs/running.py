@@ -46,24 +46,24 @@ class NotFetched(JobError):
 
 def add_window_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds when what is audited begins and ends."""
-    for name, text in (("since", "its beginning"), ("until", "as late as can be proven")):
+    for name, text in (("since", "the journal's beginning"), ("until", "as late as can be proven")):
         parser.add_argument(
             f"--{name}",
             type=moment,
             metavar="TIME",
-            help=f"audit servers that run, {name} this time: 2026-11-29T06:00:00Z, or 8h ago as 8h (default: {text})",
+            help=f"audit running servers {name} this time: 2026-11-29T06:00:00Z, or 8h = 8 hours ago (default: {text})",
         )
     parser.add_argument(
         "--margin-ms",
         type=duration_ms,
         default=MARGIN_MS,
-        help=f"how much later than it happened something may be told (default: {MARGIN_MS})",
+        help=f"how much later than it happened an event may be written (default: {MARGIN_MS})",
     )
     parser.add_argument(
         "--fetch",
         default="",
         metavar="COMMAND",
-        help="brings the journals of other machines here, once the store is read: 'rsync -a api-2:…/journal/ api-2'",
+        help="command that fetches other machines' journals after reading the store: 'rsync -a api-2:…/journal/ api-2'",
     )
 
 
@@ -137,7 +137,7 @@ def read_in_order(
 
 def _await(at_ms: int) -> None:
     if (left_ms := at_ms - now_ms()) > 0:
-        sys.stderr.write(f"audit: the journals are read in {left_ms / 1_000:.0f} s, when all of it is told\n")
+        sys.stderr.write(f"audit: reading the journals in {left_ms / 1_000:.0f} s, once every event has been written\n")
         time.sleep(left_ms / 1_000)
 
 
@@ -146,7 +146,7 @@ def _await_written(folders: Sequence[str], at_ms: int) -> None:
     give_up_s = time.monotonic() + WRITTEN_S_MAX
     while late := behind(folders, at_ms + 1):
         if time.monotonic() > give_up_s:
-            sys.stderr.write(f"audit: {', '.join(late)} does not go on\n")
+            sys.stderr.write(f"audit: {', '.join(late)} is not being written any more\n")
             return
         time.sleep(_LOOK_S)
 

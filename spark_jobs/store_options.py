@@ -15,16 +15,16 @@ from spark_jobs.stored_cassandra import Keyspace, in_cassandra
 def add_store_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds them, and whether anybody else may have taken from it."""
     stores = parser.add_mutually_exclusive_group()
-    stores.add_argument("--data-dir", default="", help="data folder of a stopped server, to reconcile with its store")
-    stores.add_argument("--cassandra", metavar="HOST[:PORT]", help="reconcile with a cluster's Cassandra, at rest")
+    stores.add_argument("--data-dir", default="", help="reconcile with the SQLite store in this data directory")
+    stores.add_argument("--cassandra", metavar="HOST[:PORT]", help="reconcile with the Cassandra of a cluster")
     parser.add_argument(
         "--all-nodes",
         action="store_true",
-        help="no node took part whose journal is not named: nothing is put down to one (so it is with --data-dir)",
+        help="the journals of all nodes are named, so none can explain what is missing (implied by --data-dir)",
     )
-    parser.add_argument("--keyspace", default="cqs", help="the cluster's keyspace (default: cqs)")
-    parser.add_argument("--cassandra-user", default="", metavar="USER", help="user at Cassandra")
-    parser.add_argument("--cassandra-password-file", default="", metavar="FILE", help="holds that user's password")
+    parser.add_argument("--keyspace", default="cqs", help="keyspace of the cluster (default: cqs)")
+    parser.add_argument("--cassandra-user", default="", metavar="USER", help="user name for Cassandra")
+    parser.add_argument("--cassandra-password-file", default="", metavar="FILE", help="file that contains the password")
 
 
 def store_settings(options: argparse.Namespace) -> dict[str, str]:

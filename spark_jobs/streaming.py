@@ -76,14 +76,19 @@ def start(
 def main(given: Sequence[str] | None = None) -> int:
     """The command; its exit code."""
     parser = argparse.ArgumentParser(prog="python -m spark_jobs.streaming", description=__doc__.partition("\n")[0])
-    parser.add_argument("folders", nargs="+", metavar="FOLDER", help="a journal's folder; name those of all nodes")
-    parser.add_argument("--output", default="build/audit-stream", help="(default: build/audit-stream)")
-    parser.add_argument("--once", action="store_true", help="end when what is there now is done")
+    parser.add_argument("folders", nargs="+", metavar="FOLDER", help="journal directory; name those of all nodes")
+    parser.add_argument("--output", default="build/audit-stream", help="output directory (default: build/audit-stream)")
+    parser.add_argument("--once", action="store_true", help="stop after the files that exist now")
     parser.add_argument(
-        "--delay-ms", type=duration_ms, default=DELAY_MS, help=f"of the watermark (default: {DELAY_MS})"
+        "--delay-ms",
+        type=duration_ms,
+        default=DELAY_MS,
+        help=f"how late an event may be before it counts as late (default: {DELAY_MS})",
     )
-    parser.add_argument("--clock-skew-ms", type=duration_ms, default=0, help="how far clocks may differ (default: 0)")
-    parser.add_argument("--master", default="local[2]", help="where Spark runs (default: local[2])")
+    parser.add_argument(
+        "--clock-skew-ms", type=duration_ms, default=0, help="tolerated difference between clocks (default: 0)"
+    )
+    parser.add_argument("--master", default="local[2]", help="Spark master (default: local[2])")
     options = parser.parse_args(given)
     try:
         _run(options)

@@ -95,7 +95,7 @@ def judge(totals: Totals, integrity: Integrity, *, is_drained: bool, store: Reco
         return Verdict(State.VIOLATED, lost if is_told else None, (*wrong, *doubts))
     if doubts:
         return Verdict(State.UNPROVEN, None, doubts)
-    return Verdict(State.PROVEN, lost, ("the journal is whole and every acknowledged message is accounted for",))
+    return Verdict(State.PROVEN, lost, ("the journal is complete and every acknowledged message is accounted for",))
 
 
 _SEEN_BY_CLIENTS = {
