@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
-from cqs.commands.server_command import Session, server_command
+from cqs.commands.server_command import Session, server_command, shown
 from cqs.limits import RECEIVE_COUNT_MAX, WAIT_S_MAX
 
 
@@ -23,7 +25,8 @@ from cqs.limits import RECEIVE_COUNT_MAX, WAIT_S_MAX
 def command(session: Session, queue: str, count: int, wait: int, visibility: int | None, is_deleting: bool) -> None:
     """Receive messages and print their bodies; they are hidden for the visibility timeout.
 
-    With -o json everything is printed, including the receipt handles that `cqs delete` takes.
+    On a terminal, control characters are shown as escapes; files and pipes get bodies unchanged. With -o json
+    everything is printed, including the receipt handles that `cqs delete` takes.
     """
     client = session.client
     url = client.queue_url(queue)
@@ -43,6 +46,15 @@ def command(session: Session, queue: str, count: int, wait: int, visibility: int
         click.echo("no messages", err=True)
     for message in messages:
         if not session.is_json:
-            click.echo(message["Body"])
+            click.echo(_on_screen(message["Body"]) if _is_screen() else message["Body"])
         if is_deleting:
             client.call("DeleteMessage", QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+
+
+def _is_screen() -> bool:
+    return sys.stdout.isatty()
+
+
+def _on_screen(body: str) -> str:
+    """The body, with nothing in it that a terminal would obey: anybody may have sent it."""
+    return "".join(one if one in "\n\t" else shown(one) for one in body)

@@ -79,7 +79,7 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def _column(title: str, values: Sequence[object]) -> list[str]:
     """Title and cells, padded to one width."""
     is_right = [_is_number(value) for value in values]
-    cells = [title, *map(_shown, values)]
+    cells = [title, *map(shown, values)]
     width = max(map(len, cells))
     places = [bool(values) and all(is_right), *is_right]
     return [cell.rjust(width) if right else cell.ljust(width) for cell, right in zip(cells, places, strict=True)]
@@ -103,5 +103,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """The value as text, in which everything that is not printable is an escape."""
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in str(value))

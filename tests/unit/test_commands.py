@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cqs.cli import cli
-from cqs.commands import redrive
+from cqs.commands import receive, redrive
 from cqs.commands.server_command import table
 from tests.protocol.measured import Measured, measured
 from tests.unit.dead_letters import one_pair, running
@@ -74,6 +74,19 @@ async def test_body_comes_from_standard_input(shell: Shell) -> None:
 
     assert await shell.text("receive", "orders", "--delete") == "two\nlines\n\n"
     assert await shell.text("receive", "orders") == ""
+
+
+async def test_a_terminal_is_shown_nothing_that_it_would_obey(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Escape sequences also begin with a single character beyond ASCII, which SQS allows in bodies."""
+    body = "red\u009b31m \u202egnp.exe\ttab\nline"
+    await shell.text("send", "orders", body)
+
+    piped = await shell.text("receive", "orders", "--visibility", "0")
+    monkeypatch.setattr(receive, "_is_screen", lambda: True)
+    seen = await shell.text("receive", "orders")
+
+    assert piped == body + "\n"
+    assert seen == "red\\x9b31m \\u202egnp.exe\ttab\nline\n"
 
 
 async def test_line_ends_of_a_body_are_kept_and_bad_text_is_refused(shell: Shell) -> None:
