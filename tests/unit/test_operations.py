@@ -41,6 +41,17 @@ def test_metrics_exist() -> None:
     assert named <= {metric.name for metric in ALL}
 
 
+def test_events_of_the_log_are_logged() -> None:
+    table = TEXT.partition("## Read the log")[2].partition("\n## ")[0]
+    named = {
+        event for row in re.findall(r"^\| (`[^|]+) \|", table, re.MULTILINE) for event in re.findall(r"`(\w+)`", row)
+    }
+    code = "".join(path.read_text() for path in (ROOT / "cqs").rglob("*.py"))
+
+    assert len(named) > 15
+    assert [event for event in sorted(named) if f'"{event}"' not in code] == []
+
+
 def test_linked_files_and_targets_exist() -> None:
     links = [link for link in re.findall(r"\]\(([^)]+)\)", TEXT) if "://" not in link]
     targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
