@@ -129,8 +129,19 @@ class Visit:
         if not self.viewer.sees(name.account):
             raise QueueDoesNotExist
         queue = self.console.engine.registry.find(name)
-        self.viewer.check_queue(permission, queue, self.circumstances if self.console.about.is_enforced else None)
+        self._check(permission, queue)
         return queue
+
+    def may_to(self, permission: str, queue: Queue) -> bool:
+        """Whether the viewer may do this to a queue of an account that they see."""
+        try:
+            self._check(permission, queue)
+        except AccessDenied:
+            return False
+        return True
+
+    def _check(self, permission: str, queue: Queue) -> None:
+        self.viewer.check_queue(permission, queue, self.circumstances if self.console.about.is_enforced else None)
 
     async def renewed(self) -> Visit:
         """The same visit with what the user may do by now: for what is done after the answer. Raises AccessDenied for a

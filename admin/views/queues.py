@@ -127,8 +127,10 @@ async def as_table(visit: Visit) -> web.StreamResponse:
 
 
 async def as_declarations(visit: Visit) -> web.StreamResponse:
-    """What the list shows as TOML that a server's configuration can hold."""
-    found = find(visit.console.engine, visit.account, choice_of(visit))
+    """What the list shows as TOML that a server's configuration can hold, without queues whose policy denies the viewer
+    a look at their settings."""
+    listed = find(visit.console.engine, visit.account, choice_of(visit))
+    found = [queue for queue in listed if visit.may_to("GetQueueAttributes", queue)]
     content = as_toml(found, visit.console.about.home)
     return attachment(content, "queues.toml", "application/toml; charset=utf-8")
 

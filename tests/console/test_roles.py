@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import AsyncIterator
 from ipaddress import ip_network
 
@@ -163,6 +164,16 @@ async def test_in_enforced_mode_a_policy_holds_in_the_console_too(enforced: Desk
 
     assert seen.status == 403
     assert "explicit deny" in seen.words
+
+
+@pytest.mark.parametrize(("role", "queues"), [("operator", ["open"]), ("administrator", ["open", "orders"])])
+async def test_what_a_policy_hides_is_not_taken_away_as_a_file(enforced: Desk, role: str, queues: list[str]) -> None:
+    await enforced.bench.create("open")
+    await enforced.log_in(role)
+
+    declared = tomllib.loads((await enforced.get("/queues.toml")).text)["queue"]
+
+    assert sorted(one["name"] for one in declared) == queues
 
 
 async def test_administrators_can_mend_a_policy_that_shuts_everybody_out(enforced: Desk) -> None:
