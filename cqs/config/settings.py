@@ -118,8 +118,8 @@ class Security:
     users_file: str = setting(
         "",
         values.path("file", "the path of a TOML file"),
-        "[[user]] declarations with access keys; missing users are created at startup. Only its owner may be able to "
-        "read it.",
+        "[[user]] declarations with access keys; missing users are created at startup. Must be readable by "
+        "its owner only.",
     )
     trusted_proxies: tuple[Network, ...] = setting(
         (),

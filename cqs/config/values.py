@@ -14,8 +14,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 Network = IPv4Network | IPv6Network
-_SIZE = re.compile(r"([0-9]{1,18})\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
-_SIZE_UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
+_SIZE = re.compile(r"([0-9]{1,18})\s*((?:[kmg]i?)?)b?", re.IGNORECASE)
+_SIZE_UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
+_SHOWN_UNITS = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("GiB", 1 << 30), ("MiB", 1 << 20))
 _DURATION = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*(ms|s|m|h|)", re.IGNORECASE)
 _DURATION_UNITS = {"ms": 1, "s": 1_000, "": 1_000, "m": 60_000, "h": 3_600_000}
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
@@ -105,7 +106,7 @@ def choice(*words: str) -> Kind:
 
 
 def size(low: int, high: int) -> Kind:
-    """A size in bytes, with an optional unit (kB, MB, GB: powers of 1,000)."""
+    """A size in bytes, with an optional unit (kB, MB, GB: powers of 1,000; KiB, MiB, GiB: powers of 1,024)."""
 
     def read(given: object) -> int:
         count = given
@@ -118,7 +119,8 @@ def size(low: int, high: int) -> Kind:
             raise ValueError
         return count
 
-    return Kind("size", f'a size from {show_size(low)} to {show_size(high)}, such as "256MB"', read, show_size)
+    expects = f'a size from {show_size(low)} to {show_size(high)}, such as "256MB" or "256MiB"'
+    return Kind("size", expects, read, show_size)
 
 
 def duration(low_ms: int, high_ms: int) -> Kind:
@@ -197,7 +199,7 @@ def base_url() -> Kind:
 def show_size(value: object) -> str:
     """The size in the largest unit that divides it."""
     if isinstance(value, int) and value:
-        for unit, factor in (("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)):
+        for unit, factor in _SHOWN_UNITS:
             if value % factor == 0:
                 return f"{value // factor}{unit}"
     return str(value)

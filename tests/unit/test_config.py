@@ -72,6 +72,9 @@ def test_file_may_write_hyphens(file: Path) -> None:
     ("name", "text", "value"),
     [
         ("body_memory", "256MB", 256_000_000),
+        ("body_memory", "256MiB", 256 << 20),
+        ("body_memory", "1 gi", 1 << 30),
+        ("body_memory", "1i", None),
         ("body_memory", "1.5GB", None),
         ("body_memory", "10 kB", 10_000),
         ("body_memory", "4096", 4_096),
