@@ -1,9 +1,9 @@
 """`python -m tests.drills`: performs drills and writes their figures to docs/drills.md. `make drills` runs the long
-ones.
+versions.
 
-    python -m tests.drills                                  all, short
-    python -m tests.drills --long --messages 20000          all, long, with 20,000 messages each
-    python -m tests.drills 'FLUSHALL' 'no fault' --seed 7   these
+    python -m tests.drills                                  all, short versions
+    python -m tests.drills --long --messages 20000          all, long versions with 20,000 messages each
+    python -m tests.drills 'FLUSHALL' 'no fault' --seed 7   only these two
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.drills.result import Result, perform, why_not
 
 
 def main() -> int:
-    """The number of drills that were not passed."""
+    """Returns the exit code: the number of drills that failed, or 2 if a drill's name is unknown."""
     given = _arguments()
     chosen = [drill for drill in DRILLS if not given.names or drill.name in given.names]
     unknown = set(given.names) - {drill.name for drill in DRILLS}
@@ -63,7 +63,7 @@ def _perform_all(drills: list[Drill], datacenters: Sequence[str], given: argpars
 
 
 def _tell(result: Result, commit: str, log: Path | None, folder: Path) -> bool:
-    """Prints and keeps the figures; whether the drill was not passed."""
+    """Prints and stores the figures. Returns whether the drill failed."""
     print(result, flush=True)
     for problem in result.wrong:
         print(f"  WRONG: {problem}", flush=True)
@@ -76,11 +76,11 @@ def _tell(result: Result, commit: str, log: Path | None, folder: Path) -> bool:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.drills", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    parser.add_argument("names", nargs="*", metavar="DRILL", help="which; default: all")
+    parser.add_argument("names", nargs="*", metavar="DRILL", help="names of drills; default: all")
     parser.add_argument("--long", action="store_true", help="100,000 messages (some 1,000,000) and longer faults")
-    parser.add_argument("--messages", type=int, metavar="N", help="with --long: so many in each drill")
-    parser.add_argument("--seed", type=int, help="repeats a run's choices")
-    where = "where drills.json and drills.md are kept, such as the reports_dir of a console"
+    parser.add_argument("--messages", type=int, metavar="N", help="with --long: how many in each drill")
+    parser.add_argument("--seed", type=int, help="repeats a run's random choices")
+    where = "where drills.json and drills.md are written, such as the reports_dir of a console"
     parser.add_argument("--into", type=Path, default=DOCS, metavar="FOLDER", help=where)
     parser.add_argument("--log", type=Path, metavar="FILE", help="history of the last drill, one JSON object a line")
     return parser.parse_args()

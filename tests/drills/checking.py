@@ -1,9 +1,9 @@
-"""Drills as tests: in their short versions, but for those that others contain (`Drill.is_apart`); all of them:
-`python -m tests.drills`. DRILL_SEED repeats a run's choices.
+"""Runs drills as tests, in their short versions, except those that others cover (`Drill.is_apart`). `python -m
+tests.drills` runs all of them. DRILL_SEED repeats a run's random choices.
 
-On a machine that does nothing else a drill takes 10 to 30 s, the rarest kills 50 s, and what befalls data centres two
-to three minutes, since a home stays where it is for half a minute. One that waits for messages that never come takes
-the 60 s of `Load.drain_s_max` more, and must then be told by its verdict, not by the time-out of tests (TIMEOUT_S).
+On an otherwise idle machine a drill takes 10 to 30 s; the one with the rarest kills takes 50 s, and those with data
+centres 2 to 3 minutes, since a queue's home can't move again for 30 s. A drill that waits for messages that never come
+takes 60 s more (`Load.drain_s_max`); TIMEOUT_S is large enough that its verdict, not the test timeout, reports that.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ TIMEOUT_S = 480
 
 
 class Rings:
-    """The Cassandra nodes that drills of one kind stand on; those of the next kind take their place, and so do new ones
-    when a drill was not passed, which may leave them dead."""
+    """The Cassandra nodes for drills of one kind. They are replaced when a drill of another kind is next, and after a
+    failed drill, which may have left them dead."""
 
     def __init__(self) -> None:
         self._stack = ExitStack()
         self._ring: Ring | None = None
 
     def of(self, kind: Kind) -> Ring:
-        """They run. Raises CassandraFailed."""
+        """Returns running nodes for that kind. Raises CassandraFailed."""
         datacenters = RING_OF[kind]
         if self._ring is None or tuple(node.datacenter for node in self._ring.nodes) != datacenters:
             self.stop()
@@ -53,7 +53,7 @@ def drills(*kinds: Kind) -> list[Drill]:
 
 
 async def check(drill: Drill, ring: Ring | None = None) -> None:
-    """Fails with the seed and what was not as promised."""
+    """Performs the drill and fails with the seed and the broken guarantees."""
     if why_not(drill):
         absent(drill.name, why_not(drill))
     result = await perform(drill, _seed(), ring=ring)
@@ -62,7 +62,7 @@ async def check(drill: Drill, ring: Ring | None = None) -> None:
 
 
 async def check_on(drill: Drill, rings: Rings) -> None:
-    """The same on Cassandra nodes, which are to be as they were."""
+    """Like `check`, on Cassandra nodes, which must all be alive afterwards."""
     ring = rings.of(drill.kind)
     try:
         await check(drill, ring)

@@ -1,5 +1,5 @@
-"""A client as an SDK makes one: it tries again, at growing distances and at the next endpoint, after broken
-connections, time-outs, 5xx and throttling. Every attempt goes into the history.
+"""A client that retries like an SDK: with exponential backoff, at the next endpoint, after broken connections,
+timeouts, 5xx and throttling. The history records every attempt.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from tests.crash.raw_client import ConnectionLost, RawClient, Refused
 from tests.drills.history import Call, History, Outcome
 
 ANSWER_S_MAX = 10.0
-"""For an answer, beside what a receive is willing to wait."""
+"""Response timeout, in addition to a receive's WaitTimeSeconds."""
 PAUSE_MIN_S, PAUSE_MAX_S = 0.05, 2.0
 _THROTTLED = ("RequestThrottled", "OverLimit")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a call. `started_s`, `ended_s`: of its last attempt; `unknown`: attempts that may have happened."""
+    """The outcome of a call. `started_s`, `ended_s`: of its last attempt. `unknown`: how many attempts may have taken
+    effect without a response."""
 
     outcome: Outcome
     content: dict[str, Any]
@@ -32,7 +33,7 @@ class Answer:
 
 
 class Client:
-    """For one task. `ports` is asked at each attempt, so that a restarted node is found again."""
+    """Serves one task. It calls `ports` before each attempt, so that it follows changes of the nodes."""
 
     def __init__(
         self, ports: Callable[[], Sequence[int]], history: History, rng: random.Random, *, tries: int = 8
@@ -49,7 +50,7 @@ class Client:
             client.close()
 
     async def call(self, action: str, *, wait_s: float = 0, **members: Any) -> Answer:
-        """The answer of the first attempt that has one, or what is known after the last. Never raises."""
+        """Returns the first attempt that succeeds or is refused (not throttled), or else the last. Never raises."""
         unknown, pause_s = 0, PAUSE_MIN_S
         for left in range(self._tries - 1, -1, -1):
             started_s = time.monotonic()

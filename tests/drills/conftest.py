@@ -1,4 +1,4 @@
-"""The Cassandra nodes that the drills of a file stand on."""
+"""The Cassandra nodes that the drills of a test file share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens to data centres. A home stays where it is for 30 s after each change, so these drills take minutes."""
+"""Faults of data centres. A queue's home can't move again for 30 s, so these drills take minutes."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from tests.drills.place import Place
 
 LOOK_S = 0.5
 HOMES_S_MAX = 90.0
-"""For the homes of all queues to follow the traffic."""
+"""The time limit for the homes of all queues to follow the traffic."""
 STAY_S = 5.0
-"""How long traffic stays after all homes have followed it."""
+"""How long traffic stays in a data centre after all homes have moved there."""
 SILENT_S_MAX = 90.0
-"""For dc2 to hand out all it has of what dc1 acknowledged: longer than two sightings of the sweep."""
+"""The time limit for dc2 to deliver all it has of what dc1 acknowledged: the sweep may have to see a message twice."""
 FLUSH_S = 12.0
-"""Cassandra writes hints to files, and looks whom it can send them to, every 10 s."""
+"""Cassandra flushes hints to files, and dispatches them, every 10 s."""
 HINTS_S_MAX = 60.0
 TAIL = "in dc1 alone meanwhile"
 
 
 async def traffic_moved(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """All traffic goes from dc1 to dc2, and when all queues are at home there, back; nothing is stopped."""
+    """All traffic moves from dc1 to dc2 and, once all queues have their home there, back. Nothing is stopped."""
     assert isinstance(place, TwoDatacenters)
     await run.reached(0.1)
     for name in reversed(NAMES):
@@ -37,10 +37,10 @@ async def traffic_moved(place: Place, run: Run, scale: Scale, rng: random.Random
 
 
 def datacenter_gone(*, is_behind: bool = False, is_each: bool = False) -> Nemesis:
-    """dc1 is killed, all of it, and clients go to dc2; when dc2 has nothing more to hand out, dc1 is started again, is
-    told what it missed, and gets the clients back. `is_behind`: before that dc2's Cassandra node was down, and dc1 dies
-    before it told dc2 what was written meanwhile. `is_each`: both have to have a message before it is acknowledged,
-    until the operator sets that back, since dc1 is gone."""
+    """All of dc1 is killed and clients go to dc2. When dc2 has no more to deliver, dc1 is restarted, receives the hints
+    for what it missed, and gets the clients back. `is_behind`: dc2's Cassandra node was down before, and dc1 dies
+    before it has sent dc2 the hints. `is_each`: a message is acknowledged only once both data centres have it, until
+    the operator changes that because dc1 is gone."""
 
     async def nemesis(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
         assert isinstance(place, TwoDatacenters)
@@ -70,21 +70,21 @@ def datacenter_gone(*, is_behind: bool = False, is_each: bool = False) -> Nemesi
 
 
 def _write_to(api: ApiNode, word: str) -> None:
-    """Starts the node again with that setting."""
+    """Restarts the node with CQS_CASSANDRA_WRITES set to `word`."""
     api.stop()
     api.environment["CQS_CASSANDRA_WRITES"] = word
     api.start()
 
 
 async def _homes_are(watch: Watch, name: str, count: int) -> None:
-    """Returns when that many queues are at home there. Raises TimeoutError."""
+    """Waits until that many queues have their home there. Raises TimeoutError."""
     async with asyncio.timeout(HOMES_S_MAX):
         while (await watch.homes())[name] < count:  # noqa: ASYNC110
             await asyncio.sleep(LOOK_S)
 
 
 async def _silent(run: Run) -> int:
-    """How many acknowledged messages nobody was given when all was sent and dc2 had time to find the rest."""
+    """Counts acknowledged messages that were never delivered although all were sent and dc2 had time to find them."""
     await run.reached(1.0)
     give_up_s = time.monotonic() + SILENT_S_MAX
     while run.outstanding and time.monotonic() < give_up_s:  # noqa: ASYNC110
@@ -93,7 +93,7 @@ async def _silent(run: Run) -> int:
 
 
 async def _hints_are_gone(watch: Watch) -> None:
-    """Returns when what the other data centre missed was sent to it. Raises TimeoutError."""
+    """Waits until all hints for the other data centre have been delivered. Raises TimeoutError."""
     await asyncio.sleep(FLUSH_S)
     async with asyncio.timeout(HINTS_S_MAX):
         while await watch.hints():  # noqa: ASYNC110

@@ -1,9 +1,9 @@
-"""Two data centres as a place: each has an API node, a Redis and a Cassandra node with a copy of everything.
+"""A place with two data centres, each with an API node, a Redis and a Cassandra node that has a replica of everything.
 
     clients ──► dc1: API node, Redis ──► Cassandra node ◄══ copies ══► Cassandra node ◄── API node, Redis: dc2
 
-Clients go to one of them, which `turn_to` changes, as a change of DNS or of a balancer does: calls under way end where
-they began. Nothing passes through links.
+Clients use one of them. `turn_to` switches, like a change in DNS or a load balancer: calls in progress finish where
+they began. No connection goes through a link.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NAMES = ("dc1", "dc2")
 
 
 class Datacenter:
-    """The servers of one."""
+    """The servers of one data centre."""
 
     def __init__(self, name: str, api: ApiNode, redis: RedisProcess, cassandra: Node, ring: Ring) -> None:
         self.name = name
@@ -43,35 +43,35 @@ class Datacenter:
         self._ring = ring
 
     async def kill(self) -> None:
-        """kill -9 of all of it, at once."""
+        """Kills all its servers at once."""
         ends = [self.api.kill, self.redis.stop, self.cassandra.kill]
         await asyncio.gather(*(asyncio.to_thread(end) for end in ends))
 
     async def start_cassandra(self) -> None:
-        """Returns when it answers."""
+        """Starts the Cassandra node and waits until it answers."""
         self.cassandra.launch(self._ring.tuning)
         await asyncio.to_thread(self.cassandra.wait)
 
     async def start_servers(self) -> None:
-        """Redis, which is empty, and the API node. Returns when both answer."""
+        """Starts Redis, which is empty, and the API node, and waits until both answer."""
         await asyncio.to_thread(self.redis.start)
         await asyncio.to_thread(self.api.start)
 
 
 class Watch:
-    """A look at what one data centre's Cassandra knows."""
+    """Reads the state of one data centre's Cassandra."""
 
     def __init__(self, session: Session, keyspace: str) -> None:
         self._session = session
         self._keyspace = keyspace
 
     async def homes(self) -> Counter[str]:
-        """How many queues are at home where."""
+        """Counts the queues that have their home in each data centre."""
         rows = await self._session.ask(f"SELECT datacenter FROM {self._keyspace}.homes")
         return Counter(str(row[0]) for row in rows)
 
     async def hints(self) -> int:
-        """Files of writes that wait for a node of the other data centre."""
+        """Counts the files of hints that are pending for the other data centre's node."""
         rows = await self._session.ask("SELECT files FROM system_views.pending_hints")
         return sum(int(row[0]) for row in rows)
 
@@ -86,11 +86,11 @@ class TwoDatacenters(Place):
         self._traffic = NAMES[0]
 
     def ports(self) -> list[int]:
-        """Of the API node that has the traffic."""
+        """Returns the port of the API node that has the traffic."""
         return [self.nodes[NAMES.index(self._traffic)].port]
 
     def turn_to(self, name: str) -> None:
-        """Attempts that begin from now on go to that data centre."""
+        """Sends attempts that begin from now on to that data centre."""
         self._traffic = name
 
     def datacenter(self, name: str) -> Datacenter:
@@ -108,15 +108,15 @@ class TwoDatacenters(Place):
             await session.close()
 
     async def rows_left(self, names: Sequence[str]) -> dict[str, int]:
-        """As of a place, once the copies are one, which an operator sees to when a data centre is back (`nodetool
-        repair`): a delete that dc1 had not passed on when it was killed leaves a row in dc2, and dc1, the home, rightly
-        hands it out to nobody. Then the data centre that holds more of a queue counts."""
+        """Like `Place.rows_left`, after a repair, which an operator runs when a data centre is back (`nodetool
+        repair`): a delete that dc1 had not replicated when it was killed leaves a row in dc2, which dc1, the home,
+        rightly never delivers. Returns the higher count of the two data centres for each queue."""
         await asyncio.to_thread(self._make_copies_one)
         left = [await self._rows_left_in(store, names) for store in map(self._store_in, NAMES)]
         return {name: max(rows[name] for rows in left) for name in names}
 
     def _make_copies_one(self) -> None:
-        """Reads all messages of both data centres at once: Cassandra then writes to each what it lacks."""
+        """Reads all messages at consistency ALL, so that read repair writes to each replica what it lacks."""
         cluster = make_cluster(replace(self._options(), datacenter=NAMES[0]))
         try:
             everything = f"SELECT queue_id, row, at FROM {self._keyspace}.messages"

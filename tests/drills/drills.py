@@ -1,4 +1,4 @@
-"""The drills, as data: where, what is broken, under which load, and how many duplicates are allowed."""
+"""The drills, as data: the place, the fault, the load, and how many duplicates are allowed."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tests.drills.place import Kind
 
 @dataclass(frozen=True)
 class Drill:
-    """`duplicates_share` of the messages, and `duplicates_each` a fault, may be worked on twice. `messages`: of the
-    long version. `settle_s`: how long after its end a fault still explains a duplicate. `is_replica_lost`: writes that
-    only the lost one had are missing meanwhile, so that a delete may be among them; what it brings back counts as a
-    duplicate."""
+    """`duplicates_share` of the messages, plus `duplicates_each` per fault, may be processed twice. `messages`: of the
+    long version. `settle_s`: how long after its end a fault still explains a duplicate. `is_replica_lost`: writes,
+    deletes among them, that only the lost replica has are missing meanwhile; messages that reappear because of that
+    count as duplicates."""
 
     name: str
     kind: Kind
@@ -29,24 +29,24 @@ class Drill:
     settle_s: float = 5.0
     is_replica_lost: bool = False
     fifo_copies: int = 1
-    """So many messages may become of one sent to a FIFO queue when nobody knows what became of a try: 2 where a data
-    centre dies before the other one has heard of the try, and of its deduplication id (docs/operations.md)."""
+    """How many messages one FIFO send may create if the outcome of an attempt is unknown: 2 if a data centre dies
+    before it has replicated the attempt and its deduplication id to the other one (docs/operations.md)."""
     is_small_disk: bool = False
     is_linked: bool = True
     needs: Path | None = None
-    """A file without which the drill is left out."""
+    """A file the drill requires; without it the drill is skipped."""
     is_apart: bool = False
-    """Left to `make drills`: other drills break the same. "no fault" and "API node killed": those with 2 nodes, and
-    more. "API node killed between store and Redis": "MTTF 10 s" by chance, and tests/unit/test_cluster_sweep.py on
-    purpose. "random mix": each of its parts is a drill. "two Cassandra nodes of three killed": one is killed, and
-    with all three paused there is no quorum. "one of two Redis servers gone for good": one is killed, and one
-    added. "Redis server replaced": tests/contract/test_cache_redis_lists.py and tests/unit/test_cluster_lists.py.
-    "dc1 gone, then back": "dc1 gone, its last writes not copied, then back"."""
+    """Runs only in `make drills`, because other tests cover the same fault. "no fault" and "API node killed": the
+    drills with 2 nodes, and others. "API node killed between store and Redis": "MTTF 10 s" by chance, and
+    tests/unit/test_cluster_sweep.py on purpose. "random mix": each part is a drill. "two Cassandra nodes of three
+    killed": one drill kills one, another has no quorum because all three are paused. "one of two Redis servers gone
+    for good": drills kill one and add one. "Redis server replaced": tests/contract/test_cache_redis_lists.py and
+    tests/unit/test_cluster_lists.py. "dc1 gone, then back": "dc1 gone, its last writes not copied, then back"."""
 
     def duplicates_max(self, messages: int, faults_count: int) -> int:
-        """How many duplicates are within the bounds, in whole messages. Below SHARE_MESSAGES_MIN a share of 0.1 % or
-        more is one answer a fault at least: the leases of one answer that were not written yet are the least that a
-        fault can cost, and so few messages make the share less than that."""
+        """How many duplicates are allowed, in messages. Below SHARE_MESSAGES_MIN, a share of 0.1 % or more allows at
+        least one response (BATCH messages) per fault: a fault may lose the leases of one response that were not written
+        yet, which can exceed that share of so few messages."""
         share = int(messages * self.duplicates_share)
         if messages < SHARE_MESSAGES_MIN and self.duplicates_share >= LEASES_SHARE:
             share = max(share, BATCH * max(1, faults_count))
@@ -54,15 +54,15 @@ class Drill:
 
 
 SHARE_MESSAGES_MIN = 10_000
-"""From so many messages on the bounds are the issue's shares."""
+"""From this many messages, a share is no longer raised to one response per fault."""
 LEASES_SHARE = 0.001
-"""What leases that were not written yet may cost."""
+"""The share of duplicates allowed for leases that were not written yet."""
 _IN_FLIGHT = 8 * BATCH
-"""What the readers of a load hold at most, and so an API node, or a store that can't be told of deletes."""
+"""The most messages the readers of a load hold: the most duplicates if a node dies or the store can't take deletes."""
 _COPIES = 1.0
-"""Where a write may time out with part of its copies stored, for seconds on end: each try again of a send is then a
-message more, as SQS has it after a 5xx. They are bounded message by message, by the tries that nobody answered
-(`tests.drills.verdict`), and not as a share."""
+"""For drills in which writes time out for seconds, with only some replicas written: each retry of a send may then
+create another message, as in SQS after a 5xx. The bound is not a share but the number of unanswered attempts of each
+message (`tests.drills.verdict`)."""
 _TWO_DATACENTERS = Load(messages=4_000, rate=60, hidden_s=10, processing_s=0.045, drain_s_max=180, tries=16)
 
 DRILLS = (

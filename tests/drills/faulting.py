@@ -1,7 +1,7 @@
-"""What is broken on purpose, and when: at shares of the load that was sent, so that a fault always meets a busy server.
+"""When faults are injected: once a given share of the load has been sent, so that the server is always busy.
 
-Each fault is a coroutine over the place and the run, which notes from when to when something was broken. They stand in
-`redis_faults`, `node_faults` and `store_faults`.
+Each fault is a coroutine that takes the place and the run and records when its fault began and ended. They are defined
+in `faults`, `redis_faults`, `node_faults`, `store_faults` and `datacenter_faults`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.drills.place import Place
 
 @dataclass(frozen=True)
 class Scale:
-    """`rounds`: how often; `pause_s`: how long something stands still."""
+    """`rounds`: how often a fault is repeated. `pause_s`: how long it lasts."""
 
     rounds: int
     pause_s: float
@@ -40,7 +40,7 @@ async def fault(run: Run, name: str) -> AsyncIterator[None]:
 
 
 async def rounds(run: Run, scale: Scale) -> AsyncIterator[int]:
-    """Spread over the load."""
+    """Yields the number of each round, spread evenly over the load."""
     for number in range(scale.rounds):
         await run.reached((number + 0.7) / (scale.rounds + 1))
         yield number

@@ -1,4 +1,4 @@
-"""Faults of more than one part: none, all of them by chance, and links that drop."""
+"""Faults of no single part: none at all, dropped connections, and a random mix."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _MIXED: tuple[Nemesis, ...] = (
 
 
 async def nothing(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """No fault."""
+    """Injects no fault."""
 
 
 def drops(share: float) -> Nemesis:
-    """Chunks of bytes to and from Redis and Cassandra vanish with their connections, from beginning to end."""
+    """Drops chunks of bytes to and from Redis and Cassandra, and their connections, throughout the drill."""
 
     async def nemesis(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
         links = [*place.redis_links, *place.cassandra_links]
@@ -44,7 +44,7 @@ def drops(share: float) -> Nemesis:
 
 
 def clients_cut(share: float) -> Nemesis:
-    """The same between the clients and the nodes: a request that was never heard, an answer that was lost."""
+    """Like `drops`, between the clients and the nodes: requests or responses are lost."""
 
     async def nemesis(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
         ends = [End(host="127.0.0.1", port=node.port) for node in place.nodes]
@@ -61,7 +61,7 @@ def clients_cut(share: float) -> Nemesis:
 
 
 async def mixed(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """Whatever the seed says, one after the other."""
+    """Runs faults one after the other, chosen at random from the seed."""
     assert place.redis is not None
     for _ in range(2 * scale.rounds):
         await asyncio.sleep(rng.uniform(0.2, scale.pause_s / 2))

@@ -1,11 +1,11 @@
-"""What FIFO queues promise, checked over a history: order within a group, and one consumer of a group at a time.
+"""Checks the guarantees of FIFO queues in a history: order within a group, and one consumer of a group at a time.
 
-Numbers grow within a group in the order of the sends, since one writer sends a group and waits for each answer. Walked
-in order of time are answers, the deletes that clients asked for, and what they let go:
+Numbers increase within a group in send order, since a single writer sends a group and waits for each response. The
+check goes through the receives, the delete requests and the messages given back, in order of time:
 
-    n is received while an acknowledged m < n of its group is neither received before it in the same answer,
-    nor was its delete asked for                                          ──►  out of order
-    n is received while m of its group, of an earlier answer, is held     ──►  two consumers in one group
+    n is received while an acknowledged m < n of its group is neither earlier in the same response,
+    nor was its delete requested                                          ──►  out of order
+    n is received while m of its group, of an earlier response, is held   ──►  two consumers in one group
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from tests.drills.history import Delete, History, LetGo, Outcome, Receive, Send
 
 @dataclass
 class _Group:
-    """Acknowledged messages that nobody asked to delete yet, ascending, and who holds which until when."""
+    """`open`: numbers of acknowledged messages without a delete request, ascending. `held`: the receives that hold
+    messages, by number."""
 
     open: list[int] = field(default_factory=list)
     held: dict[int, Receive] = field(default_factory=dict)
 
 
 def disorders(history: History, clock_step_s: float) -> tuple[list[str], list[str]]:
-    """Order broken, and groups shared by two consumers; in words, one each."""
+    """Returns messages out of order, and groups shared by two consumers, each described in one line."""
     sends = {(send.queue, send.message_id): send for send in history.sends if send.group and send.message_id}
     groups: dict[tuple[str, str], _Group] = defaultdict(_Group)
     for send in sends.values():
@@ -51,7 +52,7 @@ def disorders(history: History, clock_step_s: float) -> tuple[list[str], list[st
 
 
 def _in_order(history: History) -> Iterator[Receive | Delete | LetGo]:
-    """Receives when they ended, deletes when they began: that is as early as they can have had their effect."""
+    """Sorts receives by their end, and deletes by their start: the earliest time at which a delete can take effect."""
     events: list[tuple[float, int, int, Receive | Delete | LetGo]] = [
         *((one.started_s, 0, 0, one) for one in history.deletes if one.outcome is not Outcome.REFUSED),
         *((one.at_s, 0, 0, one) for one in history.let_go if one.is_given_back),

@@ -1,7 +1,7 @@
 """What happened in a drill, as the clients saw it: every attempt with its outcome, and every fault, on one clock.
 
-Times are seconds of `time.monotonic`, which all clients of a drill share. The history knows nothing of right and wrong;
-that is `tests.drills.verdict`'s.
+Times are seconds of `time.monotonic`, which all clients of a drill share. The history only records;
+`tests.drills.verdict` judges.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 
 class Outcome(StrEnum):
-    """What a client knows of a call. `UNKNOWN`: no answer, or a 5xx, so it may have happened."""
+    """What a client knows about a call. `UNKNOWN`: no response, or a 5xx, so it may have taken effect."""
 
     DONE = "done"
     REFUSED = "refused"
@@ -25,7 +25,7 @@ class Outcome(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Send:
     """A message and all attempts to send it. `message_id` "" = never acknowledged. `unknown`: attempts that may have
-    made a copy beside the acknowledged one. `number` counts within the queue, and within a group in order."""
+    created another copy. `number` counts within the queue, and increases within a group in send order."""
 
     queue: str
     number: int
@@ -38,8 +38,8 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Receive:
-    """A message in an answer. `number` None = its body is not one that was sent, or damaged. `answer` numbers the
-    answers, `place` counts within one; `count` is the ApproximateReceiveCount."""
+    """A message in a response. `number` None = its body was never sent to this queue, or is damaged. `answer` is the
+    number of the response, `place` the position in it, `count` the ApproximateReceiveCount."""
 
     queue: str
     number: int | None
@@ -54,7 +54,7 @@ class Receive:
 
 @dataclass(frozen=True, slots=True)
 class Empty:
-    """An answer without a message, to a receive that waited for one."""
+    """A response without messages to a receive."""
 
     queue: str
     started_s: float
@@ -72,7 +72,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class LetGo:
-    """A reader does not go on with a message: it quit (the lease runs on), or gave it back (visible at once)."""
+    """A consumer abandons a message: it quits (the lease keeps running), or gives it back (visible at once)."""
 
     queue: str
     message_id: str
@@ -92,7 +92,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """From when to when something was broken on purpose."""
+    """When an injected fault began and ended."""
 
     name: str
     started_s: float
@@ -101,8 +101,8 @@ class Fault:
 
 @dataclass
 class History:
-    """Grows at the end only. `left`: rows that the store still held for each queue after everything was drained.
-    `told`: what else the nemesis counted, by its name."""
+    """Append-only. `left`: rows that the store still had for each queue after the drain. `told`: other counts of the
+    drill, by name."""
 
     sends: list[Send] = field(default_factory=list)
     receives: list[Receive] = field(default_factory=list)
@@ -115,13 +115,13 @@ class History:
     told: dict[str, int] = field(default_factory=dict)
 
     def last_lease_s(self) -> float:
-        """When the last receive ended that gave a message out, or may have."""
+        """When the last receive ended that returned a message, or may have; 0 = none."""
         answered_s = [receive.ended_s for receive in self.receives]
         unknown_s = [call.ended_s for call in self.calls if call.action == "ReceiveMessage" and not call.is_done]
         return max(answered_s + unknown_s, default=0.0)
 
     def write(self, path: Path) -> None:
-        """One JSON object a line, in order of their ends."""
+        """Writes one JSON object per line, ordered by the time of its end."""
         records: list[Any] = [*self.sends, *self.receives, *self.empties, *self.deletes, *self.let_go, *self.calls]
         records += self.faults
         rows = [{"kind": type(record).__name__, **asdict(record)} for record in records]
@@ -131,13 +131,13 @@ class History:
 
 
 def body_of(queue: str, number: int, size: int) -> str:
-    """A body that tells whose it is, padded to `size` characters, with a checksum of all of it."""
+    """Returns a body that contains its queue and number, padded to `size` characters, and a checksum of these."""
     head = f"{queue} {number} ".ljust(size - 11, "x")
     return f"{head} {zlib.crc32(head.encode()):010d}"
 
 
 def number_of(queue: str, body: str) -> int | None:
-    """The number in a body of this queue; None when it is damaged or another's."""
+    """Returns the number in a body of this queue; None if it is damaged or belongs to another queue."""
     head, _, checksum = body.rpartition(" ")
     words = head.split(" ")
     if not checksum.isdigit() or zlib.crc32(head.encode()) != int(checksum):

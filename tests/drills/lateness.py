@@ -1,12 +1,12 @@
-"""Whether what is due comes: a message that is there and in nobody's hands is not withheld from who asks for it.
+"""Checks that due messages are delivered: a visible message that nobody holds must not be withheld from a receive.
 
-    sent or its lease over          + OVERDUE_S
+    sent, or lease expired          + OVERDUE_S
     ────────────┬───────────────────────┬──────────────────────────────► received next, or deleted
                 due                     └─ a receive begins … answers: nothing      ──►  overdue
 
-Receives wait a second for messages, so that nothing was found in all of it. Told of standard queues, where no message
-has to wait for another, up to the first fault and the first call that was not answered: after these a message may be in
-somebody's hands whom no history knows.
+These receives wait 1 s for messages, so the queue offered none during all of it. Only standard queues are checked,
+where no message has to wait for another, and only up to the first fault or unanswered call: from then on a consumer
+that the history does not know may hold a message.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OVERDUE_S = 1.0
 
 
 def overdue(history: History) -> list[str]:
-    """In words, one each."""
+    """Describes each overdue message in one line."""
     starts: dict[str, list[float]] = defaultdict(list)
     ends: dict[str, list[float]] = defaultdict(list)
     for empty in sorted(history.empties, key=lambda one: one.started_s):
@@ -44,7 +44,7 @@ def _quiet_until_s(history: History) -> float:
 
 
 def _waits(history: History) -> Iterator[tuple[str, str, float, float]]:
-    """Queue, message, since when it was due at the latest, and until when at the earliest; inf = to the end."""
+    """Yields queue, message id, the latest time it became due, and the earliest it was gone; inf = never."""
     moves: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for send in history.sends:
         if send.message_id and not send.group:

@@ -1,8 +1,8 @@
-"""The wire between an API node and a Redis or Cassandra, with faults.
+"""A proxy between an API node and Redis or Cassandra (or a client and a node) that injects network faults.
 
-node ──► link ──► server      cut          bytes wait on both sides, as when packets vanish; they come after `mend`
-                              drop_share   each chunk of bytes, in either direction, ends its connection instead of
-                                           being passed on: requests that were never heard, answers that got lost
+node ──► link ──► server      cut          bytes in both directions are held back, as if packets were lost, until `mend`
+                              drop_share   the probability that a chunk of bytes, in either direction, is dropped and
+                                           its connection closed: the request, or the response, is lost
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class End:
-    """A unix socket, or a port on an address."""
+    """A Unix socket, or a TCP host and port."""
 
     path: str = ""
     host: str = ""
@@ -30,7 +30,7 @@ class End:
 
 
 class Link:
-    """Listens at `near`, a path or an address (port 0: a free one), and passes on to `far`."""
+    """Listens at `near` (port 0: any free port) and forwards to `far`."""
 
     def __init__(self, near: End, far: End, rng: random.Random) -> None:
         self.near = near
@@ -60,7 +60,7 @@ class Link:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def cut(self) -> None:
-        """Nothing gets through from now on, and nobody is told."""
+        """From now on nothing gets through; connections stay open."""
         self._is_whole.clear()
 
     def mend(self) -> None:

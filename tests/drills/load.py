@@ -1,9 +1,9 @@
-"""Writers and readers with numbered, checksummed messages, and the drain after them. All they see goes into a history.
+"""Writers and readers of numbered messages with checksums, and the drain afterwards. A history records all they see.
 
-writers   each its own FIFO group; batches of 1 or 10; the next batch of a group only after the answer to the last
-readers   any queue with messages left; up to 10, work on them, delete them; quit with a probability
-drain     the readers go on until every acknowledged message was seen off; then each queue is asked until it is
-          silent, after the last lease is over: what was forgotten, or comes back, comes then
+writers   each has its own FIFO group, sends batches of 1 or 10, and waits for each response before the next batch
+readers   choose any queue with messages left, receive up to 10, process and delete them; some quit before the delete
+drain     readers continue until all acknowledged messages are deleted; once the last lease has expired, each queue is
+          polled until it is empty, which reveals messages that were forgotten or that reappear
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ IDLE_S, BATCH = 0.02, 10
 
 @dataclass(frozen=True)
 class Load:
-    """How much, and of what. The last queue is a FIFO queue. `rate`: messages a second in all; 0 = as many as go.
-    `backlog_max`: writers wait above so many messages nobody has seen off yet."""
+    """The size and shape of a load. The last queue is FIFO. `rate`: messages per second in total; 0 = unlimited.
+    `backlog_max`: writers pause while more acknowledged messages than this are not deleted."""
 
     messages: int = 2_000
     queues: int = 10
@@ -48,7 +48,7 @@ class Load:
         )
 
     def larger(self, messages: int) -> Load:
-        """The long version: other numbers, the processing time of the CQS paper; a million three times as fast."""
+        """The long version, with the processing time of the CQS paper; a million messages at three times the rate."""
         load = replace(self, rate=3 * self.rate, readers=3 * self.readers) if messages >= 1_000_000 else self
         return replace(load, messages=messages, processing_s=0.045, hidden_s=10, drain_s_max=600.0)
 
@@ -62,7 +62,7 @@ class Run:
     seed: int
     history: History = field(default_factory=History)
     urls: dict[str, str] = field(default_factory=dict)
-    """By name, in order; filled by `create`."""
+    """Queue URLs by name, in order of creation; filled by `create`."""
 
     def __post_init__(self) -> None:
         self._rng = random.Random(self.seed)
@@ -76,21 +76,21 @@ class Run:
 
     @property
     def sent(self) -> int:
-        """Messages that writers are done with."""
+        """How many messages the writers have finished, acknowledged or not."""
         return self._sent
 
     @property
     def outstanding(self) -> int:
-        """Acknowledged messages that nobody has seen off yet."""
+        """How many acknowledged messages nobody has deleted yet."""
         return sum(map(len, self._waiting.values()))
 
     async def reached(self, share: float) -> None:
-        """Returns when that share of the messages was sent."""
+        """Waits until that share of the messages has been sent."""
         while self._sent < share * self.load.messages:  # noqa: ASYNC110
             await asyncio.sleep(IDLE_S)
 
     async def create(self, **attributes: str) -> None:
-        """Makes the queues."""
+        """Creates the queues."""
         client = self._client()
         names = [f"q{number}" for number in range(self.load.queues - 1)] + ["last.fifo"]
         for name in names:
@@ -110,13 +110,13 @@ class Run:
                 tasks.create_task(self._write(f"g{writer}", share))
 
     async def read(self) -> None:
-        """Receives and deletes until `finish` says that nothing is missing, or the time is up."""
+        """Receives and deletes until `finish` ends the drain."""
         async with asyncio.TaskGroup() as tasks:
             for _ in range(self.load.readers):
                 tasks.create_task(self._read())
 
     async def finish(self) -> None:
-        """The drain; afterwards nobody reads any more."""
+        """Drains the queues: readers continue for at most `drain_s_max`, then each queue is polled until empty."""
         give_up_s = time.monotonic() + self.load.drain_s_max
         while self.outstanding and time.monotonic() < give_up_s:  # noqa: ASYNC110
             await asyncio.sleep(IDLE_S)
@@ -125,7 +125,7 @@ class Run:
         await self.ask_all()
 
     async def ask_all(self) -> None:
-        """Asks each queue until it is silent, and deletes what comes; two seconds at least."""
+        """Polls each queue until two receives in a row, of 1 s each, are empty; deletes what it receives."""
         async with asyncio.TaskGroup() as tasks:
             for name in self.urls:
                 tasks.create_task(self._ask(name))
@@ -152,7 +152,7 @@ class Run:
             await asyncio.sleep(max(0.0, due_s - time.monotonic()))
 
     async def _send(self, client: Client, name: str, group: str, size: int) -> None:
-        """A batch; entries that failed alone are sent again, as SDKs leave it to their users."""
+        """Sends a batch. Retries entries that failed individually, which SDKs leave to their users."""
         first = self._numbers[name]
         self._numbers[name] += size
         started_s, wire, unknown = time.monotonic(), self._wire(name, group, range(first, first + size)), 0

@@ -1,4 +1,4 @@
-"""What happens to API nodes."""
+"""Faults of API nodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAKETIME = Path("/usr/lib") / f"{platform.machine()}-linux-gnu" / "faketime" / "
 
 
 async def node_killed(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """kill -9 of an API node, again and again; it is started at once."""
+    """Repeatedly kills a random API node with SIGKILL and restarts it at once."""
     async for _ in rounds(run, scale):
         node = rng.choice(place.nodes)
         async with fault(run, "API node killed"):
@@ -29,8 +29,8 @@ async def node_killed(place: Place, run: Run, scale: Scale, rng: random.Random) 
 
 
 async def node_killed_halfway(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """kill -9 of one API node after the other, each in the moment when the store has a message of each standard queue
-    and Redis does not: chance hardly ever hits that, so the messages are stored past the nodes."""
+    """Kills one API node after the other with SIGKILL while the store has a message of each standard queue that Redis
+    lacks. A random kill hardly ever hits that moment, so the messages are written directly to the store."""
     async for number in rounds(run, scale):
         node = place.nodes[number % len(place.nodes)]
         async with fault(run, "API node killed between store and Redis"):
@@ -40,20 +40,20 @@ async def node_killed_halfway(place: Place, run: Run, scale: Scale, rng: random.
 
 
 def standard_queues(run: Run) -> list[str]:
-    """Their names."""
+    """Returns the names of the standard queues."""
     return [name for name in run.urls if not name.endswith(".fifo")]
 
 
 def unanswered(run: Run, names: Sequence[str], number: int) -> dict[str, str]:
-    """The body of a message for each of the queues, by its name, of senders that go without an answer."""
+    """Records one send without a response to each of the queues. Returns the bodies by queue name."""
     now_s = time.monotonic()
     run.history.sends += [Send(name, number, "", now_s, now_s, "", 1) for name in names]
     return {name: body_of(name, number, run.load.body_bytes) for name in names}
 
 
 def killed_at_random(mttf_s: float) -> Nemesis:
-    """Each node by itself lives for `mttf_s` in the mean and is then down for ten seconds, as in BDQS's tests; in the
-    short version both are shorter by the same factor."""
+    """Each node independently runs for `mttf_s` on average and is then down for 10 s, as in BDQS's tests. The short
+    version shortens both by the same factor."""
 
     async def nemesis(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
         is_over = asyncio.ensure_future(run.reached(1.0))
@@ -75,7 +75,7 @@ def killed_at_random(mttf_s: float) -> Nemesis:
 
 
 async def node_paused(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """An API node stands still, and goes on with what it knew before."""
+    """Pauses an API node, which then continues with stale state."""
     await run.reached(0.3)
     node = rng.choice(place.nodes)
     async with fault(run, "API node paused"):
@@ -85,7 +85,7 @@ async def node_paused(place: Place, run: Run, scale: Scale, rng: random.Random) 
 
 
 async def rolling_restart(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """One node after the other ends in order and is started again."""
+    """Restarts one node after the other gracefully."""
     await run.reached(0.3)
     for node in place.nodes:
         async with fault(run, "API node restarted"):
@@ -94,7 +94,7 @@ async def rolling_restart(place: Place, run: Run, scale: Scale, rng: random.Rand
 
 
 def clock_off(by: str) -> Nemesis:
-    """The clock of one node jumps, as libfaketime spells it ("+1h")."""
+    """The clock of one node jumps by `by`, in libfaketime's notation ("+1h")."""
 
     async def nemesis(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
         await run.reached(0.3)
@@ -113,7 +113,7 @@ def clock_off(by: str) -> Nemesis:
 
 
 async def filler_killed(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """Redis forgets all queues when everything was sent, and the node that fills them again is killed while it does."""
+    """After all sends, Redis loses all queues, and a random node is killed while the queues are being refilled."""
     assert place.redis is not None
     await run.reached(1.0)
     for _ in range(min(scale.rounds, 3)):
@@ -126,7 +126,7 @@ async def filler_killed(place: Place, run: Run, scale: Scale, rng: random.Random
 
 
 async def _filling(place: Place) -> None:
-    """Returns as soon as a shard is in Redis again, in part."""
+    """Waits, for at most 5 s, until Redis has any key again: a shard is partly filled."""
     assert place.redis is not None
     give_up_s = time.monotonic() + 5
     while await redis_says(place.redis, "DBSIZE") == b":0\r\n" and time.monotonic() < give_up_s:  # noqa: ASYNC110

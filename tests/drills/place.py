@@ -1,13 +1,13 @@
-"""Where a drill takes place: real processes of the product and of what it stands on, and the links between them.
+"""Where a drill runs: real processes of CQS, Redis and Cassandra, and the links between them.
 
     EMBEDDED           one node on SQLite
     REDIS_SQLITE       one node, a Redis, SQLite
     REDIS_CASSANDRA    nodes, a Redis, a Cassandra node
     RING               nodes, a Redis, a ring of three Cassandra nodes (RF 3)
-    TWO_DATACENTERS    of each a node, a Redis and a Cassandra node: `tests.drills.datacenters`
+    TWO_DATACENTERS    a node, a Redis and a Cassandra node in each: `tests.drills.datacenters`
 
-Every link passes through `tests.drills.link`, but not where there will be a second Redis. Each node reaches Redis by a
-link of its own, so its address says by `#redis` that it is the same one.
+Connections to Redis and to a single Cassandra node go through a `tests.drills.link`, unless `is_linked` is false for
+Redis (drills with a second Redis). Each node has its own link to Redis; `#redis` in its URL names the shared server.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ RING_OF: dict[Kind, tuple[str, ...]] = {
     Kind.RING: ("dc1", "dc1", "dc1"),
     Kind.TWO_DATACENTERS: ("dc1", "dc2"),
 }
-"""The data centres of the Cassandra nodes that it stands on; those that are not here need none."""
+"""The data centre of each Cassandra node the place needs. Kinds that are missing here need no Cassandra."""
 _BURIED_AT_ONCE = 500
 
 
 class Place:
-    """Use it with `async with`. `ring` is shared by all drills of a run; each has a keyspace of its own in it, also
-    where two have the same seed: the second one's FIFO sends would be repeats of the first one's, and never come."""
+    """Use it with `async with`. All drills of a run share `ring`, and each has its own keyspace in it. Two drills with
+    the same seed must not share one: the second's FIFO sends would be dropped as duplicates of the first's."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Place:
         self._stack = AsyncExitStack()
 
     def ports(self) -> list[int]:
-        """Of the API nodes."""
+        """Returns the ports on which clients reach the API nodes."""
         return [link.near.port for link in self.client_links] or [node.port for node in self.nodes]
 
     async def __aenter__(self) -> Place:
@@ -103,13 +103,13 @@ class Place:
         await self.close()
 
     async def close(self) -> None:
-        """Ends all that was started here and removes its data. Idempotent."""
+        """Stops everything that was started here and removes its data. Idempotent."""
         await self._stack.aclose()
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
 
     async def add_redis(self, *, is_instead: bool = False) -> None:
-        """Starts a Redis server more, which nodes will know of when they are started next. `is_instead`: they will know
-        no other one."""
+        """Starts another Redis server; nodes use it from their next start. `is_instead`: it replaces the first one in
+        their list."""
         redis = RedisProcess()
         self._stack.callback(redis.__exit__)
         await asyncio.to_thread(redis.start)
@@ -121,8 +121,8 @@ class Place:
             node.arguments += ["--redis", redis.url, "--redis-list-version", str(1 + len(self.more_redis))]
 
     async def append(self, bodies: Mapping[str, str], *, tombstones: int = 0) -> None:
-        """Stores a message for each queue, past all servers: Redis is not told. With `tombstones`, behind so many that
-        other messages left in its row."""
+        """Writes a message for each queue directly to the store, without Redis or a node. `tombstones`: how many
+        deleted messages precede it in its row."""
         store, clock = self._store(), SystemClock()
         addresses = Addresses(clock, self._rng)
         await store.open()
@@ -139,7 +139,7 @@ class Place:
             await store.close()
 
     async def rows_left(self, names: Sequence[str]) -> dict[str, int]:
-        """What the store holds of each queue, looked at past the server, which must not run any more on SQLite."""
+        """Counts each queue's messages by reading the store directly. On SQLite the server must be stopped first."""
         return await self._rows_left_in(self._store(), names)
 
     async def _rows_left_in(self, store: Store, names: Sequence[str]) -> dict[str, int]:
@@ -151,7 +151,7 @@ class Place:
             await store.close()
 
     async def stop_nodes(self) -> None:
-        """As an operator does. Raises AssertionError when one does not end well."""
+        """Stops the nodes as an operator does. Raises AssertionError if one does not exit with 0."""
         for node in self.nodes:
             code = await asyncio.to_thread(node.stop)
             assert code == 0, f"{node.name} ended with {code}: {node.end_of_log()}"
@@ -187,7 +187,7 @@ class Place:
         await asyncio.gather(*(asyncio.to_thread(node.wait) for node in self.nodes))
 
     async def _mount(self, folder: Path) -> None:
-        """A disk of its own, in memory; only root may."""
+        """Mounts a tmpfs of DISK_BYTES on the folder. Needs root."""
         await asyncio.to_thread(folder.mkdir)
         await _run("mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(folder))
         self._stack.push_async_callback(_run, "umount", str(folder))
@@ -205,7 +205,7 @@ class Place:
         return flags
 
     async def _cassandra_flags(self) -> list[str]:
-        """A single node is reached through a link; the driver finds the nodes of a ring by itself."""
+        """A single node is reached through a link. A ring is not: the driver discovers its nodes itself."""
         assert self.ring is not None
         if len(self.ring.nodes) > 1:
             hosts = [word for host in self.ring.contact_points for word in ("--cassandra", host)]
@@ -216,7 +216,7 @@ class Place:
         return ["--cassandra", link.near.host, "--cassandra-port", str(link.near.port)]
 
     async def linked(self, near: End, far: End) -> Link:
-        """Begun, and stopped with the place."""
+        """Starts a link, which stops with the place."""
         link = Link(near, far, self._rng)
         await link.start()
         self._stack.push_async_callback(link.stop)
@@ -224,14 +224,14 @@ class Place:
 
 
 async def _bury(store: Store, queue: Queue, addresses: Addresses, count: int) -> None:
-    """Stores and deletes so many messages in the first row."""
+    """Stores and deletes `count` messages in the first row."""
     buried = [addresses.next(1) for _ in range(count)]
     await store.append(queue, [Message(address=address, body="buried", sent_ms=0) for address in buried])
     await store.delete(queue, buried)
 
 
 async def redis_says(process: RedisProcess, *words: str) -> bytes:
-    """The first bytes of the answer to a command, past all links."""
+    """Sends a command directly to Redis, not through a link, and returns the first 4 KiB of the reply."""
     reader, writer = await asyncio.open_unix_connection(process.path)
     writer.write(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word.encode()) for word in words))
     answer = await reader.read(1 << 12)

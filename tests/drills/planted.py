@@ -1,13 +1,13 @@
-"""A server in this process whose parts can have bugs, and the bugs: each is one that a queue really could have.
+"""An in-process server with planted bugs. Each is a bug that a queue could really have.
 
-drop one in N          the cache never hears of a message; the store has it
-acknowledge early      the answer goes out before the commit; a crash takes what was not written
-delete in memory       a delete is answered that the store has not heard of
-wake up late           what is due again stays hidden for some seconds more
-push before hide       a message goes back into the line while it is handed out
-reuse a handle         an answer carries the handle of another message
-forget the group       messages of a FIFO group are handed out as if each were a group of its own
-damage a body          one bit of it
+drop one in N          a message is in the store, but never reaches the cache
+acknowledge early      a send is acknowledged before the commit; a crash loses what was not written
+delete in memory       a delete is acknowledged but never reaches the store
+wake up late           a message stays hidden for some seconds after its visibility timeout
+push before hide       a message becomes visible again while it is being delivered
+reuse a handle         a response contains the receipt handle of another message
+forget the group       each message of a FIFO group is delivered as if it had a group of its own
+damage a body          one bit of a body is flipped
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Ungrouped(MemoryCache):
 
 
 class AcknowledgingEarly(MemoryStore):
-    """Acknowledge early: the last append is written by the next one."""
+    """Acknowledge early: each append is written only by the next one."""
 
     def __init__(self) -> None:
         super().__init__(SystemClock())
@@ -152,14 +152,14 @@ class Reusing(Receipts):
 
 
 class PlantedServer:
-    """Answers on a port of 127.0.0.1, within `serving`."""
+    """Listens on a port of 127.0.0.1 within `serving`."""
 
     def __init__(self, engine: Engine, port: int) -> None:
         self.port = port
         self._engine = engine
 
     async def lose_cache(self) -> None:
-        """As a crash does, together with what the store had not written."""
+        """Loses the cache and what the store had not written, like a crash."""
         store = self._engine.store
         if isinstance(store, AcknowledgingEarly):
             store.crash()

@@ -1,4 +1,4 @@
-"""What happens to Redis."""
+"""Faults of Redis."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REDIS_DOWN_S = 0.5
 
 
 async def redis_killed(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """Redis is killed and started again, empty."""
+    """Redis is killed and restarts empty."""
     assert place.redis is not None
     async for _ in rounds(run, scale):
         async with fault(run, "Redis killed"):
@@ -26,7 +26,7 @@ async def redis_killed(place: Place, run: Run, scale: Scale, rng: random.Random)
 
 
 async def redis_flushed(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """FLUSHALL."""
+    """Redis loses all keys by FLUSHALL."""
     assert place.redis is not None
     async for _ in rounds(run, scale):
         async with fault(run, "FLUSHALL"):
@@ -34,7 +34,7 @@ async def redis_flushed(place: Place, run: Run, scale: Scale, rng: random.Random
 
 
 async def redis_paused(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """SIGSTOP; its memory is as it was when it goes on, and so are the requests that wait in its sockets."""
+    """SIGSTOP, then SIGCONT: Redis continues with its old memory and with the requests waiting in its sockets."""
     assert place.redis is not None
     await run.reached(0.3)
     async with fault(run, "Redis stopped"):
@@ -44,7 +44,7 @@ async def redis_paused(place: Place, run: Run, scale: Scale, rng: random.Random)
 
 
 async def redis_cut(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """No packets between the nodes and Redis, which goes on running and remembers."""
+    """The network between the nodes and Redis is cut. Redis keeps running and keeps its data."""
     await run.reached(0.3)
     async with fault(run, "Redis cut off"):
         for link in place.redis_links:
@@ -64,15 +64,15 @@ async def redis_cut_from_one(place: Place, run: Run, scale: Scale, rng: random.R
 
 
 async def redis_added(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """A second Redis server, told to the nodes by a rolling restart."""
+    """A second Redis server is added to the nodes' configuration by a rolling restart."""
     await run.reached(0.3)
     await place.add_redis()
     await rolling_restart(place, run, scale, rng)
 
 
 async def redis_replaced(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """Another Redis server in the place of the only one, told to the nodes one by one; both servers run on, and for a
-    while nodes of both lists."""
+    """Another Redis server replaces the only one, configured on one node after the other. Both servers keep running,
+    and for a while nodes with the old and the new list run side by side."""
     await run.reached(0.3)
     await place.add_redis(is_instead=True)
     for node in place.nodes:
@@ -83,8 +83,8 @@ async def redis_replaced(place: Place, run: Run, scale: Scale, rng: random.Rando
 
 
 async def redis_gone(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """One of two Redis servers dies for good. Its queues are served from the store, and the others as ever, until the
-    nodes are told, one by one, of a list without it."""
+    """One of two Redis servers dies for good. Its queues are served from the store, the others as usual, until a
+    rolling restart gives the nodes a list without it."""
     await run.reached(0.1)
     await place.add_redis()
     await rolling_restart(place, run, scale, rng)
@@ -100,7 +100,7 @@ async def redis_gone(place: Place, run: Run, scale: Scale, rng: random.Random) -
 
 
 async def redis_full(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """maxmemory below what Redis holds: every write is refused."""
+    """maxmemory is set below the memory in use, so Redis rejects every write."""
     assert place.redis is not None
     await run.reached(0.3)
     async with fault(run, "Redis full"):

@@ -81,11 +81,11 @@ class Row:
     faults: int
     command: str
     commit: str = ""
-    """Of the tree it was run on, with a "+" when that had changes; "" = run before rows were told."""
+    """The commit that was tested, with a "+" if the tree had changes; "" = older than this field."""
     broken: list[str] = field(default_factory=list)
-    """Which promises, in words; [] = passed."""
+    """The broken guarantees, in words; [] = passed."""
     told: dict[str, int] = field(default_factory=dict)
-    """What else was counted, by its name."""
+    """Other counts of the drill, by name."""
 
     @property
     def verdict(self) -> str:
@@ -94,7 +94,7 @@ class Row:
 
 
 def commit_here() -> str:
-    """The commit of this tree; with a "+" when the server, its surroundings or the drills differ from it."""
+    """The commit of this tree, with a "+" if cqs/, deploy/ or tests/drills/ have uncommitted changes."""
     here = _git("rev-parse", "--short=9", "HEAD")
     return here + "+" * bool(_git("status", "--porcelain", "--", *_DRILLED))
 
@@ -105,7 +105,7 @@ def _git(*words: str) -> str:
 
 
 def row_of(result: Result, commit: str) -> Row:
-    """`commit`: of the tree that was drilled, told when the drill began."""
+    """`commit`: of the tested tree, read when the drill began."""
     verdict, drill = result.verdict, result.drill
     p50_ms, p99_ms = result.percentiles_ms()
     long = f" --long --messages {verdict.attempted}" if result.is_long else ""
@@ -138,7 +138,7 @@ def row_of(result: Result, commit: str) -> Row:
 
 
 def keep(row: Row, folder: Path = DOCS) -> None:
-    """Puts the row in the place of the same drill's last one, and writes both files."""
+    """Replaces the previous row of the same drill and writes both files."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "drills.json"
     rows: dict[str, dict[str, object]] = json.loads(path.read_text()) if path.exists() else {}
@@ -151,7 +151,7 @@ def keep(row: Row, folder: Path = DOCS) -> None:
 
 
 def page(rows: list[Row]) -> str:
-    """The page of the documentation."""
+    """Returns docs/drills.md."""
     lines = [_INTRODUCTION]
     for is_long, title in ((True, "Long"), (False, "Short")):
         some = [row for row in rows if row.is_long == is_long]
@@ -172,7 +172,7 @@ def page(rows: list[Row]) -> str:
 
 
 def _missing(rows: list[Row], *, is_long: bool) -> str:
-    """Which drills have no figures of that version."""
+    """Lists the drills without figures for that version, long or short."""
     run = {row.name for row in rows if row.is_long == is_long}
     names = [drill.name for drill in DRILLS if drill.name not in run]
     return f"- {'long' if is_long else 'short'}: {'; '.join(names) or 'none'}"

@@ -1,4 +1,4 @@
-"""A drill, done: its verdict, its figures, and what was wrong."""
+"""Performs a drill: its verdict, its figures, and which guarantees were broken."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ REST = "s more until the sweep had found the rest"
 
 @dataclass
 class Result:
-    """`broken`: which promises were, in words; [] = the drill is passed. `wrong`: these, and the messages they
-    were broken for."""
+    """`broken`: the broken guarantees, in words; [] = the drill passed. `wrong`: these, and the messages concerned."""
 
     drill: Drill
     is_long: bool
@@ -44,8 +43,8 @@ class Result:
 
     @property
     def _bounded(self) -> int:
-        """Duplicates that count against the bound. A short version shares two cores with all tests, and calls time out
-        there that no fault touched: what these cost, message by message, is told and not bounded."""
+        """Duplicates that count against the bound. A short version shares two cores with all other tests, so calls may
+        time out without a fault: the duplicates they cause (`copy`, `delete`) are reported but not bounded."""
         causes = self.verdict.causes
         return self.verdict.duplicated - (0 if self.is_long else causes[Cause.COPY] + causes[Cause.DELETE])
 
@@ -73,7 +72,7 @@ class Result:
         return self.broken + self.verdict.problems if self.broken else []
 
     def percentiles_ms(self) -> tuple[float, float]:
-        """p50 and p99 of the sends and deletes that were answered."""
+        """p50 and p99 of the sends and deletes that succeeded."""
         calls = [call for call in self.history.calls if call.is_done and call.action != "ReceiveMessage"]
         cuts = statistics.quantiles([(call.ended_s - call.started_s) * 1000 for call in calls], n=100)
         return cuts[49], cuts[98]
@@ -96,7 +95,7 @@ class Result:
 
 
 def why_not(drill: Drill) -> str:
-    """What this machine lacks for the drill; "" = nothing."""
+    """Why this machine can't run the drill; "" = it can."""
     if drill.is_small_disk and not is_root():
         return "mounts a small disk, which only root may"
     if drill.needs is not None and not drill.needs.exists():
@@ -114,7 +113,7 @@ def _place_of(drill: Drill, rng: random.Random, ring: Ring | None) -> Place:
 
 
 async def perform(drill: Drill, seed: int, *, ring: Ring | None = None, messages: int = 0) -> Result:
-    """Performs the drill; `messages` above 0: the long version with so many."""
+    """Performs the drill. `messages` > 0: the long version with that many messages."""
     rng = random.Random(seed)
     load, scale = (drill.load.larger(messages), LONG) if messages else (drill.load, SHORT)
     started_s = time.monotonic()
@@ -137,10 +136,10 @@ async def perform(drill: Drill, seed: int, *, ring: Ring | None = None, messages
 
 
 async def _find_the_rest(place: Place, run: Run) -> None:
-    """Asks for what the store still has, until it has nothing or SWEEP_S are over. Every acknowledged message was seen
-    off before, so that these are sends that nobody was answered: their node was killed between store and Redis, or only
-    a minority of the copies has them until hints are sent. Nothing but the sweep finds them: soon after a node was
-    killed, else at a second sighting 60 s after a pass that may have just missed them (docs/operations.md)."""
+    """Polls for messages the store still has, until it has none or SWEEP_S have passed. All acknowledged messages were
+    deleted before, so these are sends without a response: a node was killed between store and Redis, or only a minority
+    of the replicas has them until hints are delivered. Only the sweep finds them: soon after a node was killed,
+    otherwise when it sees them a second time, 60 s after a pass that may have just missed them (docs/operations.md)."""
     names, began_s = list(run.urls), time.monotonic()
     while time.monotonic() - began_s < SWEEP_S and any((await place.rows_left(names)).values()):
         await run.ask_all()

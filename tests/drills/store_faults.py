@@ -1,4 +1,4 @@
-"""What happens to Cassandra, and to the disk below SQLite."""
+"""Faults of Cassandra and of SQLite's disk."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class _DiskFull(Exception):
 
 
 async def cassandra_paused(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """All Cassandra nodes stand still, for PAUSE_S_MAX at most: a send that was in vain for longer is tried again by
-    its client, and then is there twice."""
+    """Pauses all Cassandra nodes, for at most PAUSE_S_MAX: after a longer pause clients would retry sends that succeed
+    later, which creates duplicates."""
     assert place.ring is not None
     await run.reached(0.3)
     async with fault(run, "Cassandra paused"):
@@ -36,7 +36,8 @@ async def cassandra_paused(place: Place, run: Run, scale: Scale, rng: random.Ran
 
 
 async def cassandra_cut_from_one(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """No packets between one node and Cassandra, for longer than a call waits; the others reach it, and all Redis."""
+    """The network between one API node and Cassandra is cut for longer than a call's timeout. The other nodes reach
+    Cassandra, and all nodes reach Redis."""
     await run.reached(0.3)
     async with fault(run, "Cassandra cut off from one node"):
         place.cassandra_links[0].cut()
@@ -45,8 +46,8 @@ async def cassandra_cut_from_one(place: Place, run: Run, scale: Scale, rng: rand
 
 
 async def tombstones_met(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """A row of a queue gets more tombstones than Cassandra reads at once, and a message behind them that Redis does not
-    know. Then Redis is emptied, so that all is read past the tombstones."""
+    """A row of a queue gets more tombstones than a Cassandra read tolerates, and behind them a message that Redis does
+    not have. Then Redis is flushed, so that refilling has to read past the tombstones."""
     assert place.ring is not None and place.redis is not None
     await run.reached(0.3)
     bodies = unanswered(run, standard_queues(run)[:1], run.load.messages)
@@ -56,18 +57,18 @@ async def tombstones_met(place: Place, run: Run, scale: Scale, rng: random.Rando
 
 
 async def ring_paused(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """The same, for longer than a call waits for Cassandra, whatever the scale."""
+    """Like `cassandra_paused`, but for PAUSE_S_MAX at any scale: longer than a call waits for Cassandra."""
     await cassandra_paused(place, run, replace(scale, pause_s=PAUSE_S_MAX), rng)
 
 
 async def cassandra_killed(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """One node of the ring is killed, and comes back."""
+    """One node of the ring is killed and restarted."""
     await _killed(place, run, scale, 1)
 
 
 async def cassandra_majority_killed(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """Two of three nodes are killed, so that nothing has a quorum, and come back. A send of unknown outcome may be on
-    the third alone, where no quorum sees it until it told the others; then the sweep finds it."""
+    """Two of three nodes are killed, so that there is no quorum, and restarted. A send of unknown outcome may exist
+    only on the third; a quorum sees it once that node has delivered its hints, and then the sweep finds it."""
     await _killed(place, run, scale, 2)
 
 
@@ -86,7 +87,7 @@ async def _killed(place: Place, run: Run, scale: Scale, count: int) -> None:
 
 
 async def disk_full(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """The store's disk has no byte left, for a while."""
+    """The store's disk is full for a while."""
     await run.reached(0.3)
     ballast = place.data_dir / _BALLAST
     async with fault(run, "disk full"):

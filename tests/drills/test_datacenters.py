@@ -1,4 +1,4 @@
-"""What befalls two data centres."""
+"""Drills on two data centres."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each fault, on each store, on one node and on two; Cassandra is one node (others: `test_rings`)."""
+"""Drills on SQLite or a single Cassandra node, with one or two API nodes (others: `test_rings`, `test_datacenters`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checker bites: a server with a planted bug is found out, by the word for it; one without is not."""
+"""The checker detects each planted bug as the right kind of failure, and finds nothing wrong with a correct server."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def verdict_on(
     cache: type[MemoryCache] = MemoryCache,
     receipts: type[Receipts] = Receipts,
 ) -> Verdict:
-    """Of a load in whose middle the cache is lost and filled again."""
+    """Returns the verdict on a load during which the cache is lost and refilled."""
     async with serving(store, cache, receipts) as server:
         run = Run(load, lambda: [server.port], seed=1)
         await run.create()
@@ -51,7 +51,7 @@ async def verdict_on(
 
 
 def found(verdict: Verdict) -> set[str]:
-    """The names of the counts that accuse."""
+    """Returns the names of the counts that report a failure."""
     counts: dict[str, Any] = vars(verdict) | {"unexplained": verdict.causes[Cause.UNEXPLAINED]}
     accusing = ("lost", "unexpected", "resurrected", "stuck", "hidden_too_short", "miscounted", "overdue",
                 "out_of_order", "unexplained")  # fmt: skip

@@ -1,4 +1,5 @@
-"""The table of figures: the last of each drill, in the order of the drills, long and short apart."""
+"""The table of figures has the last run of each drill, in the order of the drills, long and short versions
+separately."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What befalls a ring of three Cassandra nodes."""
+"""Drills on a ring of three Cassandra nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checker's words, one small history each."""
+"""The checker's verdicts, each tested with a small history."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HIDDEN_S = 10.0
 
 
 class Story:
-    """Builds a history of one queue. Messages are numbers; ids are `m` and the number, unless told."""
+    """Builds a history of one queue. Messages are numbers; ids default to `m` and the number."""
 
     def __init__(self) -> None:
         self.history = History()

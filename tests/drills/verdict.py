@@ -1,22 +1,22 @@
-"""The checker: from a history to a verdict. Pure; it believes nothing but what clients saw.
+"""The checker: turns a history into a verdict. Pure; it relies only on what clients saw.
 
-Its words are those of Jepsen's total-queue, per message id where one is known:
+Its terms are those of Jepsen's total-queue, per message id where one is known:
 
-    attempted     sent, whatever came of it                 acknowledged   answered with a message id
-    lost          acknowledged, and nobody got to delete it
-    recovered     never acknowledged, and received          unexpected     received, and never sent (or damaged)
-    duplicated    received again by somebody who works on it again, by cause (below)
+    attempted     sent, whatever the outcome                acknowledged   answered with a message id
+    lost          acknowledged, but never received and deleted
+    recovered     never acknowledged, but received          unexpected     received, but never sent (or damaged)
+    duplicated    delivered again to a consumer that processes it again, by cause (below)
     resurrected   received although its delete had been acknowledged before
     stuck         in the store after the drain, and not deliverable
-    overdue       due for a second, in nobody's hands, and not given to who asked for it (`tests.drills.lateness`)
+    overdue       due for a second, held by nobody, and withheld from a receive (`tests.drills.lateness`)
 
-Causes of duplicates. All but the last are allowed by SQS; the last is a bug whatever the drill:
+Causes of duplicates. SQS allows all but the last, which is a bug in any drill:
 
-    copy          the send was tried again, since nobody knew of the first try: two messages, two ids
-    late          the lease had run out before the delete began
-    delete        nobody knows what became of the delete, so the message came again after its lease
-    fault         it came before its lease was over, across a fault of the drill (from its start to `settle_s` after it)
-    unexplained   it came before its lease was over, and nothing was broken
+    copy          the send was retried because its outcome was unknown: two messages, two ids
+    late          the lease had expired before the delete began
+    delete        the outcome of the delete is unknown, so the message was redelivered after its lease
+    fault         redelivered before its lease expired, across a fault (from its start to `settle_s` after its end)
+    unexplained   redelivered before its lease expired, without a fault
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tests.drills.history import Delete, Fault, History, LetGo, Outcome, Receive
 from tests.drills.lateness import overdue
 
 CLOCK_STEP_S = 0.005
-"""Servers count whole milliseconds, cut off at both ends."""
+"""Tolerance for servers, which truncate times to whole milliseconds."""
 PROBLEMS_MAX = 20
 
 _Id = tuple[str, str]
@@ -51,7 +51,7 @@ class Cause(StrEnum):
 
 @dataclass
 class Verdict:
-    """Counts, and what broke a promise, in words. `redelivered`: readers had quit, and it came again as it should."""
+    """Counts, and each broken guarantee in words. `redelivered`: delivered again, correctly, after a consumer quit."""
 
     attempted: int = 0
     acknowledged: int = 0
@@ -79,8 +79,8 @@ class Verdict:
 
 
 def judge(history: History, settle_s: float = 0.0, fifo_copies: int = 1) -> Verdict:
-    """The verdict on a history whose queues were drained. `settle_s`: how long after its end a fault still explains.
-    `fifo_copies`: how many messages a send with a deduplication id may become when a try's outcome is not known."""
+    """Judges a history whose queues were drained. `settle_s`: how long after its end a fault still explains a
+    duplicate. `fifo_copies`: how many messages a send with a deduplication id may create if an outcome is unknown."""
     facts = _Facts(history, settle_s)
     verdict = Verdict(attempted=len(history.sends), acknowledged=sum(bool(send.message_id) for send in history.sends))
     _judge_losses(facts, verdict)
@@ -120,11 +120,11 @@ class _Facts:
         return any(started_s <= until_s and ended_s >= since_s for since_s, until_s in self._windows)
 
     def is_unanswered(self, started_s: float, ended_s: float) -> bool:
-        """Whether a receive was under way then that had no answer, and may have been given anything."""
+        """Whether a receive without a response, which may have taken any message, was in progress then."""
         return any(one.started_s <= ended_s and one.ended_s >= started_s for one in self._unanswered)
 
     def is_seen_off(self, message: _Id) -> bool:
-        """Somebody received it and asked for its delete, and was not refused."""
+        """Whether somebody received it and requested its delete without being refused."""
         return any(delete.outcome is not Outcome.REFUSED for delete in self.deletes.get(message, ()))
 
     def deleted_s(self, message: _Id) -> float | None:
@@ -158,7 +158,8 @@ def _judge_losses(facts: _Facts, verdict: Verdict) -> None:
 def _judge_copies(
     facts: _Facts, number: _Number, receives: Sequence[Receive], fifo_copies: int, verdict: Verdict
 ) -> None:
-    """A message has one id; more only where a send was tried again without a deduplication id, or that was lost."""
+    """A message has one id. It may have more only if its send was retried without a deduplication id, or that id was
+    lost."""
     send = facts.sends.get(number)
     if send is None:
         return
@@ -171,7 +172,7 @@ def _judge_copies(
 
 
 def _judge_again(facts: _Facts, before: Receive, receive: Receive, verdict: Verdict) -> None:
-    """Somebody works on the message again."""
+    """Classifies a repeated delivery of a message by its cause."""
     message = receive.queue, receive.message_id
     if before.message_id != receive.message_id:
         verdict.causes[Cause.COPY] += 1
@@ -189,7 +190,7 @@ def _judge_again(facts: _Facts, before: Receive, receive: Receive, verdict: Verd
 
 
 def _judge_leases(facts: _Facts, message: _Id, receives: Sequence[Receive], verdict: Verdict) -> None:
-    """A message comes neither before its lease is over, nor after its delete, and its receives are counted."""
+    """A message is delivered neither before its lease expires nor after its delete, and its receives are counted."""
     deleted_s = facts.deleted_s(message)
     hidden_until_s, last = 0.0, None
     for receive in receives:
@@ -231,7 +232,7 @@ def _judge_lateness(history: History, verdict: Verdict) -> None:
 
 
 def recovery_s(history: History) -> float:
-    """How long after the end of a fault calls still failed; the longest over all faults. 0 = not at all."""
+    """How long calls still failed after the end of a fault, the maximum over all faults; 0 = not at all."""
     faults = sorted(history.faults, key=lambda fault: fault.started_s)
     nexts = [*faults[1:], None]
     return max((_recovery_s(history, *pair) for pair in zip(faults, nexts, strict=False)), default=0.0)
