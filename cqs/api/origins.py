@@ -7,7 +7,7 @@ anything happens.
     Origin: another, or null                      a page that may not                           403
     no Origin, Sec-Fetch-Site: none               typed into the address bar                    served
     no Origin, Sec-Fetch-Site: anything else      an image, a link, DNS rebinding               403
-    neither, GET, a public name in Host           perhaps DNS rebinding over plain http         403 on loopback
+    neither, GET, Host may be a public name       perhaps DNS rebinding over plain http         403 on loopback
     neither                                       no browser: an SDK, curl                      served
 """
 
@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from ipaddress import ip_address
 
 from cqs.api.request import Head, Headers
 from cqs.api.wire_errors import OriginRefused
 
 LOCAL = ("http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*")
-_PUBLIC_NAME = re.compile(rb"(?=.*[a-z])(?!.*\.localhost$)[a-z0-9-]+(\.[a-z0-9-]+)+")
-"""A DNS name with a dot; neither an address nor the name of this machine or of a container."""
+_PORT = re.compile(rb":[0-9]*\Z")
 _ANY_PORT = ":*"
 _PREFLIGHT_SECONDS = b"600"
 _EXPOSED = b"x-amzn-RequestId, x-amzn-query-error"
@@ -57,10 +57,8 @@ class Origins:
     def _check_host(self, host: bytes) -> None:
         """Browsers send Origin with every POST, but over plain http send nothing that identifies a page's GET to its
         own host."""
-        name = host.partition(b":")[0]
-        if _PUBLIC_NAME.fullmatch(name) and not (
-            self._is_allowed(b"http://" + host) or self._is_allowed(b"https://" + host)
-        ):
+        is_listed = self._is_allowed(b"http://" + host) or self._is_allowed(b"https://" + host)
+        if not (is_listed or _is_private(_PORT.sub(b"", host))):
             raise OriginRefused(host.decode("latin-1")[:200])
 
     def cors_headers(self, head: Head) -> Headers:
@@ -85,3 +83,15 @@ class Origins:
 
     def _is_allowed(self, origin: bytes) -> bool:
         return self._allowed is not None and self._allowed.fullmatch(origin) is not None
+
+
+def _is_private(name: bytes) -> bool:
+    """An address, or the name of this machine or of a container: no name that somebody could have bound to loopback in
+    the DNS. Two kinds of address reach loopback though browsers do not take them for it, and so send a page's requests
+    there without saying so: the unspecified one, and IPv4 ones written as IPv6."""
+    try:
+        address = ip_address(name.strip(b"[]").decode("latin-1"))
+    except ValueError:
+        bare = name.removesuffix(b".")
+        return b"." not in bare or bare.endswith(b".localhost")
+    return not address.is_unspecified and getattr(address, "ipv4_mapped", None) is None
