@@ -110,8 +110,8 @@ class LostAnswers:
         self._decide = store.session.decide
         store.session.decide = self.decide  # type: ignore[method-assign]
 
-    async def decide(self, writes: Sequence[Write]) -> Decision:
-        decision = await self._decide(writes)
+    async def decide(self, writes: Sequence[Write], *, is_here: bool = False) -> Decision:
+        decision = await self._decide(writes, is_here=is_here)
         if self.decisions:
             self.decisions -= 1
             raise OutcomeUnknown("made up by a test")

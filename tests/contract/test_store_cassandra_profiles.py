@@ -15,12 +15,8 @@ from cqs.store.cassandra.cluster import CATALOGUE, DECIDE, MESSAGES, PLAIN, WAIT
 from cqs.store.cassandra.session import Session, Write
 
 
-@pytest.mark.parametrize(
-    "is_each, level, decision", [(False, "LOCAL_QUORUM", "LOCAL_SERIAL"), (True, "EACH_QUORUM", "SERIAL")]
-)
-def test_messages_and_what_a_queue_is_alone_may_have_to_reach_every_data_centre(
-    is_each: bool, level: str, decision: str
-) -> None:
+@pytest.mark.parametrize("is_each, level", [(False, "LOCAL_QUORUM"), (True, "EACH_QUORUM")])
+def test_messages_and_what_a_queue_is_alone_may_have_to_reach_every_data_centre(is_each: bool, level: str) -> None:
     made = make_cluster(Options(is_each=is_each))
     try:
         profiles = dict(made.profile_manager.profiles)
@@ -29,7 +25,7 @@ def test_messages_and_what_a_queue_is_alone_may_have_to_reach_every_data_centre(
     levels = {name: profile.consistency_level for name, profile in profiles.items()}
 
     assert levels[MESSAGES] == levels[CATALOGUE] == getattr(ConsistencyLevel, level)
-    assert profiles[CATALOGUE].serial_consistency_level == getattr(ConsistencyLevel, decision)
+    assert profiles[CATALOGUE].serial_consistency_level == ConsistencyLevel.SERIAL
     assert levels[PLAIN] == levels[DECIDE] == ConsistencyLevel.LOCAL_QUORUM
     assert profiles[DECIDE].serial_consistency_level == ConsistencyLevel.LOCAL_SERIAL
 
@@ -75,3 +71,22 @@ async def test_a_node_with_as_many_requests_under_way_as_may_be_beats_on(busy: S
         with pytest.raises(CqsError) as told:
             await call
         assert isinstance(told.value.__cause__, _Sent)
+
+
+@pytest.mark.parametrize("is_each, profile", [(False, DECIDE), (True, CATALOGUE)])
+async def test_a_data_centre_decides_alone_what_a_queue_is_unless_all_must(is_each: bool, profile: str) -> None:
+    session = Session(Options(is_each=is_each))
+    session._prepared = {cql.CREATE_QUEUE: SimpleNamespace(bind=lambda values: SimpleNamespace())}
+    session._loop = asyncio.get_running_loop()
+    asked: list[str] = []
+
+    def execute_async(_: object, execution_profile: str, **__: object) -> None:
+        asked.append(execution_profile)
+        raise _Sent
+
+    session._session = SimpleNamespace(execute_async=execute_async)
+    for is_here in (False, True):
+        with pytest.raises(CqsError):
+            await session.decide([Write(cql.CREATE_QUEUE, ())], is_here=is_here)
+
+    assert asked == [CATALOGUE, profile]

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import cast
 
 import pytest
+from cassandra import Unavailable
 
 from cqs.errors import OutcomeUnknown, StoreUnavailable
+from cqs.store.cassandra import statements as cql
 from cqs.store.cassandra.decisions import decide
 from cqs.store.cassandra.session import Decision, Session, Write
+from cqs.store.cassandra.statements import Statement
 
 LOST, AWAY = OutcomeUnknown("lost answer"), StoreUnavailable("away")
-REFUSED = Decision(False, [])
+DONE, REFUSED = Decision(True, []), Decision(False, [])
 
 
 class Scripted:
+    """`asked`: of each decision, whether this data centre was to decide alone."""
+
     def __init__(self, *answers: Decision | Exception) -> None:
         self._answers = list(answers)
+        self.asked: list[bool] = []
 
-    async def decide(self, _: Sequence[Write]) -> Decision:
+    async def decide(self, _: Sequence[Write], *, is_here: bool = False) -> Decision:
+        self.asked.append(is_here)
         answer = self._answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -57,3 +65,32 @@ async def test_out_of_reach_after_a_lost_answer_is_unknown() -> None:
 async def test_an_answer_that_can_not_be_checked_is_unknown() -> None:
     with pytest.raises(OutcomeUnknown):
         await run(LOST, REFUSED, is_ours=AWAY)
+
+
+def too_few() -> StoreUnavailable:
+    error = StoreUnavailable("too few replicas")
+    error.__cause__ = Unavailable("")
+    return error
+
+
+async def decided_of(statement: Statement, *answers: Decision | Exception) -> list[bool]:
+    session = Scripted(*answers)
+
+    async def ask() -> bool:
+        return False
+
+    with suppress(StoreUnavailable):
+        await decide(cast(Session, session), [Write(statement, ())], ask)
+    return session.asked
+
+
+@pytest.mark.parametrize("statement", [cql.CREATE_QUEUE, cql.SAVE_QUEUE, cql.DROP_QUEUE])
+async def test_what_a_queue_is_this_data_centre_decides_alone_when_too_few_replicas_live(statement: Statement) -> None:
+    assert await decided_of(statement, too_few(), DONE) == [False, True]
+    assert await decided_of(statement, DONE) == [False]
+    assert await decided_of(statement, AWAY) == [False]
+    assert await decided_of(statement, too_few(), too_few()) == [False, True]
+
+
+async def test_all_else_is_decided_once() -> None:
+    assert await decided_of(cql.RENEW_LEAD, too_few()) == [False]

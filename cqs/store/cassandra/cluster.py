@@ -6,7 +6,8 @@ conditional writes: sent once, serial within the data centre (LOCAL_SERIAL), bec
 homes must move; `homes` has an epoch for the case that both decide during a partition. MESSAGES, for the writes of
 sends and deletes: like PLAIN or, with `is_each`, acknowledged by a quorum in every data centre (EACH_QUORUM), so that
 no data centre misses any when the other is lost; while one is unreachable, such writes are refused. CATALOGUE, for the
-conditional writes of queues: like DECIDE or, with `is_each`, serial across the data centres (SERIAL, EACH_QUORUM).
+conditional writes of queues: like DECIDE, but serial across the data centres (SERIAL), since a name that is created in
+both at once would be two queues; while too few replicas are alive, DECIDE is used instead, unless `is_each`.
 
 A silent node is sent a heartbeat after HEARTBEAT_S, and counts as down when it does not answer within as long again;
 the driver's default of 30 s is too long. Until then, each request to it holds one of the connection's 32,768 stream ids
@@ -82,7 +83,7 @@ def make_cluster(
             PLAIN: _profile(options),
             DECIDE: _profile(options, is_decision=True),
             MESSAGES: _profile(options, is_each=options.is_each),
-            CATALOGUE: _profile(options, is_decision=True, is_each=options.is_each),
+            CATALOGUE: _profile(options, is_decision=True, is_each=options.is_each, is_everywhere=True),
             **every,
         },
     )
@@ -99,12 +100,14 @@ def quiet_driver() -> Iterator[None]:
         log.setLevel(logging.NOTSET)
 
 
-def _profile(options: Options, *, is_decision: bool = False, is_each: bool = False) -> ExecutionProfile:
+def _profile(
+    options: Options, *, is_decision: bool = False, is_each: bool = False, is_everywhere: bool = False
+) -> ExecutionProfile:
     return ExecutionProfile(
         load_balancing_policy=TokenAwarePolicy(DCAwareRoundRobinPolicy(options.datacenter)),
         retry_policy=FallthroughRetryPolicy(),
         consistency_level=ConsistencyLevel.EACH_QUORUM if is_each else ConsistencyLevel.LOCAL_QUORUM,
-        serial_consistency_level=ConsistencyLevel.SERIAL if is_each else ConsistencyLevel.LOCAL_SERIAL,
+        serial_consistency_level=ConsistencyLevel.SERIAL if is_everywhere else ConsistencyLevel.LOCAL_SERIAL,
         request_timeout=options.request_ms / 1_000,
         row_factory=dict_factory if is_decision else tuple_factory,
         speculative_execution_policy=(

@@ -30,9 +30,7 @@ from cqs.store.report import StoreHost
 Row = tuple[Any, ...]
 Named = dict[str, Any]
 
-PREPARE_AT_ONCE = 8
-PAGE_ROWS = 1_000
-PER_NODE_S = 10.0
+PREPARE_AT_ONCE, PAGE_ROWS, PER_NODE_S = 8, 1_000, 10.0
 _WORTH_REPEATING = (OperationTimedOut, WriteTimeout, ReadTimeout, NoHostAvailable)
 
 
@@ -178,12 +176,14 @@ class Session:
         profile = PLAIN if statements.MESSAGES.isdisjoint(self._admitted(writes)) else MESSAGES
         await self._insist(Kind.WRITE, lambda: self._joined(writes, is_idempotent=True), profile)
 
-    async def decide(self, writes: Sequence[Write]) -> Decision:
-        """A conditional write, or several in one partition that are applied all or none. On OutcomeUnknown, retry."""
-        profile = DECIDE if statements.CATALOGUE.isdisjoint(self._admitted(writes)) else CATALOGUE
+    async def decide(self, writes: Sequence[Write], *, is_here: bool = False) -> Decision:
+        """A conditional write, or several in one partition that are applied all or none. On OutcomeUnknown, retry.
+        `is_here`: this data centre decides alone, also about the catalogue, unless `is_each`."""
+        is_here = is_here and not self._options.is_each
+        profile = DECIDE if is_here or statements.CATALOGUE.isdisjoint(self._admitted(writes)) else CATALOGUE
         answer = await self._once(self._joined(writes, is_idempotent=False), Kind.DECIDE, profile)
-        is_applied = bool(answer.rows[0]["[applied]"])
-        return Decision(is_applied, [] if is_applied else [row for row in answer.rows if len(row) > 1])
+        found = [row for row in answer.rows if len(row) > 1]
+        return Decision(True, []) if answer.rows[0]["[applied]"] else Decision(False, found)
 
     def _admitted(self, asked: Sequence[Write]) -> list[Statement]:
         """Their statements. Raises StoreUnavailable when too many requests are outstanding, except for vital ones."""
