@@ -73,8 +73,8 @@ class Surroundings:
         if problem := self._membership.clock_problem():
             found.append(Trouble("clock", problem))
         self.fatal = self._membership.name_problem()
-        if self.fatal:
-            found.append(Trouble("name", self.fatal))
+        if problem := self.fatal or self._membership.name_trouble():
+            found.append(Trouble("name", problem))
         if problem := self._membership.store_problem:
             text = f"The store is unreachable: sends and receives may fail. {problem}"
             if self._membership.is_cut_off:

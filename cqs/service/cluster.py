@@ -17,7 +17,7 @@ from cqs.service.homes import Homes
 from cqs.service.leadership import Leadership, loop_s
 from cqs.service.lists import Listed
 from cqs.service.membership import Membership
-from cqs.store.coordination import Coordination, MemoryCluster, MemoryCoordination, News, Node
+from cqs.store.coordination import Coordination, MemoryCluster, MemoryCoordination, News, Node, youngest
 from cqs.store.interface import Stored
 
 LEADER, OPENER = "cluster", "opening"
@@ -83,7 +83,7 @@ class Cluster:
 
     async def far_nodes(self) -> dict[str, Sequence[Node]]:
         """The live nodes of each other data centre, as far as replicated to here. Raises StoreUnavailable."""
-        return {datacenter: await self.coordination.nodes(datacenter) for datacenter in self.far}
+        return {datacenter: youngest(await self.coordination.nodes(datacenter)) for datacenter in self.far}
 
     async def leave(self) -> None:
         """This node stops: it gives up its leases and its membership. Raises StoreUnavailable, OutcomeUnknown."""

@@ -8,7 +8,8 @@ by their start time (`Node.life`).
 
 Operators choose the names, and cloned machines may have the same one. A node does not see its namesake among the
 others, so it would open as if nobody were serving, and would treat the other's marks as left by a dead node. When the
-elder of the two sees beats of a younger run of its name, it stops taking messages.
+elder of the two sees beats of a younger run of its name, it stops taking messages, and the younger one
+reports it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from cqs.clock import Clock
 from cqs.cluster.sightings import Sightings
 from cqs.errors import CqsError, ServiceUnavailable
 from cqs.service.lists import Listed, Lists, Unlisted
-from cqs.store.coordination import Coordination, Node
+from cqs.store.coordination import Coordination, Node, youngest
 
 BEAT_MS = 1_000
 LIFE_MS = 5_000
@@ -60,9 +61,12 @@ class Membership:
         """Beats have failed for a while, and no part of the store answers."""
         self.clocks = Sightings()
         """Clocks of the other nodes."""
-        self._namesake: Node | None = None
+        self._namesakes: dict[str, int] = {}
+        """The last beats of other lives of this one's name."""
+        self._beating: set[str] = set()
+        """Those of them that were seen to beat."""
         self.has_namesake = False
-        """Another node was started with this one's name, and is beating."""
+        """Another node was started later under this one's name, and beats."""
         self.ahead_ms = 0
         """This node's clock offset from the store's if it is too large, else 0; < 0 = behind."""
 
@@ -95,22 +99,21 @@ class Membership:
         )
         await self._coordination.beat(self.me, LIFE_MS)
         begin_ms = self._clock.now_ms()
-        living = await self._coordination.nodes()
-        self._look_for_namesake(living)
-        nodes = [node for node in living if node.name != self.me.name]
+        lives = await self._coordination.nodes()
+        self._look_for_namesakes([one for one in lives if one.name == self.me.name and one.life != self.me.life])
+        nodes = [node for node in youngest(lives) if node.name != self.me.name]
         self.clocks.look([(node.name, node.beat_ms) for node in nodes], begin_ms, self._clock.now_ms())
         self.nodes = sorted([*nodes, self.me], key=lambda node: node.name)
         self.lists.look(self.me, nodes)
 
-    def _look_for_namesake(self, living: Sequence[Node]) -> None:
-        """Detects a younger run. If the clock was set back, this node's earlier run may look younger, but it does not
-        beat."""
-        before, me = self._namesake, self.me
-        self._namesake = next((one for one in living if one.name == me.name and one.life != me.life), None)
-        if self._namesake is None:
-            self.has_namesake = False
-        elif before is not None and before.life == self._namesake.life and before.beat_ms != self._namesake.beat_ms:
-            self.has_namesake = True
+    def _look_for_namesakes(self, found: Sequence[Node]) -> None:
+        """If the clock was set back, this node's earlier run may look younger, but it does not beat."""
+        before, self._namesakes = self._namesakes, {one.life: one.beat_ms for one in found}
+        beating = [
+            one for one in found if one.life in self._beating or before.get(one.life, one.beat_ms) != one.beat_ms
+        ]
+        self._beating = {one.life for one in beating}
+        self.has_namesake = any(one.started_ms > self.me.started_ms for one in beating)
 
     async def _look_at_clock(self) -> None:
         before_ms = self._clock.now_ms()
@@ -134,6 +137,12 @@ class Membership:
         return (
             f"Another node is also named {self.me.name}, so this one accepts no messages. Give each its own node_name."
         )
+
+    def name_trouble(self) -> str:
+        """The same on the younger of the two, which goes on."""
+        if not self._beating or self.has_namesake:
+            return ""
+        return f"An older node is also named {self.me.name}, and accepts no messages. Give each its own node_name."
 
     def check(self) -> None:
         """Raises ServiceUnavailable on a node with a wrong clock, whose messages would be out of order and expire too

@@ -12,6 +12,7 @@ one-process clusters and tests.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
 import msgspec
@@ -45,6 +46,16 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     def life(self) -> str:
         """Distinguishes this node from its earlier lives, even if its clock was set back in between."""
         return f"{self.name} {self.started_ms}"
+
+
+def in_order(nodes: Iterable[Node]) -> list[Node]:
+    """By name and start."""
+    return sorted(nodes, key=lambda node: (node.name, node.started_ms))
+
+
+def youngest(nodes: Iterable[Node]) -> list[Node]:
+    """One of each name, the one that was started last; in order."""
+    return list({node.name: node for node in in_order(nodes)}.values())
 
 
 class Home(msgspec.Struct, frozen=True):
@@ -91,7 +102,8 @@ class Coordination(Protocol):
         """Reports the node as alive; without another heartbeat it counts as gone after `ttl_ms`."""
 
     async def nodes(self, datacenter: str = "") -> list[Node]:
-        """The live nodes of that data centre, by name; "" = this one. For another one, as far as replicated."""
+        """The live nodes of that data centre, by name and start; "" = this one. For another one, as far as replicated.
+        Several of one name are namesakes, or an earlier run whose time to live has not ended (`youngest`)."""
 
     async def lead(self, name: str, holder: str, ttl_ms: int) -> bool:
         """Takes or renews the lease; whether the holder has it now, for `ttl_ms` counted from before the call."""
@@ -143,8 +155,7 @@ class MemoryCoordination:
         living = [
             node for (place, _), (node, end_ms) in self._cluster.nodes.items() if place == wanted and end_ms > now_ms
         ]
-        newest = {node.name: node for node in sorted(living, key=lambda node: node.started_ms)}
-        return sorted(newest.values(), key=lambda node: node.name)
+        return in_order(living)
 
     async def lead(self, name: str, holder: str, ttl_ms: int) -> bool:
         now_ms = self._cluster.clock.now_ms()

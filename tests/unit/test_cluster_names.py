@@ -25,12 +25,15 @@ async def test_the_elder_of_two_nodes_of_one_name_takes_no_messages_until_the_ot
     younger = await town.node("a")
     membership = elder.engine.cluster.membership
 
-    await beat(town, younger, elder, younger, elder)
+    await beat(town, younger, elder, younger, elder, younger)
 
     assert "node_name" in membership.name_problem()
+    assert membership.name_trouble() == ""
     with pytest.raises(ServiceUnavailable, match="also named a"):
         await elder.send(queue, "one")
     assert younger.engine.cluster.membership.name_problem() == ""
+    assert "An older node is also named a" in younger.engine.cluster.membership.name_trouble()
+    await younger.send(queue, "of the younger one")
 
     town.clock.advance_ms(LIFE_MS)
     await beat(town, elder)
@@ -48,4 +51,5 @@ async def test_a_nodes_former_life_is_no_namesake_though_the_clock_was_set_back(
 
     await beat(town, node, node)
 
+    assert node.engine.cluster.membership.name_trouble() == ""
     assert node.engine.cluster.membership.name_problem() == ""

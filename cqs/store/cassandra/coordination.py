@@ -23,7 +23,7 @@ from cqs.store.cassandra.addresses import FAR_STAMP
 from cqs.store.cassandra.decisions import decide
 from cqs.store.cassandra.earlier_clock import store_ms
 from cqs.store.cassandra.session import Session, Write, whole
-from cqs.store.coordination import DirtyMark, Home, News, Node
+from cqs.store.coordination import DirtyMark, Home, News, Node, in_order
 from cqs.store.definitions import Definitions
 
 MINUTE_MS = 60_000
@@ -65,9 +65,7 @@ class CassandraCoordination:
         await self._session.write([Write(cql.BEAT, values)])
 
     async def nodes(self, datacenter: str = "") -> list[Node]:
-        found = self._nodes.all(await self._session.read(cql.READ_NODES, (datacenter or self.datacenter,)))
-        newest = {node.name: node for node in sorted(found, key=lambda node: node.started_ms)}
-        return sorted(newest.values(), key=lambda node: node.name)
+        return in_order(self._nodes.all(await self._session.read(cql.READ_NODES, (datacenter or self.datacenter,))))
 
     async def lead(self, name: str, holder: str, ttl_ms: int) -> bool:
         ttl_s = _ttl_s(ttl_ms)
