@@ -141,6 +141,9 @@ class Sight(msgspec.Struct, frozen=True):
 
     state: ShardState
     counts: Counts
+    stranded: int = 0
+    """So many ready messages at least can't be handed out, since they are missing in the line of the shard; always 0,
+    as far as anybody knows."""
 
 
 class QueueCache(Protocol):

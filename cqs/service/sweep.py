@@ -16,7 +16,8 @@ pass begins at once, and what it saw is checked again after SOON_MS: what has no
                is back sooner      was the dead one
 
 The sweep runs on the node that tends the caches of its data centre, page by page with pauses, and only over shards that
-are ready, since a fill finds the same messages. It should find nothing, so its finds are counted; with two data centres
+are ready, since a fill finds the same messages. A shard with ready messages that are missing from its line, so that
+nobody receives them, is refilled. The sweep should find nothing, so its finds are counted; with two data centres
 they include messages that one had acknowledged but not replicated when it died. A node that is alone does not sweep: it
 refills everything at startup.
 """
@@ -32,7 +33,7 @@ from cqs.cache.interface import Residency
 from cqs.errors import CacheUnavailable, CqsError
 from cqs.metrics.declarations import SWEEP_FOUND
 from cqs.queue import Queue
-from cqs.service import repair
+from cqs.service import repair, residency
 from cqs.service.engine import Engine, shard_of
 from cqs.service.retry import Pause, pause_ms
 from cqs.store.interface import Stored
@@ -76,7 +77,7 @@ class Sweep:
             if not engine.cluster.tending.is_held:
                 return
             with self._passing_over():
-                if await _is_ready(engine, queue):
+                if await _is_ready(engine, queue) and not await _is_stranded(engine, queue):
                     seen.append((queue, await self._sweep_queue(engine, queue, before, pause)))
             await pause(QUEUE_PAUSE_MS)
         if self.is_hurried:
@@ -141,6 +142,17 @@ class Sweep:
 async def _is_ready(engine: Engine, queue: Queue) -> bool:
     shard = shard_of(queue)
     return not engine.dirt.is_on(shard) and (await engine.cache.state(shard)).residency is Residency.READY
+
+
+async def _is_stranded(engine: Engine, queue: Queue) -> bool:
+    """Whether it was dropped, to be refilled. No cause is known, but nothing else would find such messages."""
+    (sight,) = await engine.cache.survey([shard_of(queue)])
+    if sight is None or not sight.stranded:
+        return False
+    _log.warning("shard_dropped_to_be_filled", queue=queue.name, reason=f"not in its line: {sight.stranded}")
+    await engine.cache.drop(shard_of(queue))
+    residency.ensure(engine, queue)
+    return True
 
 
 async def _remove_deleted(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:

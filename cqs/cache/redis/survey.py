@@ -52,7 +52,8 @@ async def look(server: ScriptRunner, servers: Servers, shards: Sequence[Shard]) 
 def _sight_of(words: list[bytes | int]) -> Sight:
     if not words:
         return _ABSENT
-    residency, epoch, ready, in_flight, delayed, groups, noisy, oldest = words
+    residency, epoch, ready, in_flight, delayed, groups, noisy, oldest, standing = words
+    is_ready = RESIDENCY[cast(bytes, residency)] is Residency.READY
     return Sight(
         ShardState(RESIDENCY[cast(bytes, residency)], int(epoch)),
         Counts(
@@ -63,4 +64,5 @@ def _sight_of(words: list[bytes | int]) -> Sight:
             groups_in_flight=cast(int, groups),
             noisy_groups=cast(int, noisy),
         ),
+        stranded=max(0, cast(int, ready) - cast(int, standing)) if is_ready else 0,
     )

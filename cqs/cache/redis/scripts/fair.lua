@@ -188,6 +188,10 @@ local function fair_line(plain)
   line.start, line.finish, line.save, line.noisy_groups =
     tenants.started, tenants.finished, tenants.save, tenants.noisy_count
 
+  function line.standing()
+    return plain.standing() + call('ZCARD', PARKED) - 1
+  end
+
   function line.head()
     local best = plain.head()
     for _, head in pairs(parked_heads()) do

@@ -171,6 +171,10 @@ local function fifo_line(s)
     return nil
   end
 
+  function line.standing()
+    return call('ZCARD', FIFO) - 1
+  end
+
   function line.groups_in_flight()
     return call('HLEN', BUSY) - 1
   end

@@ -7,6 +7,7 @@
 -- join, rejoin and fill take lists of records in order; rejoin puts them at the front (FIFO: at their positions).
 -- next(n) takes out up to n records; the caller starts or forgets each before the next call. nil = none is left or,
 -- with is_unfinished, too many stale items were in front. save writes what the line had kept in memory.
+-- standing counts the items of the line, stale ones included: one at least for each ready message.
 
 local line
 if s.is_fifo then

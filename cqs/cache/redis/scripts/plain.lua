@@ -166,6 +166,10 @@ local function plain_line(s)
     return nil
   end
 
+  function line.standing()
+    return call('LLEN', list) + call('LLEN', late)
+  end
+
   function line.groups_in_flight()
     return 0
   end

@@ -3,7 +3,7 @@
 -- shard where nothing is removed or taken any more; does not extend the life of an idle shard.
 -- Keys: the state of each shard.
 -- Returns for each {residency a|i|r, epoch, ready, in flight, delayed, groups in flight, noisy groups, sent time of the
--- oldest ('' = none)}, or {} when it is absent.
+-- oldest ('' = none), how many places in the line are taken}, or {} when it is absent.
 
 local sweeps_left = SWEEP_MAX
 
@@ -25,7 +25,7 @@ local function look()
   tidy(s)
   local messages, epoch = call('HLEN', META) - 1, call('HGET', STATE, 'epoch')
   if messages == 0 and not s.is_fifo and not s.is_fair then
-    return { s.residency, epoch, 0, 0, 0, 0, 0, '' }
+    return { s.residency, epoch, 0, 0, 0, 0, 0, '', 0 }
   end
   -- include: line
   local hidden = call('ZCARD', DUE) - 1
@@ -33,7 +33,7 @@ local function look()
   local noisy = line.noisy_groups()
   close(s, true)
   return { s.residency, epoch, messages - hidden, hidden - s.delayed, s.delayed, line.groups_in_flight(), noisy,
-    oldest and text(oldest) or '' }
+    oldest and text(oldest) or '', line.standing() }
 end
 
 local found = {}
