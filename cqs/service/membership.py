@@ -162,7 +162,7 @@ class Membership:
         """Ends this node's membership at once, so that the others need not wait for its beats to expire. It does not
         beat again. Raises StoreUnavailable, OutcomeUnknown."""
         self._has_left = True
-        self.me = msgspec.structs.replace(self.me, is_open=False)
+        self.me = msgspec.structs.replace(self.me, is_open=False, servers="")
         await self._coordination.beat(self.me, 1)
 
     def is_served(self) -> bool:

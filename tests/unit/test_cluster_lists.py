@@ -146,3 +146,13 @@ async def test_nodes_that_see_a_server_restart_one_after_the_other_reach_one_ser
     await town.beat("a", "b")
 
     assert (late.elders, first.doubts) == ({}, [{PLACE: "r2"}])
+
+
+async def test_a_node_that_leaves_goes_by_no_list() -> None:
+    town = Town()
+    a = await town.node("a", listed=Servers(OLD))
+    await town.beat()
+
+    await a.engine.cluster.leave()
+
+    assert [node.servers for node in await a.engine.cluster.coordination.nodes()] == [""]
