@@ -50,7 +50,7 @@ def check_workers(config: Config) -> None:
     wanted, count = config.backends, config.clustering.workers
     if count > 1 and (not (wanted.redis and wanted.cassandra) or config.storage.is_in_memory):
         raise ConfigError(
-            f"workers: {count} workers must share Redis and Cassandra (--redis, --cassandra); "
+            f"workers: {count} need shared Redis and Cassandra servers (--redis, --cassandra); "
             "without them there can be only one"
         )
 

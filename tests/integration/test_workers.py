@@ -40,7 +40,7 @@ def test_workers_must_share_their_data(flags: tuple[str, ...], tmp_path: Path) -
     code, error = refused("--workers", "2", "--port", "0", "--data-dir", str(tmp_path), *flags)
 
     assert (code, error.count("\n")) == (2, 1)
-    assert error.startswith("cqs: workers: 2 workers must share Redis and Cassandra")
+    assert error.startswith("cqs: workers: 2 need shared Redis and Cassandra servers")
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,7 @@ def test_dead_letter_queue_may_exist_already_without_being_declared() -> None:
         ('[[queue]]\nname = "a"\ndead_letter = "a"', "the dead-letter queues form a cycle .a → a;"),
         (
             '[[queue]]\nname = "a"\ndead_letter = "b"\n[[queue]]\nname = "b"\ndead_letter = "a"',
-            "circle .a → b → a; file q.toml",
+            "cycle .a → b → a; file q.toml",
         ),
     ],
 )

@@ -1,6 +1,6 @@
 -- include: common moves
--- Undoes takes: the messages are ready again in their old place, not counted. Skips leases that are not current. Keys:
--- state, meta, hidden, due, the line's, cqs:vesting.
+-- Undoes takes: the messages are ready again in their old place, not counted. Skips leases that are not current.
+-- Keys: state, meta, hidden, due, the line's, cqs:vesting.
 -- ARGV: address and receive number of each. Returns how many.
 
 use(KEYS[1])

@@ -1,7 +1,7 @@
 -- include: common moves
 -- Changes when the newest lease of a message ends; a time not after now makes it ready at once. On a standard shard the
--- newest lease may do so even after it expired. The take that issued it can't be replayed any more (mark). Keys: state,
--- meta, hidden, due, the line's, cqs:vesting.
+-- newest lease may do so even after it expired. The take that issued it can't be replayed any more (mark).
+-- Keys: state, meta, hidden, due, the line's, cqs:vesting.
 -- ARGV: address, receive number, until. Returns done|gone|stale.
 
 local address, number, ends = ARGV[5], ARGV[6], tonumber(ARGV[7])
