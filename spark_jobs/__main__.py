@@ -1,7 +1,6 @@
 """`python -m spark_jobs FOLDER …`: audits journals and writes the report. The last line is the verdict; exit code 0
-proven, 1 violated, 3 unproven, 2 it could not be done, 130 or 143 it was interrupted. On a cluster: `spark-submit
-spark_jobs/__main__.py FOLDER …`, with this package in --py-files.
-"""
+proven, 1 violated, 3 unproven, 2 failed to run, 130 or 143 interrupted. On a cluster: `spark-submit
+spark_jobs/__main__.py FOLDER …`, with this package in --py-files."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ from spark_jobs.verdict import EXIT_CODES, last_line
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """The command; its exit code."""
+    """Runs the command; returns its exit code."""
     options = _arguments(given)
     command = shlex.join(["python", "-m", "spark_jobs", *(given or sys.argv[1:])])
     try:
@@ -59,7 +58,8 @@ def _audited(options: argparse.Namespace, command: str) -> tuple[Audit, str]:
 
 
 def audited(spark: SparkSession, options: argparse.Namespace) -> Audit:
-    """As the options say: of servers that run, with what is stored read before the journals. Raises JobError."""
+    """Runs the audit that the options describe. With servers still running, what is stored is read before the journals.
+    Raises JobError."""
     asked, window = Asked.of(options), None
     if asked is None:
         stored = stored_of(spark, options, options.data_dir)

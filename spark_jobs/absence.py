@@ -1,12 +1,13 @@
-"""Signs that somebody took part whose journal is not here: a node whose folder was not named, or a time before there
-was a journal. What such a line may explain is no violation (`spark_jobs.verdict`).
+"""Signs that a journal is missing: that of a node whose folder was not given, or of a time before the journal began.
+Whatever such a journal could explain is not a violation (`spark_jobs.verdict`).
 
     unsent       something happened to a message that nobody sent
-    unreceived   a message was deleted that nobody received: its receipt came from a receive
-    untaken      receive numbers of a queue are missing: the cache gives them out one by one, to whichever node asks
+    unreceived   a message that nobody received was deleted: its receipt handle came from a receive
+    untaken      receive numbers of a queue are missing: the cache assigns them consecutively, whichever node asks
     silent       a queue was sent to, and no receive was answered, not even an empty one
 
-A counter that began again (its cache restarted, or the queue had rested) is RESTART and more ahead; that is no sign.
+A counter that started over (because its cache restarted, or the queue was idle) continues at least RESTART ahead; that
+is not a sign.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from cqs.events import EventName
 from spark_jobs.tables import is_event
 
 RESTART = 1 << 20
-"""A counter that begins again goes on above every number that was given out: 2,000,000 for each second since 2020."""
+"""A counter that starts over begins above every number it assigned before: at 2,000,000 for each second since 2020."""
 
 
 def signs_of(events: DataFrame, taken: DataFrame, lives: DataFrame) -> dict[str, int]:
-    """How often each sign is seen. `taken`: events, all of the receives of some time; `lives` with their fate."""
+    """How often each sign occurs. `taken`: events, including all receives of some period; `lives` with their fate."""
     told = lives.agg(
         F.count_if(~F.col("is_known")).alias("unsent"),
         F.count_if(F.col("is_known") & (F.col("deliveries") == 0) & (F.col("fate") == "deleted")).alias("unreceived"),
@@ -32,19 +33,19 @@ def signs_of(events: DataFrame, taken: DataFrame, lives: DataFrame) -> dict[str,
 
 
 def skew_of(events: DataFrame, steps: DataFrame) -> int:
-    """By how much, at least, the clock of a node is behind that of its cache, or went back, in ms: a receive is told
-    after it was taken, and what a server tells later happened later."""
+    """A lower bound, in ms, of how far a node's clock is behind its cache's clock, or was set back: a receive is logged
+    after it was taken, and what a server logs later happened later."""
     parts = events.agg(behind_ms()), steps.agg(F.max("stepped_ms"))
     return max(int(part.collect()[0][0] or 0) for part in parts)
 
 
 def behind_ms() -> Column:
-    """The same of events, to aggregate them by; null without a receive."""
+    """The same as an aggregate over events; null without a receive."""
     return F.max(F.when(is_event(EventName.RECEIVED), F.col("received_ms") - F.col("at_ms")))
 
 
 def _untaken(events: DataFrame) -> int:
-    """Numbers from a node that received from the store are of its own counter, and have no neighbours."""
+    """Numbers from a node that received from the store come from its own counter and have no neighbours."""
     numbers = events.where(is_event(EventName.RECEIVED)).select("uid", "receive_number").distinct()
     by_bucket = numbers.withColumn("bucket", F.floor(F.col("receive_number") / RESTART))
     inner = Window.partitionBy("uid", "bucket").orderBy("receive_number")

@@ -1,4 +1,4 @@
-"""What the commands take, so that a wrong value is told in a line before Spark is started."""
+"""Parses the commands' arguments, so that an invalid value is reported in one line before Spark is started."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from spark_jobs.errors import JobError, NoJournal
 
 SPEED_MIN = 0.001
 _OURS: dict[Path, TextIO] = {}
-"""Folders that this process writes to, and the open file by which no other does."""
+"""Folders that this process writes to, and the open lock file that keeps other processes out."""
 _HEAP = re.compile(r"[1-9][0-9]*[kmgt]", re.IGNORECASE)
 
 
 class NoOutput(JobError):
-    """Nothing can be written there."""
+    """The output folder can't be written to."""
 
 
 def duration_ms(text: str) -> int:
-    """0 or more. Raises argparse.ArgumentTypeError, as the others here that argparse calls."""
+    """0 or more. Raises argparse.ArgumentTypeError, like the other argparse types here."""
     if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of milliseconds")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of milliseconds")
     return int(text)
 
 
 def count(text: str) -> int:
     """0 or more."""
     if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is no count")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a count")
     return int(text)
 
 
@@ -48,7 +48,7 @@ def count_of_some(text: str) -> int:
 def span_ms(text: str) -> int:
     """1 or more."""
     if not (length := duration_ms(text)):
-        raise argparse.ArgumentTypeError("a span has at least a millisecond")
+        raise argparse.ArgumentTypeError("a span is at least one millisecond")
     return length
 
 
@@ -59,39 +59,39 @@ def speed(text: str) -> float:
     except ValueError:
         factor = math.nan
     if factor and not (SPEED_MIN <= factor < math.inf):
-        raise argparse.ArgumentTypeError(f"{text!r} is no speed: 2 is twice as fast, 0 as fast as it goes")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a speed: 2 is twice as fast, 0 as fast as possible")
     return factor
 
 
 def heap(text: str) -> str:
-    """As the JVM reads it."""
+    """A heap size, as the JVM parses it."""
     if not _HEAP.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no size of a heap: give one such as 512m or 2g")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a heap size: give one such as 512m or 2g")
     return text
 
 
 def refuse_missing(folders: Iterable[str]) -> None:
-    """Raises NoJournal for a folder of this machine that is none."""
+    """Raises NoJournal for a local folder that does not exist."""
     for folder in folders:
         if "://" not in folder and not Path(folder).is_dir():
-            raise NoJournal(f"{folder} is no folder: name the one that `cqs serve --journal full` writes to.")
+            raise NoJournal(f"{folder} is not a folder: name the one that `cqs serve --journal full` writes to.")
 
 
 def literal(path: str) -> str:
-    """The same path to readers of Spark's, which take these signs in it for a pattern."""
+    """The path, escaped for Spark's readers, which would treat these characters as a pattern."""
     return re.sub(r"[\\\[\]{}*?]", r"\\\g<0>", path)
 
 
 def pattern_of(folders: Sequence[str]) -> str:
-    """One pattern that stands for all the folders, as a stream has one path. Raises JobError when they have nothing in
-    common."""
+    """One pattern that matches all the folders, because a stream has one path. Raises JobError when they have nothing
+    in common."""
     places = sorted({folder if "://" in folder else literal(os.path.realpath(folder)) for folder in folders})
     if len(places) == 1:
         return places[0]
     steps = [place.split("/") for place in places]
     same = [names[0] for names in takewhile(lambda names: len(set(names)) == 1, zip(*steps, strict=False))]
     if len(same) < (3 if "://" in places[0] else 1):
-        raise JobError(f"{', '.join(places)} lie in different file systems: start a stream for each.")
+        raise JobError(f"{', '.join(places)} are on different file systems: start one stream for each.")
     shared = min(len(same), *(len(names) - 1 for names in steps))
     rest = ",".join("/".join(names[shared:]).replace(",", r"\,") for names in steps)
     return f"{'/'.join(same[:shared])}/{{{rest}}}"

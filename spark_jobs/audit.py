@@ -1,10 +1,10 @@
-"""The audit of a journal: every figure, per queue, tenant and run, and the verdict.
+"""Audits a journal: computes all figures, per queue, tenant and run, and the verdict.
 
-    journal ─► events ─► sums ─► (steps) ─► lives ─┬─► findings   one row a message with something wrong
-                                                   └─► figures    one row a queue, tenant, run
+    journal ─► events ─► sums ─► (steps) ─► lives ─┬─► findings   one row per message with something wrong
+                                                   └─► figures    one row per queue, tenant, run
 
-Figures and findings go to the output folder as Parquet. Nothing about single messages is collected to the driver, but
-for the few that a report shows. `python -m spark_jobs FOLDER` is the command.
+Figures and findings are written to the output folder as Parquet. Nothing about single messages is collected to the
+driver, except for the few that a report shows. `python -m spark_jobs FOLDER` is the command.
 """
 
 from __future__ import annotations
@@ -46,29 +46,29 @@ from spark_jobs.window import Window
 from spark_jobs.within import findings_in, happened_in, messages_in
 
 ROWS_SHOWN = 1_000
-"""Groups and findings that go into the JSON; the Parquet beside it has all."""
+"""Maximum number of groups and findings in the JSON; the Parquet beside it has all of them."""
 _FINDINGS_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How to look."""
+    """The assumptions of an audit."""
 
     is_drained: bool = False
-    """Receivers went on until nothing came: what was not received is lost."""
+    """Receivers ran until the queues were empty: what was not received is lost."""
     has_all_nodes: bool = False
-    """No node took part whose journal is not here, so that nothing is put down to one."""
+    """The journals of all participating nodes were given, so nothing can be attributed to a missing one."""
     skew_ms: int = 0
     """How far the clocks of nodes and caches may differ."""
     bucket_ms: int = HOUR_MS
-    """Latencies are told for spans of this length."""
+    """Latencies are reported for spans of this length."""
     window: Window | None = None
-    """What is judged; None: all that there is, of servers that have ended."""
+    """The period that is judged; None: everything, of servers that have stopped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The result; `tables` has rows ready for JSON."""
+    """The result; `tables` has JSON-ready rows."""
 
     totals: Totals
     verdict: Verdict
@@ -89,8 +89,8 @@ class Audit:
 def audit(
     spark: SparkSession, folders: Sequence[str], output: str, rules: Rules, stored: DataFrame | None = None
 ) -> Audit:
-    """Reads the journals, reconciles them with what is `stored` if that is given, writes Parquet to `output`, and
-    judges. Raises NoJournal, UnknownVersion."""
+    """Reads the journals, reconciles them with `stored` if given, writes Parquet to `output`, and judges. Raises
+    NoJournal, UnknownVersion."""
     try:
         journal = read_journal(spark, folders, f"{output}/stage", is_running=rules.window is not None)
         return _audited(journal, output, rules, stored)
@@ -195,7 +195,7 @@ def _tables(
 
 
 def _totals(found: DataFrame, lost_kinds: Sequence[Kind], queues: DataFrame) -> Totals:
-    """Order is the mean over all queues, by their messages."""
+    """Order is the mean over all queues, weighted by their messages."""
     counts = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in COUNTS]
     summed = queues.agg(*counts).collect()[0].asDict()
     kinds = {row["kind"]: row["amount"] for row in found.groupBy("kind").agg(F.sum("amount").alias("amount")).collect()}
@@ -209,7 +209,7 @@ def _totals(found: DataFrame, lost_kinds: Sequence[Kind], queues: DataFrame) -> 
 
 
 def twice_in(found: DataFrame, lost_kinds: Sequence[Kind]) -> int:
-    """How many findings of lost messages are of one that has another such finding already."""
+    """How many findings of lost messages concern a message that already has such a finding."""
     counted = gone_of(found, lost_kinds).agg(F.count("*") - F.count_distinct("address"))
     return int(counted.collect()[0][0])
 

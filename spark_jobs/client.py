@@ -1,7 +1,7 @@
-"""One client of an SQS endpoint: its own connection, Amazon's JSON protocol, nothing but the standard library, so that
-it runs in any Spark executor. Calls can be lost on purpose.
+"""A client of an SQS endpoint with its own connection: Amazon's JSON protocol, standard library only, so that it runs
+in any Spark executor. It can lose calls on purpose.
 
-A body says what it is, so that a receiver can check it without knowing the sender:
+A body describes itself, so that a receiver can check it without knowing the sender:
 
     run sender index md5-of-padding padding
 """
@@ -23,16 +23,16 @@ _TEXT = "String"
 
 
 class CallFailed(Exception):
-    """The server refused: it did not do it."""
+    """The server refused the call: it had no effect."""
 
 
 class OutcomeUnknown(Exception):
-    """No answer: it may have done it."""
+    """No answer: the call may have taken effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a body says."""
+    """What a body says about itself."""
 
     run: str
     sender: str
@@ -41,14 +41,14 @@ class Content:
 
 
 def body_of(run: str, sender: str, index: int, size: int, rng: random.Random) -> str:
-    """A body of about `size` bytes, at least its head."""
+    """A body of about `size` bytes, but at least its head."""
     head = f"{run} {sender} {index} "
     padding = rng.randbytes(max(1, (size - len(head) - 33) // 2 + 1)).hex()[: max(1, size - len(head) - 33)]
     return f"{head}{hashlib.md5(padding.encode(), usedforsecurity=False).hexdigest()} {padding}"
 
 
 def content_of(body: str) -> Content | None:
-    """What the body says, None when no client wrote it."""
+    """What the body says; None when no client wrote it."""
     parts = body.split(" ", 4)
     if len(parts) != 5 or not parts[2].isdigit():
         return None
@@ -57,17 +57,17 @@ def content_of(body: str) -> Content | None:
 
 
 def attributes_of(content: Content) -> dict[str, str]:
-    """The message attributes, texts by name, that tell the same without the body."""
+    """The message attributes, texts by name, that carry the same information outside the body."""
     return {RUN_ATTRIBUTE: content.run, SENDER_ATTRIBUTE: content.sender, INDEX_ATTRIBUTE: str(content.index)}
 
 
 def attribute_bytes(content: Content) -> int:
-    """What they add to the size of a message, as SQS counts it: names, types and values."""
+    """What they add to a message's size as SQS counts it: names, types and values."""
     return sum(len(name) + len(_TEXT) + len(text) for name, text in attributes_of(content).items())
 
 
 class Client:
-    """Not for two threads at a time. `drop_probability`: half of the lost calls lose the request, half the answer."""
+    """Not thread-safe. `drop_probability`: half of the lost calls lose the request, half the answer."""
 
     def __init__(self, endpoint: str, name: str, rng: random.Random, drop_probability: float = 0.0) -> None:
         parts = urlsplit(endpoint)
@@ -102,7 +102,7 @@ class Client:
         return str(self._call("SendMessage", request)["MessageId"])
 
     def receive(self, url: str, count_max: int, wait_s: int) -> list[dict[str, Any]]:
-        """Messages as SQS tells them. Raises as `send`."""
+        """Messages as SQS returns them. Raises as `send`."""
         request = {"QueueUrl": url, "MaxNumberOfMessages": count_max, "WaitTimeSeconds": wait_s}
         return list(self._call("ReceiveMessage", request).get("Messages") or [])
 

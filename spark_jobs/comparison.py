@@ -1,4 +1,4 @@
-"""An earlier run's figures, and what has changed since."""
+"""The figures of an earlier run, and what has changed since."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class NoFigures(JobError):
 
 
 def read_figures(path: str) -> dict[str, Any]:
-    """The figures of an earlier run: of its folder, or of the JSON file itself. Raises NoFigures."""
+    """The figures of an earlier run, from its output folder or from the JSON file itself. Raises NoFigures."""
     file = Path(path) / FIGURES if Path(path).is_dir() else Path(path)
     try:
         figures: dict[str, Any] = json.loads(file.read_text())
@@ -29,9 +29,9 @@ def read_figures(path: str) -> dict[str, Any]:
         lost = figures["verdict"].get("lost", "")
         missing += ["lost"] if lost is not None and not _is_figure(lost) else []
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise NoFigures(f"There are no figures of a run in {file}: name its output folder.") from error
+        raise NoFigures(f"There are no figures in {file}: name the output folder of a run.") from error
     if missing:
-        raise NoFigures(f"{file} does not tell {', '.join(missing)}: another version wrote it; audit that run again.")
+        raise NoFigures(f"{file} lacks {', '.join(missing)}: another version wrote it; audit that run again.")
     return figures
 
 
@@ -40,7 +40,7 @@ def _is_figure(value: object) -> bool:
 
 
 def compared(totals: Totals, lost: int | None, before: Mapping[str, Any]) -> str:
-    """A section of the page. Nothing is said of a loss that is not proven."""
+    """A section of the report. Unproven losses are not compared."""
     pairs = [("lost", before["verdict"]["lost"], lost)]
     pairs += [(name.replace("_", " "), before["totals"][name], getattr(totals, name)) for name in _TOTALS]
     rows = [

@@ -1,5 +1,5 @@
-"""Whether a compressed file can be read to its end. Spark is told to pass over what it can't read, as one damaged file
-must not stop the audit of a thousand; so what it passed over is looked for here."""
+"""Finds compressed files that can't be read to their end. Spark is told to skip what it can't read, so that one damaged
+file does not stop the audit of a thousand; this module finds what it skipped."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from spark_jobs.integrity import FileSummary
 
 
 def with_torn(spark: SparkSession, files: Iterable[FileSummary]) -> list[FileSummary]:
-    """The same, and which of them are torn. One that is sound up to its closing line is not looked at."""
+    """The same summaries, marking the torn ones. Files that are sound up to their closing line are not checked."""
     return [
         file if file.is_closed and file.is_sound else replace(file, is_torn=is_torn(spark, file.path)) for file in files
     ]
 
 
 def is_torn(spark: SparkSession, path: str) -> bool:
-    """Whether the file breaks off before its end, or its checksum is another. Reads it here, a few kB at a time."""
+    """Whether the file ends prematurely or its checksum differs. Reads it in the driver, a few kB at a time."""
     if not path.endswith(".gz"):
         return False
     jvm: Any = spark.sparkContext._jvm

@@ -1,9 +1,9 @@
-"""The jars by which Spark reads Cassandra: spark-cassandra-connector and what it needs, fetched once by Maven.
+"""The jars with which Spark reads Cassandra: spark-cassandra-connector and its dependencies, fetched once by Maven.
 
     FOLDER/spark-cassandra-connector-3.5.1/     16 jars, 17 MB (spark_jobs/connector.xml)
 
-A session needs them from its start (`spark.jars`). Under `spark-submit` give PACKAGE by `--packages` instead. Scala's
-and SLF4J's own jars are left out: Spark has them, and two of one are one too many.
+A session needs them from its start (`spark.jars`). With `spark-submit`, pass PACKAGE to `--packages` instead. The jars
+of Scala and SLF4J are excluded: Spark brings its own, and two versions conflict.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _POM = Path(__file__).with_name("connector.xml")
 
 
 class NoConnector(JobError):
-    """The jars can't be had."""
+    """The jars are not available."""
 
 
 def connector_settings(folder: str = FOLDER) -> dict[str, str]:
-    """The setting that gives a session the jars, which are fetched below `folder` when they are not there. Raises
+    """The setting that adds the jars to a session; fetches them to a folder below `folder` if missing. Raises
     NoConnector."""
     return {"spark.jars": ",".join(str(jar) for jar in sorted(fetch_jars(Path(folder)).glob("*.jar")))}
 
 
 def fetch_jars(below: Path) -> Path:
-    """The folder with the jars. Whole or not there: two that fetch at once do not harm each other."""
+    """The folder with the jars. It appears complete or not at all: concurrent fetches do not interfere."""
     folder = below.absolute() / f"spark-cassandra-connector-{VERSION}"
     if folder.is_dir():
         return folder
@@ -61,6 +61,6 @@ def _fetch(folder: Path) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=FETCH_S_MAX)
     except subprocess.TimeoutExpired as error:
-        raise NoConnector(f"Maven did not bring {PACKAGE} within {FETCH_S_MAX} s.") from error
+        raise NoConnector(f"Maven did not fetch {PACKAGE} within {FETCH_S_MAX} s.") from error
     if done.returncode:
-        raise NoConnector(f"Maven could not bring {PACKAGE}: {(done.stdout + done.stderr).strip()[-400:]}")
+        raise NoConnector(f"Maven could not fetch {PACKAGE}: {(done.stdout + done.stderr).strip()[-400:]}")

@@ -1,7 +1,8 @@
 """Duplicates (BDQS, section V.A): λ = Mdup / M, where Mdup counts every delivery of a message after its first.
 
-A receive given back was no delivery; a repeat by the same attempt id is the same delivery. Whether the queue had a
-right to deliver again is a question of its own (`spark_jobs.redelivery`); λ counts either way, as receivers see it.
+A receive that was returned to the queue is not a delivery; a repeat with the same attempt ID is the same delivery.
+Whether the queue was entitled to deliver again is a separate question (`spark_jobs.redelivery`); λ counts every
+redelivery, as receivers see it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from spark_jobs.findings import Kind, findings
 
 
 def duplicates(lives: DataFrame) -> DataFrame:
-    """Findings: one a message, with how many deliveries were too many."""
+    """Findings: one per message, with the number of excess deliveries."""
     extra = F.col("deliveries") - 1
     return findings(
         lives.where("deliveries > 1"),
@@ -25,8 +26,8 @@ def duplicates(lives: DataFrame) -> DataFrame:
 
 
 def sent_again(lives: DataFrame) -> DataFrame:
-    """Findings: messages that repeat an index of their run's sender, which a sender does that got no answer. They are
-    no duplicates of the queue's."""
+    """Findings: messages that repeat an index of their run's sender, because the sender got no answer and retried. They
+    are not the queue's duplicates."""
     numbered = lives.where("is_known AND NOT is_arrival AND sender != '' AND index >= 0")
     first = numbered.groupBy("run", "sender", "index").agg(F.min("address").alias("first"), F.count("*").alias("sends"))
     again = numbered.join(first.where("sends > 1"), ["run", "sender", "index"]).where("address != first")

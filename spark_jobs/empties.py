@@ -1,4 +1,4 @@
-"""Receives that found nothing (the CQS paper's column "empty %")."""
+"""Empty receives (the CQS paper's column "empty %")."""
 
 from __future__ import annotations
 

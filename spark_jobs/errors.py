@@ -1,18 +1,18 @@
-"""What stops a job, said so that a person can act on it."""
+"""Errors that stop a job, worded so that a person can act on them."""
 
 from __future__ import annotations
 
 
 class JobError(Exception):
-    """One line; shown without a traceback."""
+    """One line, shown without a traceback."""
 
 
 class NoJournal(JobError):
-    """There is no folder, or nothing in it."""
+    """The folder does not exist or contains no journal."""
 
 
 class UnknownVersion(JobError):
-    """The journal was written by another version, whose meaning this one would have to guess."""
+    """The journal was written by another version, whose format this one does not know."""
 
 
 class BadWorkload(JobError):
@@ -20,4 +20,4 @@ class BadWorkload(JobError):
 
 
 class EndpointFailed(JobError):
-    """A server that is played against refuses, or does not answer any more."""
+    """A server under test refuses calls, or no longer answers."""

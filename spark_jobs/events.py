@@ -1,7 +1,8 @@
-"""Reads a journal: lines are parsed once and staged; bad ones are set aside and counted, never dropped in
-silence; files are judged by `spark_jobs.integrity`; a version that is not ours is refused.
+"""Reads a journal: lines are parsed once and staged; bad lines are set aside and counted, never silently dropped; files
+are judged by `spark_jobs.integrity`; an unknown version is refused.
 
-Files may be compressed, still open, cut off, copied, or of many nodes. Every file is one task, as gzip can't be split.
+Files may be compressed, still open, truncated, copied, or from many nodes. Each file is one task, because gzip can't be
+split.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from spark_jobs.staged import staged, united
 from spark_jobs.tables import is_event
 
 _FILES = "*.{jsonl.gz,jsonl.open,jsonl}"
-"""The last are files that somebody has unpacked."""
+"""The last pattern matches files that somebody has decompressed."""
 _NOT_OPEN = "*.{jsonl.gz,jsonl}"
 FINISHED = "*.jsonl.gz"
 _OF_THE_JOURNAL = (*OF_THE_RECORDER, EventName.ALIVE)
@@ -34,21 +35,21 @@ _PATHS_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """`events`: good lines about queues and messages, each once. `bad`: path and text of what is no line."""
+    """`events`: good lines about queues and messages, each once. `bad`: path and text of lines that can't be parsed."""
 
     events: DataFrame
     bad: DataFrame
     integrity: Integrity
     began_ms: int = 0
-    """When the first node began to tell."""
+    """When the first node started logging."""
     ended_ms: int = 0
-    """The last that any of them told of."""
+    """The time of the last line of any node."""
     nodes: tuple[str, ...] = ()
 
 
 def read_journal(spark: SparkSession, folders: Sequence[str], stage: str, *, is_running: bool = False) -> Journal:
-    """Everything in the folders, each read once; `is_running`: as far as it is written now, though servers write on.
-    `stage` is a folder to write to. Raises NoJournal, UnknownVersion."""
+    """Everything in the folders, each read once; `is_running`: what is written so far, while servers keep writing.
+    `stage` is a folder for intermediate files. Raises NoJournal, UnknownVersion."""
     folders = list(dict.fromkeys(folder if "://" in folder else os.path.realpath(folder) for folder in folders))
     refuse_missing(folders)
     parts = [_raw(spark, some, names) for some, names in _parts(folders, stage, is_running=is_running) if some]
@@ -80,7 +81,7 @@ def events_in(lines: DataFrame, integrity: Integrity) -> DataFrame:
 
 
 def _parts(folders: Sequence[str], stage: str, *, is_running: bool) -> list[tuple[Sequence[str], str]]:
-    """Folders, and which files to read there."""
+    """Folders, and which files to read in them."""
     if not is_running:
         return [(folders, _FILES)]
     here, elsewhere = ([folder for folder in folders if ("://" in folder) is is_far] for is_far in (False, True))
@@ -89,7 +90,7 @@ def _parts(folders: Sequence[str], stage: str, *, is_running: bool) -> list[tupl
 
 
 def _listed(parts: Sequence[DataFrame], folders: Sequence[str]) -> set[str]:
-    """Paths of all files, also of empty ones and those that nothing can be read from."""
+    """Paths of all files, including empty and unreadable ones."""
     paths = {_path(path) for raw in parts for path in raw.inputFiles()}
     if not paths:
         raise NoJournal(f"No journal files in {', '.join(folders)}: was the server run with --journal full or sampled?")
@@ -97,14 +98,14 @@ def _listed(parts: Sequence[DataFrame], folders: Sequence[str]) -> set[str]:
 
 
 def _passed_over(folders: Sequence[str]) -> set[str]:
-    """Paths of files that Spark takes for hidden ones, and does not read."""
+    """Paths of files that Spark treats as hidden and does not read."""
     here = [Path(folder) for folder in folders if "://" not in folder]
     hidden = [path for folder in here for path in folder.iterdir() if path.name.startswith(("_", "."))]
     return {f"file:{path}" for path in hidden if path.name.endswith((".jsonl.gz", ".jsonl.open", ".jsonl"))}
 
 
 def _path(text: str) -> str:
-    """The same file has one name, whichever source tells of it."""
+    """Normalizes a path, so that a file has the same name in every source."""
     return "file:" + text.removeprefix("file:").removeprefix("//") if text.startswith("file:") else text
 
 
@@ -119,9 +120,9 @@ def _raw(spark: SparkSession, folders: Sequence[str], names: str) -> DataFrame:
 
 
 def parsed(raw: DataFrame) -> DataFrame:
-    """Lines of text of files (a batch or a stream) as rows, one an event, with the fields of `cqs.events.Line` but
-    `counts`, null where the event has none; and path, text (of bad lines, which are a row each), crc (of the line, with
-    its first event), is_bad."""
+    """Lines of text files (a batch or a stream) as rows, one per event, with the fields of `cqs.events.Line` except
+    `counts`, null where the event has none; plus path, text (of bad lines, which are one row each), crc (of the line,
+    on its first event), is_bad."""
     raw = raw.select("value", F.regexp_replace("_metadata.file_path", "^file:///", "file:/").alias("path"))
     parse = F.from_json("value", text_schema(), {"columnNameOfCorruptRecord": CORRUPT, "mode": "PERMISSIVE"})
     lines = raw.withColumn("line", parse).withColumn("is_bad", _is_bad())
@@ -144,8 +145,8 @@ def parsed(raw: DataFrame) -> DataFrame:
 
 
 def _is_bad() -> Column:
-    """Whether `line` is none: not even the head of one or, of this version, other fields than the schema's, a kind that
-    is not known, or columns that are missing or of unequal length."""
+    """Whether `line` is invalid: it lacks even the head, or, in this version, has fields outside the schema, an unknown
+    kind, or columns that are missing or of unequal length."""
     size = F.size("line.number")
     has_head = F.lit(True)
     is_whole = F.col(f"line.{CORRUPT}").isNull() & F.col("line.event").isin(EVENT_NAMES) & (size > 0)
@@ -160,7 +161,7 @@ def _is_bad() -> Column:
 
 
 def _value_of(name: str) -> Column:
-    """Of the event at `place`; a column of one value is every event's."""
+    """The value of the event at `place`; a column with one value applies to every event."""
     if name == "number":
         return F.col(name)
     value = F.col(f"line.{name}")
@@ -182,7 +183,7 @@ def refuse_unknown_versions(lines: DataFrame) -> None:
 
 
 def summaries_of(lines: DataFrame) -> list[FileSummary]:
-    """One a file and incarnation; their number is that of files, not of events."""
+    """One per file and incarnation; collected to the driver, because their number is that of files, not of events."""
     good, closed = ~F.col("is_bad"), F.col("event") == EventName.CLOSED.value
     per_file = lines.groupBy("path").agg(F.count_if("is_bad").alias("bad"))
     found = (

@@ -1,7 +1,7 @@
-"""What to say when Spark itself fails: one line that a person can act on, instead of two traces of a hundred lines.
+"""What to say when Spark itself fails: one line that a person can act on, instead of two tracebacks of a hundred lines.
 
-The JVM that drives a job can vanish under it: Spark ends it when its heap is full, and the kernel takes the largest
-process when the machine's memory is. Python then sees nothing but a connection that is refused.
+The JVM that drives a job can disappear: it exits when its heap is full, and the kernel's OOM killer ends the largest
+process when the machine runs out of memory. Python then sees only a refused connection.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ SPARK_FAILURES = (Py4JError, PySparkException, ConnectionError)
 _LINE_MAX = 400
 _OURS = f"{JobError.__module__}."
 _NOT_RAISED = {"Suppressed", "Identifier", "SQLSTATE"}
-"""What stands before a colon and is no exception: a trace in a trace, the query of a stream, the code of an error."""
+"""Words that precede a colon but are no exception: a nested trace, a stream's query, an error code."""
 _FULL = ("OutOfMemoryError", "GC overhead limit")
 
 
 def why(error: BaseException, memory: str) -> str:
-    """In a sentence; `memory`: the heap that the JVM was allowed."""
+    """One sentence; `memory`: the JVM's heap limit."""
     text = str(error)
     if any(word in text for word in _FULL):
         return f"Spark's JVM ran out of its heap of {memory}: allow it more with --memory."
     if isinstance(error, Py4JNetworkError | ConnectionError):
         return (
             f"Spark's JVM is gone. Either its heap of {memory} was full (then it said OutOfMemoryError above): allow "
-            f"it more with --memory. Or the kernel ended it for want of memory (`dmesg | grep -i oom`; {_free_mb()} MB "
+            f"it more with --memory. Or the kernel's OOM killer ended it (`dmesg | grep -i oom`; {_free_mb()} MB "
             "are free now): stop something else."
         )
     cause = _cause(text)
@@ -38,13 +38,13 @@ def why(error: BaseException, memory: str) -> str:
 
 
 def refused(text: str) -> int:
-    """Tells it on standard error; the exit code of a command that could not be done."""
+    """Reports it on standard error; returns the exit code for a command that could not run."""
     sys.stderr.write(f"audit: {text}\n")
     return 2
 
 
 def _cause(text: str) -> str:
-    """The last exception that was raised in a task, or the first line."""
+    """The last exception raised in a task, or the first line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     raised = [line for line in lines if _is_raised(line)]
     return (raised[-1] if raised else lines[0] if lines else "it did not say why")[:_LINE_MAX]

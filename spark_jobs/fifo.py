@@ -1,15 +1,15 @@
-"""FIFO, in two rules, checked along the time line of each message group:
+"""Checks two FIFO rules along the timeline of each message group:
 
-    order           nothing is delivered while an earlier message of the group is unfinished, unless both go out in one
-                    call:     deliver 1 · deliver 2     wrong        deliver 1,2     right      deliver 1 · delete 1 · 2
+    order           nothing is delivered while an earlier message of the group is unfinished, unless one call delivers
+                    both:     deliver 1 · deliver 2     wrong        deliver 1,2     right      deliver 1 · delete 1 · 2
     one consumer    nothing is delivered while another call holds a message of the group
 
-Unfinished: sent, and not yet deleted (as far as anybody knows), moved or expired. With clocks that differ, finishing
-counts from `skew_ms` before its time, so it may come up to twice that before the delivery it follows. A delete counts
-from when it began, as it is told when the cache has answered: the next message may be taken before. A take that finds
-the first message dead or expired hands out the next one, and the move or the expiry is told when it is done: it counts
-from TOLD_LATE_MS before, but not from before the message was visible. State is what is unfinished in one group, about
-200 bytes a message.
+Unfinished: sent, and not yet deleted (as far as is known), moved or expired. With differing clocks, a finish counts
+from `skew_ms` before its logged time, so on the timeline it may precede the delivery that it really followed by up to
+twice that. A delete counts from when it began, because it is logged after the cache has answered: the next message may
+be taken before that. A receive that finds the first message dead or expired hands out the next one, and the move or
+expiry is logged when it is done: it counts from TOLD_LATE_MS before that, but not from before the message was visible.
+The state is the unfinished messages of one group, about 200 bytes per message.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FINISHES = (EventName.DELETED.value, EventName.MOVED.value, EventName.EXPIRED.v
 _UNFINISHED, _FINISHED = "unfinished", "finished"
 TOLD_LATE_MS = 10_000
 GROUP = ("uid", "generation", "tenant")
-"""A message group's columns. What a purge ends is unfinished no longer: later messages are a group of their own."""
+"""The columns that identify a message group. A purge ends its messages: later messages belong to a new group."""
 LINE_ORDER = ("time_ms", "is_send", "receive_number", "at_ms", "number")
 FINDINGS = (
     "kind string, account string, queue string, uid long, tenant string, run string, address string, at_ms long, "
@@ -43,7 +43,7 @@ FINDINGS = (
 
 
 class Moment(NamedTuple):
-    """A step of a message of the group."""
+    """One step of a message of the group."""
 
     event: str
     time_ms: int
@@ -54,7 +54,7 @@ class Moment(NamedTuple):
 
 
 class Group:
-    """One message group, step by step in order of time; finishes come up to `early_ms` early."""
+    """One message group, stepped through in order of time; finishes may be up to `early_ms` early."""
 
     def __init__(self, early_ms: int = 0) -> None:
         self._early_ms = early_ms
@@ -65,7 +65,7 @@ class Group:
         self._sequences: dict[str, int] = {}
 
     def step(self, moment: Moment) -> list[tuple[Kind, int]]:
-        """What is wrong with this step: kind, and sequence of the other message."""
+        """What is wrong with this step: the kind, and the sequence number of the other message."""
         if moment.event in _SENDS:
             if not self._is_finished(moment):
                 self._begin(moment)
@@ -91,7 +91,7 @@ class Group:
         return wrong
 
     def carried(self, until_ms: int) -> list[Moment]:
-        """The state as it is when every step until then was made, for `carry` of a new group."""
+        """The state after all steps up to `until_ms`, as input to `carry` of a new group."""
         left = [
             Moment(_UNFINISHED, until_ms, address, sequence, call, held_until_ms)
             for sequence, address in self._unfinished.items()
@@ -104,7 +104,7 @@ class Group:
         ]
 
     def carry(self, moment: Moment) -> None:
-        """Before any step, in order of time."""
+        """Restores carried state; call it before any step, in order of time."""
         if moment.event == _FINISHED:
             self._just_finished.append((moment.time_ms, moment.address))
             return
@@ -113,7 +113,7 @@ class Group:
             self._held[moment.sequence] = (moment.until_ms, moment.call)
 
     def _is_finished(self, moment: Moment) -> bool:
-        """Its finish came before it, early."""
+        """Whether its finish was already seen, early."""
         while self._just_finished and self._just_finished[0][0] < moment.time_ms - self._early_ms:
             self._just_finished.popleft()
         return any(address == moment.address for _, address in self._just_finished)
@@ -135,7 +135,7 @@ class Group:
         return [(Kind.FIFO_ORDER, earlier)] if earlier < moment.sequence else []
 
     def _lowest_outside(self, call: str) -> int:
-        """The lowest unfinished sequence that this call does not hold."""
+        """The lowest unfinished sequence number that this call does not hold."""
         own: list[int] = []
         lowest = 1 << 127
         while self._lowest:
@@ -153,7 +153,7 @@ class Group:
 
 
 def fifo_violations(steps: DataFrame, lives: DataFrame, skew_ms: int = 0) -> DataFrame:
-    """Findings of kind FIFO_ORDER and FIFO_TWO_CONSUMERS, one a wrong delivery."""
+    """Findings of kind FIFO_ORDER and FIFO_TWO_CONSUMERS, one per wrong delivery."""
     line = line_of(steps, lives, skew_ms)
     ordered = line.repartition(*GROUP).sortWithinPartitions(*GROUP, *LINE_ORDER)
 
@@ -164,9 +164,9 @@ def fifo_violations(steps: DataFrame, lives: DataFrame, skew_ms: int = 0) -> Dat
 
 
 def line_of(steps: DataFrame, lives: DataFrame, skew_ms: int = 0, after_ms: int = 0) -> DataFrame:
-    """Steps of messages in FIFO queues with their GROUP: fields of a Moment, and the rest of LINE_ORDER. No step that
-    happened after `after_ms` counts from before it. Left out are a send that is told when its message was received
-    already, and doubts about it."""
+    """Steps of messages in FIFO queues with their GROUP: the fields of a Moment, and the rest of LINE_ORDER. A step
+    that happened after `after_ms` never counts from before it. Excluded are sends logged after their message was
+    already received, and early doubts about a send."""
     own = ("generation", "tenant", "run", "sent_ms")
     seen_ms = F.least("first_received_ms", "deleted_ms", "moved_ms", "expired_ms").alias("seen_ms")
     known = lives.where("is_fifo").select("address", *[F.col(name).alias(f"of_{name}") for name in own], seen_ms)
@@ -212,11 +212,11 @@ def _checked(batches: Iterable[pa.RecordBatch], early_ms: int) -> Iterator[pa.Re
 
 
 def group_of(row: Mapping[str, object]) -> tuple[object, ...]:
-    """Which message group a row of the line is of."""
+    """The message group of a row of the timeline."""
     return tuple(row[name] for name in GROUP)
 
 
 def found(row: Mapping[str, object], moment: Moment, kind: Kind, other: int) -> dict[str, object]:
-    """The finding of what is wrong with the moment that a row of the line tells."""
+    """The finding for what is wrong with the moment in a row of the timeline."""
     told = {"kind": kind.value, "at_ms": moment.time_ms, "amount": 1, "detail": f"other sequence {other}"}
     return {name: told.get(name, row.get(name)) for name in COLUMNS}

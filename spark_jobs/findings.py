@@ -1,5 +1,5 @@
-"""What is wrong with single messages: one row each, of one form whatever was looked for, so that counts, verdict and a
-drill-down to the message all come from one table."""
+"""What is wrong with single messages: one row each, in the same form for every check, so that counts, verdict and
+drill-down to a message all use one table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Kind(StrEnum):
     DUPLICATE = "duplicate"
     NOT_RECEIVED = "not received"
     NOT_DUE = "not due yet"
-    """Not received, and not yet sent, or its delay not over, when the queue was last asked."""
+    """Not received, but sent or becoming visible only after the last receive from the queue."""
     CORRUPTED = "corrupted"
     UNEXPECTED = "unexpected"
     RESURRECTED = "resurrected"
@@ -24,13 +24,13 @@ class Kind(StrEnum):
     FIFO_TWO_CONSUMERS = "fifo two consumers"
     SENT_AGAIN = "sent again"
     NEVER_STORED = "never stored"
-    """A send was answered as a repeat of a message, of which nothing else is known."""
+    """A send was answered as a duplicate of a message about which nothing else is known."""
     OLDER = "older than the journal"
-    """Unexpected, an orphan or never stored; but its address says that it was sent before there was a journal."""
+    """Unexpected, an orphan or never stored; but its address says that it was sent before the journal began."""
     LOST = "lost"
     """Acknowledged, not ended, and not in the store."""
     EARLIER = "open before the window"
-    """Sent before the window that is audited, not heard of in it, and not ended: lost in it or before, if at all."""
+    """Sent before the audited window, without an event in it, and not ended: if lost, then in the window or before."""
     ORPHAN = "orphan"
     """In the store, and unknown to the journal."""
     STILL_STORED = "ended but still stored"
@@ -41,7 +41,7 @@ COLUMNS = ["kind", "account", "queue", "uid", "tenant", "run", "address", "at_ms
 
 
 def findings(rows: DataFrame, kind: Kind, *, at_ms: Column, amount: Column | None = None, detail: Column) -> DataFrame:
-    """The rows, which have queue, tenant, run and address, as findings. `amount`: how often; 1 unless told."""
+    """The rows, which have queue, tenant, run and address, as findings. `amount`: how often; default 1."""
     return rows.select(
         F.lit(kind.value).alias("kind"),
         *("account", "queue", "uid", "tenant", "run", "address"),

@@ -20,12 +20,12 @@ class GapKind(StrEnum):
 
 
 CHANGED = {GapKind.DAMAGED, GapKind.TORN}
-"""What was read from there may differ from what was written."""
+"""What was read there may differ from what was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Events that are not there; `lines`, their number: None = nobody knows how many. Times None = open."""
+    """Missing events; `lines`: their number, None = unknown. A time of None = unbounded."""
 
     kind: GapKind
     node: str

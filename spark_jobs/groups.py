@@ -1,4 +1,4 @@
-"""Figures by group: by queue, by tenant, by run, each one row a group with the same columns."""
+"""Figures per group: per queue, per tenant, per run, each one row per group with the same columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def column_of(kind: Kind) -> str:
 
 
 def fate_columns() -> list[Column]:
-    """To aggregate lives by: what became of the messages."""
+    """Aggregates over lives: what became of the messages."""
     known = F.col("is_known")
     other = known & ~F.col("fate").isin("", "deleted")
     return [
@@ -37,7 +37,7 @@ def fate_columns() -> list[Column]:
 
 
 def findings_by(findings: DataFrame, by: Sequence[str]) -> DataFrame:
-    """Findings of each group, one column a kind."""
+    """Findings of each group, one column per kind."""
     columns = [
         F.coalesce(F.sum(F.when(F.col("kind") == kind.value, F.col("amount"))), F.lit(0)).alias(column_of(kind))
         for kind in Kind
@@ -55,9 +55,9 @@ def group_figures(
     called: DataFrame | None,
     lost_kinds: Sequence[Kind],
 ) -> DataFrame:
-    """Everything that is known of each group. `order` is by `uid` for queues, and by the group for others; `called`,
-    the receives by `uid`, is for queues only. `lost_kinds`: findings of lost messages, some of them told by
-    receivers and by the store; without any, `loss_rate` is null."""
+    """Everything that is known about each group. `order` is by `uid` for queues, and by the group for others; `called`,
+    the receives by `uid`, is for queues only. `lost_kinds`: findings of lost messages, some of which both receivers and
+    the store report; if empty, `loss_rate` is null."""
     summed = named_cuts(lives.groupBy(*by).agg(*fate_columns(), *latency_columns()))
     figures = summed.join(findings_by(found, by), list(by), "left")
     figures = figures.join(_gone_by(found, by, lost_kinds), list(by), "left")
@@ -71,15 +71,15 @@ def group_figures(
 
 
 def gone_of(found: DataFrame, lost_kinds: Sequence[Kind]) -> DataFrame:
-    """The findings of messages that are lost: of these kinds, or with another body than they were sent with."""
+    """The findings of lost messages: of these kinds, or with a body different from the one sent."""
     return found.where(F.col("kind").isin([kind.value for kind in (*lost_kinds, Kind.CORRUPTED)]))
 
 
 def _gone_by(found: DataFrame, by: Sequence[str], lost_kinds: Sequence[Kind]) -> DataFrame:
-    """`gone`: how many messages are lost; one that is lost in two ways is one."""
+    """`gone`: how many messages are lost; a message lost in two ways counts once."""
     return gone_of(found, lost_kinds).groupBy(*by).agg(F.count_distinct("address").alias("gone"))
 
 
 def _rate(count: Column) -> Column:
-    """Of the acknowledged messages."""
+    """As a share of the acknowledged messages."""
     return F.coalesce(F.when(F.col("acknowledged") > 0, count / F.col("acknowledged")), F.lit(0.0))

@@ -1,4 +1,4 @@
-"""Files that another process has for itself: a server's data folder, a journal's file."""
+"""Files that another process has locked: a server's data folder, a journal's file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def is_held(path: Path) -> bool:
-    """Whether a process holds its lock; of a file that does not exist none does."""
+    """Whether a process holds its lock; False if the file does not exist."""
     with suppress(FileNotFoundError), path.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

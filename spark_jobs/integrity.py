@@ -1,10 +1,11 @@
-"""Whether a journal is whole: pure arithmetic over one summary a file, so that it needs no Spark.
+"""Determines whether a journal is complete: pure arithmetic over one summary per file, without Spark.
 
     incarnation A    1…500 closed │ 501…900 closed │ 1001…1200         numbers 901…1000 are missing,
-                     file 1         file 2           file 4            and after 1200 something may be
+                     file 1         file 2           file 4            and there may be more after 1200
 
-A file that another one contains (a copy, or the open file of a crash between rename and unlink) is passed over. What is
-missing is a gap; over a gap nothing is proven. An incarnation names the one before, so that one that is gone is missed.
+A file that another one contains (a copy, or the open file left by a crash between rename and unlink) is skipped.
+Missing events are a gap; nothing is proven across a gap. Each incarnation names its predecessor, so a missing
+incarnation is noticed.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ class FileSummary:
     last: int = 0
     number_sum: int = 0
     checksum: int = 0
-    """Of the lines before the closing one."""
+    """Of the lines before the closing line."""
     closed_lines: int | None = None
-    """As the closing line says; None without one."""
+    """From the closing line; None without one."""
     closed_checksum: int | None = None
     is_last: bool = False
-    """As the closing line says: the incarnation ended with this file."""
+    """From the closing line: the incarnation ended with this file."""
     bad: int = 0
     sampled: int = 1
     dropped: int = 0
@@ -41,14 +42,14 @@ class FileSummary:
     first_ms: int = 0
     last_ms: int = 0
     begun_ms: int = 0
-    """Time of the line with the lowest number: what has a lower one was written before."""
+    """Time of the line with the lowest number: lines with lower numbers were written before."""
     told_ms: int = 0
-    """Time of the latest event that the server itself told, 0 = none: all that it told before is written. The recorder,
-    which opens and closes files, may be behind."""
+    """Time of the latest event that the server itself logged, 0 = none: everything that it logged before is written.
+    The recorder, which opens and closes files, may lag behind."""
     predecessor: str = ""
-    """As the opening line says: the incarnation of this node that lay in the folder before."""
+    """From the opening line: the incarnation of this node that used the folder before."""
     is_torn: bool = False
-    """Its compression breaks off or is damaged."""
+    """Its compressed data ends prematurely or is damaged."""
 
     @property
     def is_closed(self) -> bool:
@@ -56,12 +57,12 @@ class FileSummary:
 
     @property
     def missing(self) -> int:
-        """Numbers between first and last that are not there."""
+        """How many numbers between first and last are missing."""
         return self.last - self.first + 1 - self.lines
 
     @property
     def is_sound(self) -> bool:
-        """Nothing missing or changed between first and last line, as far as the file itself can say."""
+        """Whether nothing is missing or changed between the first and last line, as far as the file itself shows."""
         expected = (self.first + self.last) * (self.last - self.first + 1) // 2
         is_counted = self.closed_lines is None or self.closed_lines == self.lines - 1
         is_checked = self.closed_checksum is None or self.closed_checksum == self.checksum
@@ -70,19 +71,19 @@ class FileSummary:
 
 @dataclass(frozen=True, slots=True)
 class Integrity:
-    """The judgement."""
+    """The result."""
 
     kept: list[str] = field(default_factory=list)
     duplicates: list[str] = field(default_factory=list)
-    """Files that another one contains; not those of several incarnations (by `cat`)."""
+    """Files contained in another one; except files that hold several incarnations (joined with `cat`)."""
     is_overlapping: bool = False
-    """Some files share lines: these have to be told apart by their numbers."""
+    """Some files share lines, which have to be deduplicated by their numbers."""
     gaps: list[Gap] = field(default_factory=list)
     sampled: int = 1
-    """One message in so many, at worst."""
+    """One message in this many was recorded, at worst."""
     before: list[Gap] = field(default_factory=list)
     after: list[Gap] = field(default_factory=list)
-    """Gaps outside of the window that is audited (`spark_jobs.window`): they may explain what is found in it."""
+    """Gaps before and after the audited window (`spark_jobs.window`): they may explain what is found in it."""
     lines: int = 0
     bad: int = 0
     pruned: int = 0
@@ -93,7 +94,7 @@ class Integrity:
 
     @property
     def missing_text(self) -> str:
-        """How many events are missing, for people."""
+        """How many events are missing, in words."""
         known = sum(gap.lines or 0 for gap in self.gaps)
         if any(gap.lines is None for gap in self.gaps):
             return f"at least {known}" if known else "an unknown number of"
@@ -101,7 +102,8 @@ class Integrity:
 
 
 def judge(files: Sequence[FileSummary], *, is_running: bool = False) -> Integrity:
-    """All files of the journal, in any order. `is_running`: more may follow, so that a last one is not asked for."""
+    """Judges all files of the journal, in any order. `is_running`: more files may follow, so a last one is not
+    required."""
     by_incarnation = _by_incarnation(files)
     paths = Counter(path for group in by_incarnation.values() for path in {file.path for file in group})
     joined = {path for path, count in paths.items() if count > 1}
@@ -134,7 +136,7 @@ def judge(files: Sequence[FileSummary], *, is_running: bool = False) -> Integrit
 
 
 def _by_incarnation(files: Iterable[FileSummary]) -> dict[tuple[str, str], list[FileSummary]]:
-    """Those that nothing was read from have neither node nor incarnation."""
+    """Files from which nothing could be read have neither node nor incarnation."""
     groups: dict[tuple[str, str], list[FileSummary]] = defaultdict(list)
     for file in files:
         groups[file.node, file.incarnation].append(file)
@@ -142,7 +144,7 @@ def _by_incarnation(files: Iterable[FileSummary]) -> dict[tuple[str, str], list[
 
 
 def _followed(files: Iterable[FileSummary]) -> dict[tuple[str, str], int]:
-    """When the incarnation began that names this one as the one before: then this one had ended."""
+    """When the incarnation began that names this one as its predecessor: by then this one had ended."""
     found: dict[tuple[str, str], int] = {}
     for file in files:
         if file.predecessor:
@@ -152,8 +154,8 @@ def _followed(files: Iterable[FileSummary]) -> dict[tuple[str, str], int]:
 
 
 def condensed(files: Sequence[FileSummary]) -> list[FileSummary]:
-    """Fewer summaries of which `judge` says the same while more may follow: sound files of an incarnation that follow
-    each other are one, by the path of the first."""
+    """Fewer summaries with the same result from `judge` while more files may follow: consecutive sound files of an
+    incarnation are merged into one, with the path of the first."""
     found: list[FileSummary] = []
     for (node, _), group in _by_incarnation(files).items():
         if not node:
@@ -210,7 +212,8 @@ def _without_copies(group: Iterable[FileSummary]) -> tuple[list[FileSummary], li
 
 
 def _gaps(files: Sequence[FileSummary], followed_ms: int | None, *, is_running: bool) -> list[Gap]:
-    """Of one incarnation, files in order of their numbers; another one followed then."""
+    """The gaps of one incarnation, whose files are in order of their numbers; `followed_ms`: when another one followed
+    it."""
     found: list[Gap] = []
     last, told_ms = 0, 0
     for file, next_ms in zip(files, [*(file.begun_ms for file in files[1:]), followed_ms], strict=True):

@@ -1,15 +1,15 @@
-"""A run as its clients saw it, in the words of Jepsen's total-queue checker. Needs no journal.
+"""A run as its clients saw it, in the terms of Jepsen's total-queue checker. Needs no journal.
 
     attempts       distinct messages that a client tried to send
-    acknowledged   of these, answered as sent
+    acknowledged   of these, those whose send was acknowledged
     ok             acknowledged and received
     lost           acknowledged, never received
     recovered      outcome unknown, but received
     duplicated     receives of a message after its first
     unexpected     received, though nobody tried to send it
 
-A message is (sender, index). A send tried again after an unknown outcome may exist twice; its second receive counts as
-duplicated here, because a client can't tell; the journal can.
+A message is identified by (sender, index). A send that was retried after an unknown outcome may exist twice; its second
+receive counts as duplicated here, because a client can't tell the difference; the journal can.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Work that several threads share, so that what is slow does not hold up what comes after it, but for what has to keep
-its order.
+"""Distributes work over several threads, so that a slow piece does not hold up the pieces after it, except those whose
+order must be kept.
 
-    work ──► lanes, each takes the next piece       a key is being worked on: its next pieces wait for
-                                                    whichever lane has it, in their order
+    work ──► lanes, each takes the next piece       while a lane works on a key, further pieces of that
+                                                    key queue up for that lane, in their order
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 WAITING_MAX = 1_000
-"""Pieces of one key that wait; before more of them is taken, or of any other, one must be worked on."""
+"""Maximum number of queued pieces per key; when it is reached, taking work pauses until one of them has been
+processed."""
 
 
 class Turns(Generic[T]):
-    """Takes pieces from `work` for any number of threads. `key_of` what keeps its order, None for what need not."""
+    """Distributes pieces from `work` to any number of threads. `key_of` returns the key whose order is kept, None for a
+    piece without one."""
 
     def __init__(self, work: Queue[T | None], key_of: Callable[[T], Hashable | None]) -> None:
         self._work = work
@@ -29,8 +31,8 @@ class Turns(Generic[T]):
         self._changed = threading.Condition()
 
     def pieces(self) -> Iterator[T]:
-        """What one thread is to work on, one piece after the other, until it finds a None. The piece before is done
-        when it asks for the next."""
+        """The pieces for one thread, one after the other, until it finds a None. A piece is done when the thread asks
+        for the next."""
         while True:
             with self._taking:
                 piece = self._work.get()
@@ -44,7 +46,7 @@ class Turns(Generic[T]):
                     yield from self._following(key)
 
     def _begin(self, key: Hashable, piece: T) -> bool:
-        """Whether nobody has the key; else the piece waits for who has it."""
+        """True if no lane has the key; otherwise the piece is queued for the lane that has it."""
         with self._changed:
             while (waiting := self._waiting.get(key)) is not None:
                 if len(waiting) < WAITING_MAX:
@@ -55,7 +57,7 @@ class Turns(Generic[T]):
             return True
 
     def _following(self, key: Hashable) -> Iterator[T]:
-        """Those that waited; then the key is free."""
+        """The pieces that were queued; then the key is free."""
         while (piece := self._next(key)) is not None:
             yield piece
 

@@ -1,5 +1,5 @@
 """Time from send to first delivery, in ms: from when the send was durable (or its delay was over) to when the message
-was taken. On one node exact to a millisecond; between nodes as exact as their clocks."""
+was taken. Exact to a millisecond on one node; between nodes as exact as their clocks."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from pyspark.sql import functions as F
 HOUR_MS = 3_600_000
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 ACCURACY = 10_000
-"""Ranks are right to 1 in 10,000."""
+"""Percentile ranks are accurate to 1 in 10,000."""
 
 
 def latency_columns() -> list[Column]:
-    """To aggregate lives by: `mean`, `cut` (percentiles), `max`; null without any."""
+    """Aggregates over lives: `mean`, `cut` (percentiles), `max`; null without any."""
     latency = F.when(is_received(), waited_ms())
     cut = F.percentile_approx(latency, list(PERCENTILES.values()), ACCURACY)
     return [F.avg(latency).alias("mean"), cut.alias("cut"), F.max(latency).alias("max")]
 
 
 def waited_ms() -> Column:
-    """Of lives that have a latency."""
+    """The latency of lives that have one."""
     return F.greatest(F.lit(0), F.col("first_received_ms") - F.greatest("sent_ms", "visible_ms"))
 
 
 def is_received() -> Column:
-    """Lives that have a latency."""
+    """Whether a life has a latency."""
     return F.col("is_known") & (F.col("deliveries") > 0)
 
 
 def named_cuts(summed: DataFrame) -> DataFrame:
-    """With a column a percentile instead of `cut`."""
+    """With one column per percentile instead of `cut`."""
     return summed.withColumns({name: F.col("cut")[place] for place, name in enumerate(PERCENTILES)}).drop("cut")
 
 

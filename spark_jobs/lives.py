@@ -1,12 +1,12 @@
-"""One row a message: sent, received, ended. By its address, which it has for all time; moving to another queue ends one
-life and begins another.
+"""One row per message: sent, received, ended. A message is identified by its address, which never changes; a move to
+another queue ends one life and begins another.
 
-    moments ──► sums ─┬─► plain      received once at most and nothing about it odd: nearly all, and lives already
-                      └─► eventful ──► steps ──► lives      the order of what happened matters
+    moments ──► sums ─┬─► plain      received at most once and nothing unusual: nearly all, and already lives
+                      └─► eventful ──► steps ──► lives      the order of events matters
 
-Sums are one hash aggregation whose buffers are numbers alone, since Spark would sort for a text: a queue stands there
-by its uid, a body's checksum by 128 bits of hash, and tenant, run and sender together by 128 bits of hash that a small
-table resolves. A checksum's text is told of eventful messages only.
+Sums are one hash aggregation whose buffers hold only numbers, because Spark would fall back to sorting for a text: a
+queue is represented by its uid, a body's checksum by 128 bits of hash, and tenant, run and sender together by 128 bits
+of hash, which a small table resolves. The checksum's text is kept only for eventful messages.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from spark_jobs.tables import ARRIVED, QUEUE, hide_ms, is_event
 _LABELS = ["tenant", "run", "sender"]
 _LABEL = ["label_1", "label_2"]
 BODY = ["body_1", "body_2"]
-"""128 bits of hash of the checksum that a message was sent with."""
+"""A 128-bit hash of the checksum that a message was sent with."""
 _CAME = ["came_1", "came_2"]
 _WENT = ["went_1", "went_2"]
-"""The same, of what was received, and of what was moved."""
+"""The same for what was received, and for what was moved."""
 _BEGINS = (EventName.SENT, ARRIVED)
 _RECEIVES = (EventName.RECEIVED, EventName.FROM_STORE)
 _LIFE = [
@@ -33,7 +33,7 @@ _LIFE = [
     *("received_md5_min", "received_md5_max", "deleted_ms", "expired_ms", "moved_ms"),
 ]
 GONE_MS = 60_000
-"""A purge and the end of a queue take up to so long (SQS); a send acknowledged later went to a queue that is there."""
+"""A purge or queue deletion takes up to this long (SQS); a send acknowledged after that went to an existing queue."""
 _IS_EVENTFUL = (
     "receives > 1 OR given_back > 0 OR hide_ms <= received_ms OR deleted_ms < received_ms OR moved_ms < received_ms "
     "OR came_1 != body_1 OR came_2 != body_2 OR went_1 != body_1 OR went_2 != body_2 "
@@ -42,12 +42,12 @@ _IS_EVENTFUL = (
 
 
 def hashes(names: list[str], *of: Column) -> list[Column]:
-    """Two columns of 64 bits each, of seeds that differ."""
+    """Two columns of 64 bits each, with different seeds."""
     return [F.xxhash64(F.lit(seed), *of).alias(name) for seed, name in enumerate(names)]
 
 
 def sums_of(moments: DataFrame) -> DataFrame:
-    """One row a message, of numbers; `is_eventful`: they do not tell it all."""
+    """One row of numbers per message; `is_eventful`: the sums do not fully describe it."""
     begins, receives = is_event(*_BEGINS), is_event(*_RECEIVES)
     has_label = F.concat(*_LABELS) != ""
     label = [F.when(has_label, one).alias(name) for one, name in zip(_label_hashes(), _LABEL, strict=True)]
@@ -80,12 +80,12 @@ def sums_of(moments: DataFrame) -> DataFrame:
 
 
 def eventful(moments: DataFrame, sums: DataFrame, how: str = "left_semi") -> DataFrame:
-    """The moments of messages whose sums do not tell it all; `left_anti`: of the others."""
+    """The moments of messages that their sums do not fully describe; with `left_anti`: of the others."""
     return moments.join(small(sums.where("is_eventful").select("address")), "address", how)
 
 
 def lives_of(steps: DataFrame) -> DataFrame:
-    """Of eventful messages. `is_known`: the send or arrival is in the journal. Times in ms; null where it did not
+    """Lives of eventful messages. `is_known`: the send or arrival is in the journal. Times in ms; null if it did not
     happen."""
     begins, delivers = is_event(*_BEGINS), F.col("is_delivery")
     passes_on = delivers | is_event(EventName.MOVED)
@@ -114,7 +114,7 @@ def lives_of(steps: DataFrame) -> DataFrame:
 
 
 def plain_lives_of(sums: DataFrame, moments: DataFrame, stage: str) -> DataFrame:
-    """Of the messages that are not eventful. `stage` is a folder to write to."""
+    """Lives of messages that are not eventful. `stage` is a folder for intermediate files."""
     queues = staged(moments.groupBy(*QUEUE).agg(F.lit(1).alias("_")).drop("_"), f"{stage}/names")
     texts = moments.select(*[one.alias(name) for one, name in zip(_label_hashes(), _LABEL, strict=True)], *_LABELS)
     labels = staged(texts.where(F.concat(*_LABELS) != "").distinct(), f"{stage}/labels")
@@ -130,8 +130,8 @@ def plain_lives_of(sums: DataFrame, moments: DataFrame, stage: str) -> DataFrame
 
 
 def gone_in(events: DataFrame) -> DataFrame:
-    """Of each queue (`uid`) that was purged or deleted: `purged_below`, the generation that is left, `purged_ms`, when
-    it last was, and `queue_deleted_ms`; null where it was not."""
+    """For each queue (`uid`) that was purged or deleted: `purged_below`, the remaining generation; `purged_ms`, when it
+    was last purged; and `queue_deleted_ms`; null if it was not."""
     is_purged, is_deleted = is_event(EventName.PURGED), is_event(EventName.QUEUE_DELETED)
     return (
         events.where(is_purged | is_deleted)
@@ -145,8 +145,8 @@ def gone_in(events: DataFrame) -> DataFrame:
 
 
 def with_fate(lives: DataFrame, gone: DataFrame) -> DataFrame:
-    """And `fate`: what ended them, "" = nothing yet, and `ended_ms`: when. `gone` as `gone_in` gives it. What was sent
-    more than GONE_MS after its queue went did not go with it."""
+    """Adds `fate`: what ended them, "" = nothing yet, and `ended_ms`: when. `gone` is the result of `gone_in`. A
+    message sent more than GONE_MS after its queue was purged or deleted is not ended by that."""
 
     def went(gone_ms: str) -> Column:
         return F.coalesce(F.col("sent_ms") <= F.col(gone_ms) + GONE_MS, F.lit(True))

@@ -1,8 +1,10 @@
-"""Loss (BDQS, section V.A): ε = Mloss / M; lost is what was never received, or arrived with another checksum.
+"""Loss (BDQS, section V.A): ε = Mloss / M; a message is lost if it was never received, or arrived with a different
+checksum.
 
-A message that was never received but expired, was purged, went with its queue or moved on is not lost: somebody decided
-so. One that just waits, or was sent, or due, when nobody asked any more, is not lost either. The journal alone can't
-tell waiting from lost; whoever drained the queues may say so, and `spark_jobs.reconcile` asks the store.
+A message that was never received but expired, was purged, was deleted with its queue or was moved is not lost: somebody
+decided so. A message that is still waiting is not lost either, nor one that was sent or became visible after the last
+receive. The journal alone can't distinguish waiting from lost; whoever drained the queues can state it, and
+`spark_jobs.reconcile` checks the store.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from spark_jobs.tables import is_event
 
 
 def not_received(lives: DataFrame, asked: DataFrame) -> DataFrame:
-    """Findings: acknowledged, never delivered, and nothing else ended them. `asked`: see `asked_of`."""
+    """Findings: acknowledged, never delivered, and not ended otherwise. `asked`: see `asked_of`."""
     waiting = lives.where("is_known AND deliveries = 0 AND fate = ''").join(F.broadcast(asked), "uid", "left")
     is_due = F.coalesce(F.greatest("sent_ms", "visible_ms") <= F.col("asked_ms"), F.lit(True))
     return united(
@@ -27,7 +29,7 @@ def not_received(lives: DataFrame, asked: DataFrame) -> DataFrame:
 
 
 def asked_of(events: DataFrame) -> DataFrame:
-    """Of each queue (`uid`) that was received from: `asked_ms`, when it last was."""
+    """For each queue (`uid`) that was received from: `asked_ms`, the time of the last receive."""
     receives = events.where(is_event(EventName.RECEIVED, EventName.FROM_STORE, EventName.RECEIVED_NOTHING))
     is_empty = is_event(EventName.RECEIVED_NOTHING) & (F.col("received_ms") > 0)
     asked_ms = F.when(is_empty, F.col("received_ms")).otherwise(F.col("at_ms"))
@@ -51,6 +53,6 @@ def corrupted(lives: DataFrame) -> DataFrame:
 
 
 def unexpected(lives: DataFrame) -> DataFrame:
-    """Findings: delivered, but never sent as far as the journal goes."""
+    """Findings: delivered, but never sent according to the journal."""
     unknown = lives.where("NOT is_known AND deliveries > 0")
     return findings(unknown, Kind.UNEXPECTED, at_ms=F.col("first_received_ms"), detail=F.lit(""))

@@ -1,4 +1,4 @@
-"""What a client of a replay sees: a row a call, whatever became of it."""
+"""What a client of a replay observes: one row per call, whatever its outcome."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OBSERVATION = (
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One call as its client saw it. `outcome`: ok, failed (it was not done), unknown, quit."""
+    """One call as its client saw it. `outcome`: ok, failed (it had no effect), unknown, quit."""
 
     run: str
     client: str

@@ -1,4 +1,4 @@
-"""Files of a journal that servers write to while it is read."""
+"""Reads files of a journal while servers are writing to it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from spark_jobs.held import is_held
 
 OPEN = "*.jsonl.open"
 OF_THE_RECORDER = (EventName.OPENED, EventName.CLOSED, EventName.DROPPED_EVENTS, EventName.PRUNED)
-"""Lines by which a journal tells of itself, at the time of its recorder, which may be behind its server."""
+"""Lines that a journal logs about itself, with the time of its recorder, which may lag behind its server."""
 _TAIL_BYTES = 1 << 20
 
 
 def copied(folders: Sequence[str], place: Path) -> list[str]:
-    """Folders below `place` with copies of the open files of these folders of this machine as they are now, in whole
-    lines. What is listed after them has every file: one that was finished meanwhile is there in both forms, of which
-    the whole one counts. Raises OSError."""
+    """Folders below `place` with copies of the currently open files of these local folders, cut to whole lines. A
+    listing made afterwards has every file: one that was finished in the meantime appears in both forms, of which the
+    complete one counts. Raises OSError."""
     found: list[str] = []
     for number, folder in enumerate(folders):
         here = place / str(number)
@@ -34,8 +34,7 @@ def copied(folders: Sequence[str], place: Path) -> list[str]:
 
 
 def behind(folders: Sequence[str], at_ms: int) -> list[str]:
-    """Names of the files that processes of this machine write to, and in which nothing of that time or later is told
-    yet."""
+    """Names of files that local processes are writing to, and that contain no event of that time or later yet."""
     return [path.name for path in _open_in(folders) if is_held(path) and _told_ms(path) < at_ms]
 
 
@@ -44,7 +43,7 @@ def _open_in(folders: Iterable[str]) -> list[Path]:
 
 
 def _told_ms(path: Path) -> int:
-    """Time of the latest event that its server told; 0 without any, or when the file is gone."""
+    """Time of the latest event that the server itself logged; 0 if there is none, or if the file is gone."""
     with suppress(FileNotFoundError), path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
         for text in reversed(file.read().split(b"\n")[:-1]):

@@ -1,18 +1,18 @@
-"""How far receives strayed from the order of sends (BDQS, section V.A), duplicates excluded.
+"""How far receives deviate from the order of sends (BDQS, section V.A), excluding duplicates.
 
     out-of-order rate      (M - L) / M, L = length of the longest increasing subsequence       2,1,3,4,5 → 20 %
     average displacement   mean of |received place - correct place|                            2,1,3,4,5 → 0.4
 
-Exact for any M, in bounded memory. A received order falls apart where everything before is smaller than everything
-after, and the longest subsequences of the parts add up:
+Exact for any M, in bounded memory. A received order splits into parts wherever everything before is smaller than
+everything after, and the longest subsequences of the parts add up:
 
     received place   0 1 2 3 4 5 6         correct places before a cut are all smaller: the running maximum
     correct place    1 0│2│5 3 4│6         equals the place
     L =              1  +1+  2  +1  = 5
 
-Parts of one message, nearly all when order is good, are only counted. Each other part is streamed through patience
-sorting by the one task that has it: 4 bytes for each pile, so 40 MB for ten million messages in the worst case (one
-message received last that was sent first), and a few kB for an order that is random.
+Parts of one message, which are nearly all when order is good, are only counted. Each other part is streamed through
+patience sorting by one task: 4 bytes per pile, so 40 MB for ten million messages in the worst case (the message sent
+first is received last), and a few kB for a random order.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ORDER_SENT = ["sequence", "address"]
-"""Lives by the order of sends: of sequences in a FIFO queue, and of addresses in others."""
+"""Lives in the order of sends: by sequence number in a FIFO queue, by address in others."""
 ORDER_RECEIVED = ["first_place", "first_received_ms", "address"]
 _GROUP = "received_base"
 
@@ -40,8 +40,8 @@ _GROUP = "received_base"
 def places_of(
     messages: DataFrame, by: Sequence[str], sent: Sequence[str], received: Sequence[str], stage: str
 ) -> DataFrame:
-    """Each message's group, `received` columns, and two places from 0: "sent", the correct one, and "received".
-    `sent` and `received` are the columns that order sends and receives, each order total."""
+    """Each message's group, `received` columns, and two places counted from 0: "sent", the correct one, and "received".
+    `sent` and `received` are the columns that order sends and receives; each must define a total order."""
     wanted = messages.select(*dict.fromkeys([*by, *sent, *received]))
     in_sent = placed(wanted, by, sent, "sent", f"{stage}/sent").select(*by, "sent", *received)
     places = placed(in_sent, by, received, "received", f"{stage}/received")
@@ -49,8 +49,8 @@ def places_of(
 
 
 def order_of(places: DataFrame, by: Sequence[str], stage: str) -> DataFrame:
-    """For each group: `messages`, `longest` (L), `out_of_order` (a rate), `displacement` (in places). `places` as
-    `places_of` gives them; `stage` is a folder to write to."""
+    """For each group: `messages`, `longest` (L), `out_of_order` (a rate), `displacement` (in places). `places` is the
+    result of `places_of`; `stage` is a folder for intermediate files."""
     totals = places.groupBy(*by, _GROUP).agg(
         F.count("*").alias("messages"), F.avg(F.abs(F.col("received") - F.col("sent"))).alias("displacement")
     )
@@ -65,10 +65,11 @@ def order_of(places: DataFrame, by: Sequence[str], stage: str) -> DataFrame:
 
 
 def order_by(order: DataFrame, messages: DataFrame, by: Sequence[str], stage: str) -> DataFrame:
-    """For each group of `messages`, which may be of several queues: `messages`, and `out_of_order` and `displacement`,
-    the means over its queues by their messages. In each queue the group's own messages have places of their own, as
-    those of two queues are not comparable. `order` is that of whole queues, by `uid`; it is taken when each has one
-    group only. `messages` have `uid`, and what ORDER_SENT and ORDER_RECEIVED name. Counts."""
+    """For each group of `messages`, which may span several queues: `messages`, and `out_of_order` and
+    `displacement`, the means over its queues weighted by messages. Places are computed within each queue and group,
+    because places in different queues are not comparable. `order` is that of whole queues, by `uid`; it is reused if
+    each queue has only one group. `messages` have `uid` and the columns named in ORDER_SENT and ORDER_RECEIVED.
+    Counts (runs Spark jobs)."""
     parts = messages.groupBy("uid", *by).agg(F.lit(1).alias("_")).drop("_")
     if parts.count() == order.count():
         ranked = order.join(parts, "uid")
@@ -102,7 +103,7 @@ def _longest(places: DataFrame, stage: str) -> DataFrame:
 
 
 class Piles:
-    """Patience sorting of distinct numbers below 2³¹, one after the other."""
+    """Patience sorting of distinct numbers below 2³¹, fed one after the other."""
 
     def __init__(self) -> None:
         self._tops = array("i")
@@ -116,12 +117,12 @@ class Piles:
                 tops[bisect_left(tops, value)] = value
 
     def __len__(self) -> int:
-        """Length of the longest increasing subsequence of what was added."""
+        """Length of the longest increasing subsequence of the numbers added so far."""
         return len(self._tops)
 
 
 def _lengths(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
-    """One row a part that ends in this task: its group, and its longest subsequence."""
+    """One row per part that ends in this task: its group and the length of its longest subsequence."""
     import pyarrow as pa
 
     def told(group: int, length: int) -> pa.RecordBatch:
@@ -142,7 +143,7 @@ def _lengths(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
 
 
 def _runs(keys: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Where equal neighbours begin and end."""
+    """Start and end of each run of equal neighbours."""
     first = 0
     for end in range(1, len(keys) + 1):
         if end == len(keys) or keys[end] != keys[first]:

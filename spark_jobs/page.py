@@ -1,4 +1,4 @@
-"""The parts that a report is put together from. Everything that came from outside is escaped here."""
+"""The building blocks of a report page. All external text is escaped here."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def section(heading: str, content: str) -> str:
 
 
 def tiles(entries: Sequence[tuple[str, str, str]]) -> str:
-    """Name, figure, and what the figure means."""
+    """Name, figure, and meaning of the figure."""
     cells = [
         f'<div class="tile"><span>{escape(name)}</span><b>{escape(figure)}</b><small>{escape(meaning)}</small></div>'
         for name, figure, meaning in entries
@@ -56,7 +56,7 @@ def tiles(entries: Sequence[tuple[str, str, str]]) -> str:
 
 
 def facts(entries: Mapping[str, str]) -> str:
-    """Names and what they are."""
+    """A list of names and their values."""
     return f"<dl>{''.join(f'<dt>{escape(name)}</dt><dd>{escape(text)}</dd>' for name, text in entries.items())}</dl>"
 
 

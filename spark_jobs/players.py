@@ -1,8 +1,8 @@
-"""Senders and receivers: what one task of a replay runs, each client in a thread with a connection of its own. Every
-call is observed, whatever became of it.
+"""Senders and receivers: what one task of a replay runs, each client in a thread with its own connection. Every call is
+recorded, whatever its outcome.
 
-A send whose outcome is unknown is tried again with the same index (and on a FIFO queue the same deduplication id), as
-clients do; the audit tells such repeats from the queue's duplicates.
+A send with an unknown outcome is retried with the same index (and on a FIFO queue with the same deduplication ID), as
+clients do; the audit distinguishes such repeats from the queue's duplicates.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ TRIES_MAX = 50
 MESSAGE_BYTES_MAX = 1_048_576
 RETRY_S = 0.2
 PATIENCE_S = 60.0
-"""How long a receiver that gets nothing waits for sends that are still under way, and a sender for an answer."""
+"""How long a receiver that gets nothing waits for sends still in progress, and a sender for an answer."""
 HELD_MAX = 10_000
-"""Observations that wait to be written."""
+"""Maximum number of observations waiting to be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,12 @@ class Part:
     queue: str
     url: str
     number: int
-    """Among the senders, or receivers, of its queue."""
+    """Its number among the senders, or receivers, of its queue."""
     seed: int
 
 
 IsSending = Callable[[], bool]
-"""Whether a send of the run, by whichever task, is still to be acknowledged."""
+"""Whether any task of the run still has unacknowledged sends."""
 
 
 def nobody_sends() -> bool:
@@ -54,8 +54,8 @@ def nobody_sends() -> bool:
 
 
 def play(parts: list[Part], workload: Workload, is_sending: IsSending = nobody_sends) -> Iterator[list[Observation]]:
-    """Runs all the clients, and yields what they see as they see it, until the last one ends. A client that breaks
-    raises here."""
+    """Runs all the clients and yields their observations as they are made, until the last client ends. Raises the
+    exception of a client that fails."""
     seen: queue.Queue[Observation | BaseException | None] = queue.Queue(HELD_MAX)
 
     def run(part: Part) -> None:
@@ -86,7 +86,7 @@ def play(parts: list[Part], workload: Workload, is_sending: IsSending = nobody_s
 
 
 class Player:
-    """One client's life."""
+    """One client."""
 
     def __init__(self, part: Part, workload: Workload, observe: Observe, is_sending: IsSending = nobody_sends) -> None:
         self._part = part
@@ -120,9 +120,9 @@ class Player:
         return self._rng.choices(range(tenants), cum_weights=tenant_rates(tenants))[0]
 
     def send(self, index: int, size: int, group: str, delay_s: int = 0) -> None:
-        """Until it is acknowledged, with a body of that many bytes, or as many as there is room for. Raises
-        EndpointFailed after TRIES_MAX when the last one was refused, since the server or the queue is not what the run
-        takes it for, and when for PATIENCE_S none was answered, since each message would have to wait as long."""
+        """Sends a message, with a body of `size` bytes or the largest possible one, until it is acknowledged. Raises
+        EndpointFailed after TRIES_MAX tries if the last one was refused, because the server or the queue is not what
+        the run expects, or if none was answered within PATIENCE_S, because every message would have to wait as long."""
         part = self._part
         content = Content(part.run, part.name, index, True)
         size = min(size, MESSAGE_BYTES_MAX - attribute_bytes(content))
@@ -140,7 +140,7 @@ class Player:
             time.sleep(RETRY_S)
 
     def _send_once(self, body: str, content: Content, group: str, dedup_id: str, delay_s: int) -> tuple[str, str]:
-        """What became of it, and why."""
+        """The outcome, and its reason."""
         outcome, message_id, why, began = "ok", "", "", _Began()
         try:
             message_id = self._client.send(self._part.url, body, content, group, dedup_id, delay_s)
@@ -152,9 +152,9 @@ class Player:
         return outcome, why
 
     def _receive_all(self) -> None:
-        """Until nothing came for as long as something could still come: what is hidden comes after its timeout, and
-        what is sent after its send. When all is sent and nothing comes, no more calls are lost on purpose: each might
-        have taken something, and would have to be waited for."""
+        """Receives until nothing has come for as long as something could still come: hidden messages come after their
+        timeout, and messages still being sent after their send. When all is sent and nothing comes, calls are no longer
+        lost on purpose: each might have taken a message, which would have to be waited for."""
         load = self._workload
         came_s = time.monotonic() + (0.0 if load.is_two_phase else load.sending_s)
         until_s = came_s + self._idle_s()
@@ -172,7 +172,7 @@ class Player:
         return self._workload.wait_s + 2.0 + (self._workload.visibility_s if self._comes_again else 0.0)
 
     def _receive(self) -> bool:
-        """Whether something came, or came and was lost with the answer."""
+        """Whether a message came, or may have come and was lost with the answer."""
         load, part, began = self._workload, self._part, _Began()
         try:
             messages = self._client.receive(part.url, load.receive_max, load.wait_s)
@@ -227,7 +227,7 @@ class Player:
 
 
 class _Began:
-    """When a call began."""
+    """When a call started."""
 
     def __init__(self) -> None:
         self.at_ms = time.time_ns() // 1_000_000

@@ -3,9 +3,10 @@
     range-partitioned sort        partition 0: a b c │ partition 1: d e │ partition 2: f
     place in the partition                     0 1 2                0 1                0
     + rows in partitions before                0 1 2                3 4                5
-    - first place of the group                 a group's own count from 0
+    - first place of the group                 each group counts from 0
 
-The sorted rows are staged as Parquet with their places, since a range sort drawn again may cut elsewhere.
+The sorted rows are staged as Parquet together with their places, because repeating a range sort may partition
+differently.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from pyspark.sql import functions as F
 from spark_jobs.staged import staged
 
 _ROW_BITS = 33
-"""monotonically_increasing_id: partition above, row in the partition below."""
+"""monotonically_increasing_id: the partition in the high bits, the row within it in the low bits."""
 BUCKET_ROWS = 100_000
 
 
 def placed(rows: DataFrame, by: Sequence[str], keys: Sequence[str], name: str, stage: str) -> DataFrame:
-    """The rows with column `name`: their place from 0 in the order of `keys` within their group `by`, and
-    `{name}_base`: a number of the group's own. `stage` is a folder to write to."""
+    """The rows with column `name`: their place, counted from 0, in the order of `keys` within their group `by`; and
+    `{name}_base`: a number unique to the group. `stage` is a folder for intermediate files."""
     order = [*by, *keys]
     ordered = rows.repartitionByRange(*order).sortWithinPartitions(*order)
     numbered = staged(ordered.withColumn("_at", F.monotonically_increasing_id()), stage)
@@ -44,7 +45,8 @@ def running_max(
     rows: DataFrame, by: Sequence[str], position: str, value: Column, *, is_own_included: bool
 ) -> DataFrame:
     """The rows with column `running`: the largest `value` up to their `position` (from 0, dense) in their group, -1 for
-    none. By buckets of BUCKET_ROWS: the largest of earlier buckets is carried over, so no window sees more."""
+    none. Computed in buckets of BUCKET_ROWS: the maximum of earlier buckets is carried over, so no window spans more
+    rows."""
     bucketed = rows.withColumn("_bucket", F.floor(F.col(position) / BUCKET_ROWS)).withColumn("_value", value)
     largest = bucketed.groupBy(*by, "_bucket").agg(F.max("_value").alias("_largest"))
     earlier = Window.partitionBy(*by).orderBy("_bucket").rowsBetween(Window.unboundedPreceding, -1)

@@ -1,5 +1,5 @@
-"""Progress of a running job: tasks send small datagrams to the driver, which adds up and shows them, and answers a task
-that asks how far all of them are. What is lost on the way costs a figure on the screen, or some patience."""
+"""Progress of a running job: tasks send small datagrams to the driver, which sums and shows them, and tells a task that
+asks how far all of them have got. A lost datagram costs only a figure on the screen, or a little time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Reporter:
             self.send()
 
     def send(self) -> None:
-        """What was counted since the last time."""
+        """Sends what was counted since the last time."""
         self._sent_s = time.monotonic()
         self._socket.sendto(json.dumps(self._counts).encode(), self._address)
         self._counts.clear()
@@ -43,7 +43,7 @@ class Reporter:
 
 
 def totals_at(address: tuple[str, int]) -> dict[str, int] | None:
-    """What the driver has heard of all tasks so far, at most a second or so old; None without an answer."""
+    """The totals that the driver has received from all tasks, at most about a second old; None without an answer."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         asking.settimeout(ANSWER_S_MAX)
         asking.sendto(_ASK, address)
@@ -56,8 +56,8 @@ def totals_at(address: tuple[str, int]) -> dict[str, int] | None:
 def shown(
     tell: Callable[[str], None], host: str = "127.0.0.1", bound_to: str = "127.0.0.1"
 ) -> Iterator[tuple[str, int]]:
-    """The driver's side: gives the address for tasks, which reach it as `host`, and tells totals every EVERY_S while
-    they change."""
+    """The driver's side: yields the address for tasks, which reach the driver as `host`, and shows totals every EVERY_S
+    while they change."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     listening.bind((bound_to, 0))
     listening.settimeout(0.2)

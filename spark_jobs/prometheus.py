@@ -1,4 +1,4 @@
-"""Prometheus' text format, for its textfile collector."""
+"""Prometheus text format, for node_exporter's textfile collector."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 
 def text_of(series: Mapping[str, Sequence[tuple[Mapping[str, str], float]]]) -> str:
-    """One gauge a name, with its labels and values."""
+    """One gauge per name, with its labels and values."""
     lines: list[str] = []
     for name, values in series.items():
         lines.append(f"# TYPE {name} gauge")

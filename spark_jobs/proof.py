@@ -1,4 +1,4 @@
-"""`make audit`: servers, a workload, and the proof of what became of every message, in one command.
+"""`make audit`: runs servers and a workload, then proves what became of every message, in one command.
 
     cqs serve --journal full … ◄── replay (Spark) ──► observations
          │ stopped                                       │
@@ -7,10 +7,9 @@
 
     python -m spark_jobs.proof [--workload cqs-50 | --recorded FOLDER] [--messages 2000] [--output FOLDER]
         [--cassandra HOST:PORT --redis URL --nodes 2]          nodes of a cluster instead of one server on SQLite
-        [--endpoint URL --journal FOLDER]                      servers that run already
+        [--endpoint URL --journal FOLDER]                      servers that are already running
 
-The last line is the verdict; exit code 0 proven, 1 violated, 3 unproven, 2 it could not be done, 130 or
-143 it was interrupted.
+The last line is the verdict; exit code 0 proven, 1 violated, 3 unproven, 2 failed to run, 130 or 143 interrupted.
 """
 
 from __future__ import annotations
@@ -47,12 +46,12 @@ from spark_jobs.workload import Workload, named
 
 SPAN_MS = 1_000
 SMALL_MAX = 200_000
-"""Runs of fewer messages are over before Spark's compilers are."""
+"""Runs with fewer messages end before Spark's compilers pay off."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What is done, told by `options`. `workload` None: a recorded journal is played."""
+    """What to run, as `options` say. `workload` None: a recorded journal is played."""
 
     options: argparse.Namespace
     name: str
@@ -62,12 +61,12 @@ class Run:
 
     @property
     def observations(self) -> str:
-        """Their folder."""
+        """The folder of the observations."""
         return f"{self.options.output}/observations"
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """The command; its exit code."""
+    """Runs the command; returns its exit code."""
     options = _arguments(given)
     command = shlex.join(["python", "-m", "spark_jobs.proof", *(sys.argv[1:] if given is None else given)])
     try:
@@ -75,13 +74,13 @@ def main(given: Sequence[str] | None = None) -> int:
     except JobError as error:
         return refused(str(error))
     except (CallFailed, OutcomeUnknown) as error:
-        return refused(f"{' or '.join(options.endpoint or ['the server'])} does not take part: {error}")
+        return refused(f"{' or '.join(options.endpoint or ['the server'])} failed: {error}")
     except SPARK_FAILURES as error:
         return refused(why(error, options.memory))
 
 
 def check(given: Sequence[str]) -> None:
-    """Refuses what can be refused before anything starts. Raises JobError; SystemExit for --help and wrong usage."""
+    """Rejects what can be rejected before anything starts. Raises JobError; SystemExit for --help and wrong usage."""
     _planned(_arguments(given), "")
 
 
@@ -130,13 +129,13 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _refuse_ignored(options: argparse.Namespace) -> None:
-    """Options that would have no effect. Raises JobError."""
+    """Rejects options that would have no effect. Raises JobError."""
     if options.recorded and (options.quit is not None or options.drop is not None):
         raise JobError("--quit and --drop go with --workload: what was recorded is played without faults.")
     if options.data_dir:
         raise JobError(
-            "--data-dir is of no use here: a server that this command starts is reconciled without it; your own, when "
-            f"it was played: python -m spark_jobs {' '.join(options.journal or ['JOURNAL'])} --since 1h --data-dir "
+            "--data-dir has no effect here: a server that this command starts is reconciled without it; for your own, "
+            f"run afterwards: python -m spark_jobs {' '.join(options.journal or ['JOURNAL'])} --since 1h --data-dir "
             f"{options.data_dir}"
         )
 

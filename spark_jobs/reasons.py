@@ -1,4 +1,4 @@
-"""What a verdict is given for, in sentences."""
+"""The reasons for a verdict, as sentences."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ CERTAIN_WHEN_WHOLE = {
     Kind.FIFO_ORDER: "FIFO deliver(y|ies) overtook an earlier message of (its|their) group",
     Kind.FIFO_TWO_CONSUMERS: "FIFO deliver(y|ies) came while another call held (its|their) group",
     Kind.NEVER_STORED: "send(|s) (was|were) answered with the id of a message that nobody sent",
-    Kind.ORPHAN: "message(|s) (lies|lie) in the store that nobody sent",
-    Kind.STILL_STORED: "message(|s) (lies|lie) in the store although (it|they) ended",
+    Kind.ORPHAN: "message(|s) (is|are) in the store that nobody sent",
+    Kind.STILL_STORED: "message(|s) (is|are) still in the store although (it|they) ended",
 }
 OF_ITS_PAST = {Kind.HIDDEN_TOO_SHORT, Kind.FIFO_ORDER, Kind.FIFO_TWO_CONSUMERS}
-"""Of deliveries that are wrong for what was before, however long."""
+"""Kinds of deliveries that are wrong because of what happened before, however long ago."""
 BY_CLOCKS = {Kind.RESURRECTED, Kind.HIDDEN_TOO_SHORT, Kind.FIFO_ORDER, Kind.FIFO_TWO_CONSUMERS}
 _SIGNS = {
     "unsent": "message(|s) that nobody sent",
     "unreceived": "message(|s) that (was|were) deleted and nobody received",
-    "untaken": "receive number(|s) that nobody got",
+    "untaken": "missing receive number(|s)",
     "silent": "queue(|s) that nobody received from",
 }
 
 
 def told(totals: Totals, texts: Mapping[Kind, str], *, but: Collection[Kind]) -> list[str]:
-    """What was found of these kinds."""
+    """Sentences for the findings of these kinds."""
     return [counted(totals.of(kind), text) for kind, text in texts.items() if totals.of(kind) and kind not in but]
 
 
 def absent_in(totals: Totals) -> str:
-    """Who may explain what looks wrong, and why; "" = nobody."""
+    """Which absent node may explain an apparent violation, and why; "" = none."""
     if totals.signs is None:
         return ""
     signs = {name: totals.signs.get(name, 0) for name in _SIGNS}
     unsent = (totals.of(kind) for kind in (Kind.UNEXPECTED, Kind.ORPHAN, Kind.NEVER_STORED))
     signs["unsent"] = max(signs["unsent"], *unsent)
     seen = ", ".join(counted(count, _SIGNS[name]) for name, count in signs.items() if count)
-    return f"a node whose journal is not here ({seen})" if seen else ""
+    return f"a node whose journal was not given ({seen})" if seen else ""
 
 
 def unended(totals: Totals, waiting: int) -> tuple[str, ...]:
-    """What only the store can tell from a loss."""
+    """What only the store can distinguish from a loss."""
     parts = (
-        (waiting, "message(|s) (waits|wait), or (is|are) lost: drain the queues or reconcile with the store"),
-        (totals.of(Kind.NOT_DUE), "message(|s) (was|were) sent, or due, after receivers asked for the last time"),
+        (waiting, "message(|s) (is|are) still waiting or lost: drain the queues or reconcile with the store"),
+        (totals.of(Kind.NOT_DUE), "message(|s) (was|were) sent or became visible after the last receive"),
         (
             totals.held,
-            "message(|s) (was|were) received and never deleted, and (waits|wait) again or (is|are) lost: reconcile "
+            "message(|s) (was|were) received and never deleted, and (is|are) waiting again or lost: reconcile "
             "with the store",
         ),
     )
@@ -68,17 +68,17 @@ def unended(totals: Totals, waiting: int) -> tuple[str, ...]:
 
 
 def earlier(totals: Totals, *, has_store: bool) -> tuple[str, ...]:
-    """What nobody can tell to be the window's, or not."""
+    """What may or may not belong to the window."""
     why = "(is|are) not in the store" if has_store else "may be lost, which only the store can tell"
     text = f"message(|s) sent before the window did not end, and {why}: it may have been in the window"
     return (counted(totals.of(Kind.EARLIER), text),) if totals.of(Kind.EARLIER) else ()
 
 
 def missing_in(integrity: Integrity) -> str:
-    """What may explain what looks wrong, of the window or later; "" = nothing."""
+    """What may explain an apparent violation, in the window or later; "" = nothing."""
     if integrity.gaps or integrity.after:
         return "a line that is missing"
-    return "a message that was not written down" if integrity.sampled > 1 else ""
+    return "a message that was not recorded" if integrity.sampled > 1 else ""
 
 
 def doubts_of(totals: Totals, integrity: Integrity) -> tuple[str, ...]:
@@ -92,7 +92,7 @@ def doubts_of(totals: Totals, integrity: Integrity) -> tuple[str, ...]:
     if integrity.sampled > 1:
         unseen = totals.acknowledged * (integrity.sampled - 1)
         doubts.append(
-            f"about {counted(unseen, 'message(|s)')} touched by sampling: one in {integrity.sampled} was written down"
+            f"about {counted(unseen, 'message(|s)')} touched by sampling: one in {integrity.sampled} was recorded"
         )
     if older := totals.of(Kind.OLDER):
         doubts.append(
@@ -104,7 +104,7 @@ def doubts_of(totals: Totals, integrity: Integrity) -> tuple[str, ...]:
 
 
 def _named(gaps: Sequence[Gap]) -> str:
-    """Why, and in which files."""
+    """The kinds of gaps, and the files concerned."""
     files: dict[str, list[str]] = {}
     for gap in gaps:
         files.setdefault(gap.kind.value, []).append(PurePosixPath(gap.path).name)
@@ -112,7 +112,7 @@ def _named(gaps: Sequence[Gap]) -> str:
 
 
 def _pruned(files: int) -> str:
-    return f"; {counted(files, 'file(|s) (was|were)')} pruned to keep to the disk's budget" if files else ""
+    return f"; {counted(files, 'file(|s) (was|were)')} pruned to stay within the disk budget" if files else ""
 
 
 def _few(names: Sequence[str]) -> str:

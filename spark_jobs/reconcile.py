@@ -1,11 +1,11 @@
-"""The store against the journal: what should be there and what is.
+"""Reconciles the store with the journal: what should be stored, and what is.
 
                           in the store              not in the store
     sent, not ended       fine                      lost
     ended                 ended but still stored    fine
     unknown to journal    orphan
 
-A message that was never received and is stored still only waits; that is what tells waiting from lost.
+A message that was never received and is still stored is only waiting; this distinguishes waiting from lost.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""Yesterday's traffic against today's server: plays the sends of a journal again, with their queues, sizes, message
-groups, delays and pauses, and bodies that check themselves.
+"""Replays recorded traffic against a server: plays the sends of a journal again, with their queues, sizes, message
+groups, delays and pauses, and with self-checking bodies.
 
-    journal ─► sends (queue, tenant, bytes, delay, offset) ─► a task a few queues, in order of time ─► the server
+    journal ─► sends (queue, tenant, bytes, delay, offset) ─► one task per few queues, in order of time ─► the server
                                                               receivers beside them, as in any replay
 
-Senders and receivers are two Spark jobs at a time and share the cores, so the session needs at least two. `speed` 1 is
-the original one, 2 twice as fast, 0 as fast as it goes, without delays. Each task sends through LANES connections, so
-that a slow answer does not hold up what comes after it, but in its group of a FIFO queue, which keeps its order.
+Senders and receivers are two concurrent Spark jobs that share the cores, so the session needs at least two. `speed` 1
+is the original speed, 2 twice as fast, 0 as fast as possible, without delays. Each task sends through LANES
+connections, so that a slow answer holds up nothing after it, except in its own group of a FIFO queue, whose order is
+kept.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 LANES = 8
 START_S = 3.0
-"""Until all tasks run."""
+"""Time for all tasks to start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,10 @@ class Row:
 
 
 def sends_in(events: DataFrame) -> DataFrame:
-    """What was sent: `queue` (with its account), `is_fifo`, `tenant`, `bytes`, `delay_ms` (its own, which a message of
-    a FIFO queue has not), `offset_ms` from the first send of all, and `place`, their order at one moment. In a group of
-    a FIFO queue no send is earlier than the one before it, whatever the clocks of the nodes that told of them."""
+    """What was sent: `queue` (with its account), `is_fifo`, `tenant`, `bytes`, `delay_ms` (its own; messages in FIFO
+    queues have none), `offset_ms` from the very first send, and `place`, the order of sends at the same moment.
+    Within a group of a FIFO queue, no send is earlier than its predecessor, whatever the clocks of the nodes that
+    logged them."""
     sent = events.where(is_event(EventName.SENT))
     first = sent.agg(F.min("at_ms").alias("first_ms"))
     group = Window.partitionBy("account", "queue", "tenant").orderBy("sequence")
@@ -87,18 +89,19 @@ def sends_in(events: DataFrame) -> DataFrame:
 
 
 def what_is_played(sends: DataFrame, recorded: Journal, folders: Sequence[str], speed: float) -> str:
-    """How much of the journal in these folders, and how long it takes, in words. Raises NoJournal when it is none."""
+    """How much of the journal in these folders is played, and how long that takes, in words. Raises NoJournal when
+    there is nothing to play."""
     messages, whole = sends.count(), recorded.integrity
     if not messages:
-        raise NoJournal(f"No message was sent, as {', '.join(folders)} tells: there is nothing to play.")
+        raise NoJournal(f"No message was sent according to {', '.join(folders)}: there is nothing to play.")
     length = f", {_length_s(sends, speed):.0f} s long" if speed else ""
-    sampled = f", where one in {whole.sampled} is told of" if whole.sampled > 1 else ""
+    sampled = f", of which one in {whole.sampled} was recorded" if whole.sampled > 1 else ""
     gaps = f", without those in its {counted(len(whole.gaps), 'gap(|s)')}" if whole.gaps else ""
     return f"{counted(messages, 'message(|s)')} of {', '.join(folders)}{sampled}{gaps}{length}"
 
 
 def _length_s(sends: DataFrame, speed: float) -> float:
-    """How long they take until the last one is due; 0 where they go as fast as it goes."""
+    """How long they take until the last one is due; 0 if they are sent as fast as possible."""
     last_ms = sends.agg(F.max(F.col("offset_ms") + F.col("delay_ms"))).collect()[0][0] or 0
     return last_ms / 1_000 / speed if speed else 0.0
 
@@ -106,7 +109,7 @@ def _length_s(sends: DataFrame, speed: float) -> float:
 def replay_recorded(
     spark: SparkSession, sends: DataFrame, endpoints: Sequence[str], run: str, output: str, *, speed: float, tell: Tell
 ) -> DataFrame:
-    """Plays them once, with two receivers a queue, and returns the observations, which are added to `output`."""
+    """Plays them once, with two receivers per queue, and returns the observations, which are appended to `output`."""
     named = sends.groupBy("queue").agg(F.max("is_fifo").alias("is_fifo")).collect()
     load = Workload("recorded", senders=0, receivers=2, sending_ms=int((_length_s(sends, speed) + START_S) * 1_000))
     urls, parts = _queues({row["queue"]: row["is_fifo"] for row in named}, load, endpoints, run)
@@ -132,7 +135,7 @@ def replay_recorded(
 
 
 def _in_order(sends: DataFrame, tasks: int) -> DataFrame:
-    """Persisted, so that a long journal is sorted before its time begins to run."""
+    """Persisted, so that a long journal is sorted before its clock starts."""
     ordered = sends.repartition(tasks, "queue").sortWithinPartitions("offset_ms", "place")
     return ordered.drop("place").persist(StorageLevel.DISK_ONLY)
 
@@ -140,7 +143,7 @@ def _in_order(sends: DataFrame, tasks: int) -> DataFrame:
 def _queues(
     queues: Mapping[str, bool], load: Workload, endpoints: Sequence[str], run: str
 ) -> tuple[dict[str, tuple[str, str]], list[Part]]:
-    """New queues, by the old ones' names: name and URL; and their receivers."""
+    """New queues by the names of the old ones: name and URL; and their receivers."""
     urls: dict[str, tuple[str, str]] = {}
     parts: list[Part] = []
     for number, (name, is_fifo) in enumerate(sorted(queues.items())):
@@ -161,7 +164,7 @@ def _task_number() -> int:
 
 
 def _group_of(row: Row) -> tuple[str, str] | None:
-    """What keeps its order."""
+    """The key whose order is kept."""
     return (row.queue, row.tenant) if row.is_fifo else None
 
 
@@ -173,7 +176,7 @@ def _sent(
     start_s: float,
     speed: float,
 ) -> Iterator[list[Observation]]:
-    """Sends each row at its time, and yields what was seen."""
+    """Sends each row at its time, and yields the observations."""
     task = _task_number()
     waiting: queue.Queue[tuple[int, Row] | None] = queue.Queue(LANES)
     seen: queue.Queue[Observation | BaseException | None] = queue.Queue(HELD_MAX)
@@ -223,7 +226,7 @@ def _paced(rows: Iterator[Row], start_s: float, speed: float) -> Iterator[tuple[
 
 
 def _until_all_ended(seen: queue.Queue[Observation | BaseException | None]) -> Iterator[list[Observation]]:
-    """What the lanes see, one by one; raises what broke a lane."""
+    """The observations of all lanes, one by one; raises what made a lane fail."""
     left = LANES
     while left:
         one = seen.get()

@@ -1,4 +1,4 @@
-"""Why messages were delivered again: each delivery after a message's first has one reason."""
+"""Why messages were redelivered: each delivery after a message's first has one reason."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def again() -> Column:
 
 
 def reason(skew_ms: int = 0) -> Column:
-    """Of such a row."""
+    """The reason of such a row."""
     return (
         F.when(F.col("deleted_before_ms") + skew_ms < F.col("received_ms"), DELETED)
         .when(F.expr(is_hidden_too_short(skew_ms)), TOO_SHORT)

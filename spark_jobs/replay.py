@@ -1,8 +1,9 @@
-"""Plays a workload against one endpoint or several of one cluster, by Spark tasks.
+"""Plays a workload against one endpoint, or several of one cluster, with Spark tasks.
 
-    driver: create queues ─► parts (one a client) ─► tasks, each a few clients in threads ─► observations (Parquet)
-                                                                                             partitioned by run
-Tasks that play together must run together, so there are never more of them than the session has cores.
+    driver: create queues ─► parts (one per client) ─► tasks, each a few clients in threads ─► observations (Parquet)
+                                                                                               partitioned by run
+
+Tasks that play together must run at the same time, so there are never more of them than the session has cores.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def replay(
     tell: Tell,
     seed: int = 1,
 ) -> DataFrame:
-    """Plays it once and returns the observations, which are added to `output`. The queues are named after the run."""
+    """Plays it once and returns the observations, which are appended to `output`. The queues are named after the
+    run."""
     parts = parts_of(workload, endpoints, run, seed)
     senders = [part for part in parts if part.is_sender]
     receivers = [part for part in parts if not part.is_sender]
@@ -56,12 +58,12 @@ def replay(
 
 
 def keep(observations: DataFrame, output: str, role: str) -> None:
-    """Plays, and adds what is seen to `output`. Jobs that run at the same time need roles of their own."""
+    """Plays, and appends the observations to `output`. Concurrent jobs need different roles."""
     observations.write.mode("append").partitionBy("run").parquet(f"{output}/role={role}")
 
 
 def parts_of(workload: Workload, endpoints: Sequence[str], run: str, seed: int) -> list[Part]:
-    """Creates the queues, and returns one part a client. The endpoints take turns among the senders of a queue, and
+    """Creates the queues, and returns one part per client. The endpoints alternate among the senders of a queue, and
     among its receivers."""
     rng = random.Random(seed)
     client = Client(endpoints[0], "driver", rng)
@@ -95,8 +97,8 @@ def played(
     tasks_max: int,
     sends: int,
 ) -> DataFrame:
-    """What the clients will see, in at most so many tasks; they begin when it is read. Receivers do not leave before
-    the driver has heard of so many `sends`, unless nothing comes for long."""
+    """The clients' observations, made by at most `tasks_max` tasks; the clients start when the result is read.
+    Receivers do not leave before the driver has heard of `sends` sends, unless nothing comes for a long time."""
     tasks = max(1, min(tasks_max, len(parts)))
     rows = [(place % tasks, json.dumps(asdict(part))) for place, part in enumerate(parts)]
     spread = spark.sparkContext.parallelize(sorted(rows), tasks).toDF("task long, part string")
@@ -109,7 +111,7 @@ def played(
 
 
 def is_sending(address: tuple[str, int], sends: int) -> bool:
-    """Whether not all of so many sends were acknowledged, as far as the driver at this address knows."""
+    """Whether some of `sends` sends are not acknowledged yet, as far as the driver at this address knows."""
     if not sends:
         return False
     totals = totals_at(address)
@@ -117,7 +119,7 @@ def is_sending(address: tuple[str, int], sends: int) -> bool:
 
 
 def reported(batches: Iterator[list[Observation]], address: tuple[str, int]) -> Iterator[pa.RecordBatch]:
-    """What clients saw, for Spark; the driver hears how many."""
+    """The observations, in the form that Spark needs; reports their counts to the driver."""
     import pyarrow as pa
 
     reporter = Reporter(address)

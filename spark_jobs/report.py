@@ -1,4 +1,4 @@
-"""One page a run, for people: verdict first, then what it rests on, then tables and plots. Self-contained HTML without
+"""One page per run, for people: the verdict first, then its grounds, then tables and plots. Self-contained HTML without
 scripts; the figures beside it as JSON, and every row as Parquet."""
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _QUEUES_SHOWN = 20
 _DAY_MS = 86_400_000
 _MEANING = {
     State.PROVEN: "Nothing was lost, and the journal proves it.",
-    State.VIOLATED: "Something happened that must not.",
-    State.UNPROVEN: "Not everything could be seen, and nothing that was seen is certain to be wrong.",
+    State.VIOLATED: "Something happened that must not happen.",
+    State.UNPROVEN: "The journal is incomplete, and nothing in it is certainly wrong.",
 }
 _QUEUE_COLUMNS = {
     "queue": "queue",
@@ -53,7 +53,7 @@ _GROUP_COLUMNS = {name: _QUEUE_COLUMNS[name] for name in _GROUP_NAMES}
 
 
 def forget_report(output: str) -> None:
-    """An earlier report there goes, so that nobody takes it for that of an audit that fails."""
+    """Removes an earlier report, so that nobody mistakes it for that of an audit that fails."""
     for name in (PAGE, FIGURES):
         (Path(output) / name).unlink(missing_ok=True)
 
@@ -70,7 +70,7 @@ def write_report(
     before: Mapping[str, Any] | None = None,
 ) -> str:
     """Writes page and figures to `output`, and returns the page's path. `before`: the figures of an earlier run to
-    compare with; `faults`: what was done on purpose, in words, and `faults_by_span` how often, by the span's start."""
+    compare with; `faults`: descriptions of injected faults, and `faults_by_span` their number, by the span's start."""
     figures = found.as_dict() | {
         "title": title,
         "command": command,
@@ -113,7 +113,7 @@ def _tiles(totals: Totals, verdict: Verdict) -> list[tuple[str, str, str]]:
     loss_rate = verdict.loss_rate(totals)
     return [
         ("acknowledged", number(totals.acknowledged), "messages sent or moved in"),
-        ("lost", verdict.lost_text, "acknowledged, and gone" if loss_rate is None else f"ε = {loss_rate:.2g}"),
+        ("lost", verdict.lost_text, "acknowledged, then lost" if loss_rate is None else f"ε = {loss_rate:.2g}"),
         ("duplicates", number(totals.duplicates), f"λ = {totals.duplicate_rate:.2g}"),
         ("out of order", f"{totals.out_of_order:.2%}", "would have to move to be in order"),
         ("displacement", number(totals.displacement), "places, on average"),
@@ -132,7 +132,7 @@ def _faults(figures: Mapping[str, Any]) -> str:
     if not figures["faults"]:
         return ""
     items = "".join(f"<li>{escape(fault)}</li>" for fault in figures["faults"])
-    return section("Faults made on purpose", f"<ul>{items}</ul>")
+    return section("Injected faults", f"<ul>{items}</ul>")
 
 
 def _time(found: Audit, figures: Mapping[str, Any]) -> str:
@@ -145,7 +145,7 @@ def _time(found: Audit, figures: Mapping[str, Any]) -> str:
     moments = [float(span["from_ms"]) for span in spans]
 
     def drawn(heading: str, names: Sequence[str]) -> str:
-        """Of what was received for the first time then, where something was."""
+        """A plot of messages received for the first time, where there were any."""
         every = [
             Series(name, [span[name] if span["messages"] else None for span in spans], css)
             for name, css in zip(names, "abc", strict=False)
@@ -159,15 +159,15 @@ def _time(found: Audit, figures: Mapping[str, Any]) -> str:
     plots = [
         drawn("Send to receive, ms", ["p50", "p95", "p99"]),
         counted("Messages received", "messages", [span["messages"] for span in spans], "a"),
-        counted("Deliveries again", "again", [span["again"] for span in spans], "b"),
-        counted("Faults made on purpose", "faults", [faults.get(span["from_ms"], 0) for span in spans], "c"),
+        counted("Redeliveries", "again", [span["again"] for span in spans], "b"),
+        counted("Injected faults", "faults", [faults.get(span["from_ms"], 0) for span in spans], "c"),
         drawn("Displacement, places", ["displacement"]) if any(span["displacement"] for span in spans) else "",
     ]
     return section("Over time", "".join(plots))
 
 
 def moment_text(ms: int) -> str:
-    """In UTC; the number itself where there is no such date, as a damaged line may have it."""
+    """In UTC; the number itself if there is no such date, which a damaged line may contain."""
     try:
         return datetime.fromtimestamp(ms / 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S")
     except (ValueError, OverflowError, OSError):
@@ -175,8 +175,8 @@ def moment_text(ms: int) -> str:
 
 
 def without_holes(spans: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Spans in which nothing was delivered are left out of the table; a plot has them, with zeros, unless they would be
-    more than SPANS_DRAWN_MAX."""
+    """Adds spans without deliveries, which the table omits, as zeros for the plots, unless there would be more than
+    SPANS_DRAWN_MAX."""
     starts = [span["from_ms"] for span in spans]
     step = min((later - earlier for earlier, later in pairwise(starts)), default=0)
     if not step or (starts[-1] - starts[0]) // step >= SPANS_DRAWN_MAX:
@@ -213,12 +213,12 @@ def _queues(found: Audit) -> str:
 def _findings(found: Audit) -> str:
     kinds = [{"kind": kind.value, "count": found.totals.of(kind)} for kind in Kind if found.totals.of(kind)]
     again = found.tables["redeliveries"]
-    reasons = table({"reason": "delivered again because", "count": "times"}, again) if again else "<p>None.</p>"
+    reasons = table({"reason": "redelivered because", "count": "times"}, again) if again else "<p>None.</p>"
     shown = [row for row in found.tables["findings"] if row["kind"] != Kind.DUPLICATE.value][:_QUEUES_SHOWN]
-    rows = table({"kind": "what", "queue": "queue", "address": "message", "detail": "detail"}, shown)
-    counts = table({"kind": "what", "count": "how often"}, kinds) if kinds else "<p>Nothing.</p>"
-    return section("Found", counts + (f"<h3>Examples</h3>{rows}" if shown else "")) + section(
-        "Deliveries again", reasons
+    rows = table({"kind": "finding", "queue": "queue", "address": "message", "detail": "detail"}, shown)
+    counts = table({"kind": "finding", "count": "count"}, kinds) if kinds else "<p>Nothing.</p>"
+    return section("Findings", counts + (f"<h3>Examples</h3>{rows}" if shown else "")) + section(
+        "Redeliveries", reasons
     )
 
 
@@ -231,7 +231,7 @@ def _of_gap(gap: Gap) -> dict[str, Any]:
 def _journal(found: Audit, figures: Mapping[str, Any]) -> str:
     whole = found.integrity
     head = {name: name for name in ("why", "node", "events", "from", "until", "file")}
-    gaps = table(head, [_of_gap(gap) for gap in whole.gaps]) if whole.gaps else "<p>No gap.</p>"
+    gaps = table(head, [_of_gap(gap) for gap in whole.gaps]) if whole.gaps else "<p>No gaps.</p>"
     told = {
         "of nodes": ", ".join(found.nodes),
         "from": f"{moment_text(found.from_ms)} UTC",
@@ -241,9 +241,9 @@ def _journal(found: Audit, figures: Mapping[str, Any]) -> str:
         "bad lines": number(whole.bad),
         "files": str(len(whole.kept)),
         "files pruned": number(whole.pruned),
-        "copies passed over": str(len(whole.duplicates)),
+        "copies skipped": str(len(whole.duplicates)),
         "sampled": f"one message in {whole.sampled}" if whole.sampled > 1 else "every message",
         "command": str(figures["command"]),
         "made": str(figures["made"]),
     }
-    return section("The journal it rests on", facts(told) + gaps)
+    return section("The audited journal", facts(told) + gaps)

@@ -1,5 +1,5 @@
-"""Deliveries of messages whose delete had been acknowledged, or that had moved to another queue (Jepsen's total queue
-calls none by this name; SQS allows it, rarely; we promise it never happens while no replica is lost)."""
+"""Deliveries of messages whose delete had been acknowledged, or that had moved to another queue. (Jepsen's total-queue
+checker has no name for them; SQS allows them, rarely; CQS promises that they never happen while no replica is lost.)"""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def is_resurrected(skew_ms: int = 0) -> Column:
 
 
 def resurrected(steps: DataFrame, skew_ms: int = 0) -> DataFrame:
-    """Findings: one a delivery that was taken more than `skew_ms` after a delete of the message was acknowledged, or
-    after its move to another queue."""
+    """Findings: one per delivery taken more than `skew_ms` after a delete of the message was acknowledged, or after its
+    move to another queue."""
     late = steps.where(is_resurrected(skew_ms))
     detail = F.concat(F.lit("gone at "), F.col("deleted_before_ms").cast("string"))
     return findings(late, Kind.RESURRECTED, at_ms=F.col("received_ms"), detail=detail)

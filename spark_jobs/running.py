@@ -1,11 +1,11 @@
-"""Servers that run are audited in an order that proves something:
+"""Audits running servers in an order that proves something:
 
     the store is read ──► a margin later ──► the journals are read
-         began, ended        all is told        once it is written
+         began, ended        all is logged      once it is written
 
-A delete is told after it was done, by as much as its server is slow: an answer that the store owes, a cache that is
-away, a busy event loop. The margin is as long, and nothing is judged that happened less than a margin before the store
-was read. What differs between clocks comes on top.
+A delete is logged after it was done. The delay depends on how slow its server is: a store that has not answered, an
+unavailable cache, a busy event loop. The margin covers this delay, and nothing is judged that happened less than a
+margin before the store was read. Clock differences are added to it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from spark_jobs.window import Window, moment_text
 
 MARGIN_MS = 30_000
 BEAT_MS = 15_000
-"""A quiet server tells that it lives every ten seconds, and its recorder writes it soon after."""
+"""An idle server logs a sign of life every ten seconds, and its recorder writes it soon after."""
 WRITTEN_S_MAX = 120.0
 _LOOK_S = 0.5
 _AGO = re.compile(r"([1-9][0-9]{0,5})([smhd])")
@@ -37,11 +37,11 @@ _UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 class BadWindow(JobError):
-    """Nothing can be proven of that time, yet or at all."""
+    """Nothing can be proven about that time, yet or at all."""
 
 
 class NotFetched(JobError):
-    """The journals of other machines did not come."""
+    """The journals of other machines could not be fetched."""
 
 
 def add_window_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,13 +68,13 @@ def add_window_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def moment(text: str) -> Callable[[int], int]:
-    """A time in ms, of the present one. Raises argparse.ArgumentTypeError."""
+    """Returns a function from the current time to the given time, both in ms. Raises argparse.ArgumentTypeError."""
     if ago := _AGO.fullmatch(text):
         return lambda now_ms: now_ms - int(ago[1]) * _UNITS_MS[ago[2]]
     try:
         told = datetime.fromisoformat(text)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 2026-11-29T06:00:00Z or 8h") from error
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 2026-11-29T06:00:00Z or 8h") from error
     if told.tzinfo is None:
         raise argparse.ArgumentTypeError(f"{text!r} names no time zone: add Z or an offset such as +01:00")
     at_ms = int(told.timestamp() * 1_000)
@@ -83,7 +83,7 @@ def moment(text: str) -> Callable[[int], int]:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the options say."""
+    """The window options."""
 
     since: Callable[[int], int] | None
     until: Callable[[int], int] | None
@@ -92,23 +92,23 @@ class Asked:
 
     @staticmethod
     def of(options: argparse.Namespace) -> Asked | None:
-        """None: no window is asked for. Raises BadWindow."""
+        """None: no window was requested. Raises BadWindow."""
         if options.since is None and options.until is None:
             if options.fetch:
-                raise BadWindow("--fetch goes with --since or --until: servers that have ended write no more.")
+                raise BadWindow("--fetch requires --since or --until: stopped servers write nothing more.")
             return None
         return Asked(options.since, options.until, options.margin_ms, options.clock_skew_ms)
 
     def window(self, began_ms: int, ended_ms: int | None) -> Window:
-        """`began_ms`: when the store began to be read, or the present time; `ended_ms`: when it had been, None without
-        one. Raises BadWindow."""
+        """`began_ms`: when reading the store began, or the current time; `ended_ms`: when it ended, None without a
+        store. Raises BadWindow."""
         latest_ms = began_ms - self.margin_ms - self.skew_ms
         since_ms = self.since(began_ms) if self.since else 0
         until_ms = self.until(began_ms) if self.until else latest_ms
         if until_ms > latest_ms:
             raise BadWindow(
                 f"--until {moment_text(until_ms)} is too late: what happened after {moment_text(latest_ms)} may not be "
-                "told yet (--margin-ms, --clock-skew-ms)."
+                "logged yet (--margin-ms, --clock-skew-ms)."
             )
         if since_ms > until_ms:
             raise BadWindow(f"--since {moment_text(since_ms)} is after --until {moment_text(until_ms)}.")
@@ -119,9 +119,9 @@ class Asked:
 def read_in_order(
     stored: Callable[[], DataFrame | None], asked: Asked, folders: Sequence[str], stage: str, fetch: str = ""
 ) -> tuple[DataFrame | None, Window]:
-    """What is stored, read now, and the window; returns when the journals in these folders may be read. `fetch`: a
-    command that brings those of other machines here. `stage` is a folder to write to. Raises BadWindow, NotFetched, and
-    what `stored` raises."""
+    """Reads what is stored now and determines the window; returns both when the journals in these folders may be read.
+    `fetch`: a command that fetches those of other machines. `stage` is a folder for intermediate files. Raises
+    BadWindow, NotFetched, and what `stored` raises."""
     began_ms = now_ms()
     asked.window(began_ms, None)
     rows = stored()
@@ -142,7 +142,7 @@ def _await(at_ms: int) -> None:
 
 
 def _await_written(folders: Sequence[str], at_ms: int) -> None:
-    """Until what servers of this machine told by then is written; not for one that seems to be stuck."""
+    """Waits until everything that local servers logged by then is written; gives up on a server that seems stuck."""
     give_up_s = time.monotonic() + WRITTEN_S_MAX
     while late := behind(folders, at_ms + 1):
         if time.monotonic() > give_up_s:
@@ -153,11 +153,11 @@ def _await_written(folders: Sequence[str], at_ms: int) -> None:
 
 def _run(command: str) -> None:
     if code := subprocess.run(command, shell=True, check=False).returncode:
-        raise NotFetched(f"{command} ended with {code}: without its journals nothing is proven.")
+        raise NotFetched(f"{command} ended with {code}: without those journals nothing can be proven.")
 
 
 def refuse_ahead(latest_ms: int, skew_ms: int) -> None:
-    """Raises BadWindow when the latest line is of a time to come, by which nobody can say what is told already."""
+    """Raises BadWindow when the latest line is in the future, because then it is unknown what has been logged."""
     if (ahead_ms := latest_ms - now_ms()) > skew_ms:
         raise BadWindow(f"A node's clock is {ahead_ms} ms ahead of this one: set it, or --clock-skew-ms {ahead_ms}.")
 

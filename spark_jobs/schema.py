@@ -1,4 +1,4 @@
-"""The journal's schema as Spark has it, made from `cqs.events.Line`, so that writer and reader can't drift apart."""
+"""The journal's schema in Spark, derived from `cqs.events.Line`, so that writer and reader can't diverge."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TYPES: dict[object, DataType] = {
 DEFAULTS: dict[str, float | int | str | bool] = {
     field.name: field.default for field in msgspec.structs.fields(Line) if field.default is not msgspec.NODEFAULT
 }
-"""What a field that was left out means; `counts` has no such value."""
+"""The meaning of an omitted field; `counts` has no default."""
 
 FIELDS = [field.name for field in msgspec.structs.fields(Line)]
 REQUIRED = [field.name for field in msgspec.structs.fields(Line) if field.required]
@@ -35,12 +35,12 @@ EVENT_NAMES = [name.value for name in EventName]
 
 
 def line_schema() -> StructType:
-    """Every field of a line, which is one event, and CORRUPT."""
+    """Every field of a line that holds one event, and CORRUPT."""
     return _schema(is_text=False)
 
 
 def text_schema() -> StructType:
-    """Every field of a line of text, which has columns, and CORRUPT for one that is none."""
+    """Every field of a line of text, in columns, and CORRUPT for an invalid line."""
     return _schema(is_text=True)
 
 

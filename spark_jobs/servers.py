@@ -1,6 +1,6 @@
-"""Servers of a run's own: one on SQLite, or the nodes of a cluster, whose Cassandra and Redis are there already. Each
-writes its journal in full below the run's folder, and is stopped when the run has been played: then the journals are
-whole, and the store is at rest.
+"""Servers that a run starts itself: one on SQLite, or the nodes of a cluster whose Cassandra and Redis already exist.
+Each writes a full journal below the run's folder, and is stopped after the run has been played, so that the journals
+are complete and the store no longer changes.
 
     data/              journal/, messages.db               server.log
     data/node-1 …      journal/ each                       node-1.log …      cluster
@@ -34,7 +34,7 @@ class NoServer(JobError):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is played against. `data_dir` "" = it has no SQLite store of ours to read."""
+    """What is played against. `data_dir` "" = there is no SQLite store that this run can read."""
 
     endpoints: tuple[str, ...]
     journals: tuple[str, ...]
@@ -42,7 +42,7 @@ class Target:
 
 
 def end_on_sigterm() -> None:
-    """From now on SIGTERM ends this process as Ctrl-C does, and the servers it started with it."""
+    """From now on SIGTERM ends this process like Ctrl-C, along with the servers it started."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
@@ -56,7 +56,7 @@ def own_server(output: Path) -> Iterator[Target]:
 
 @contextmanager
 def own_nodes(output: Path, keyspace: Keyspace, redis: str, count: int) -> Iterator[Target]:
-    """So many nodes of one cluster until the end of the block; the keyspace is made. Raises NoServer, NoStore."""
+    """`count` nodes of one cluster until the end of the block; creates the keyspace. Raises NoServer, NoStore."""
     hosts, port = keyspace.hosts_and_port
     access = ["--cassandra-user", keyspace.user] if keyspace.user else []
     access += ["--cassandra-password-file", keyspace.password_file] if keyspace.password_file else []
@@ -90,7 +90,7 @@ def _serving(data_dir: Path, log_path: Path, options: Sequence[str]) -> Iterator
 
 
 def _stop(server: subprocess.Popen[bytes]) -> None:
-    """An orderly end, by which the journal gets its last line."""
+    """Stops the server cleanly, so that the journal gets its last line."""
     server.send_signal(signal.SIGTERM)
     try:
         server.wait(STOP_S_MAX)
@@ -100,7 +100,7 @@ def _stop(server: subprocess.Popen[bytes]) -> None:
 
 
 def _endpoint(server: subprocess.Popen[bytes], log_path: Path) -> str:
-    """The endpoint, once it answers. Raises NoServer."""
+    """The endpoint, once it responds. Raises NoServer."""
     until_s = time.monotonic() + START_S_MAX
     while time.monotonic() < until_s and server.poll() is None:
         for line in log_path.read_text().splitlines():
@@ -116,14 +116,14 @@ def _endpoint(server: subprocess.Popen[bytes], log_path: Path) -> str:
 
 
 def _run(*arguments: str) -> None:
-    """A command of CQS. Raises NoServer with what it says."""
+    """Runs a CQS command. Raises NoServer with its output."""
     done = subprocess.run([*_COMMAND, *arguments], capture_output=True, text=True, check=False, env=_environment())
     if done.returncode:
         raise NoServer(f"cqs {' '.join(arguments[:2])}: {(done.stderr or done.stdout).strip()[-400:]}")
 
 
 def _environment() -> Mapping[str, str]:
-    """Without the settings of somebody else's server."""
+    """The environment without CQS_ settings, which belong to another server."""
     return {name: value for name, value in os.environ.items() if not name.startswith("CQS_")}
 
 

@@ -1,5 +1,5 @@
-"""The Spark session of a job. Under `spark-submit` the cluster's settings rule; by itself a job runs on this machine,
-small."""
+"""The Spark session of a job. Under `spark-submit` the cluster's settings apply; otherwise a job runs on this machine,
+with few resources."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 DRIVER_MEMORY = "1g"
-"""Two tasks at a time share it. The whole JVM takes about twice as much."""
+"""Shared by two concurrent tasks. The whole JVM takes about twice as much."""
 _SILENCE_S_MAX = 2.0
 SMALL = {
     "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:TieredStopAtLevel=1",
@@ -27,19 +27,21 @@ SMALL = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""Settings for many queries over few rows: little is compiled, and nothing shuffled (`spark_jobs.staged.gathered`)."""
+"""Settings for many queries over few rows: little is compiled, and nothing is shuffled
+(`spark_jobs.staged.gathered`)."""
 
 
 SMALL_BYTES_MAX = 4_000_000
-"""Compressed journals below this have at most a few 100,000 lines, and are read before Spark's compilers are done."""
+"""Compressed journals below this size have at most a few 100,000 lines, and are read before Spark's compilers
+finish."""
 PARTITION_BYTES = 4_000_000
-"""Compressed journal, a few 100,000 lines, for each part of a shuffle: some 50 MB in a task. Spark joins small parts
-again when it has seen them."""
+"""Compressed journal bytes (a few 100,000 lines) per shuffle partition: some 50 MB in a task. Spark coalesces small
+partitions once it knows their size."""
 
 
 def settings_for(folders: Sequence[str], since_s: float = 0.0) -> dict[str, str]:
-    """SMALL when little that was written since then (by the clock of `os.stat`) lies in these folders of this machine,
-    and as many parts as there is work otherwise. Nothing on a cluster."""
+    """SMALL if these local folders hold little that was written since then (by the clock of `os.stat`); otherwise a
+    number of shuffle partitions that fits the data. Nothing on a cluster."""
     if is_submitted() or any("://" in folder for folder in folders):
         return {}
     held = sum(_bytes_of(path, since_s) for folder in folders for path in Path(folder).glob("*.jsonl.*"))
@@ -49,7 +51,7 @@ def settings_for(folders: Sequence[str], since_s: float = 0.0) -> dict[str, str]
 
 
 def _bytes_of(path: Path, since_s: float) -> int:
-    """0 when it is older, or a running server has just renamed it."""
+    """0 when it is older, or when a running server has just renamed it."""
     try:
         told = path.stat()
     except OSError:
@@ -58,15 +60,15 @@ def _bytes_of(path: Path, since_s: float) -> int:
 
 
 def is_submitted() -> bool:
-    """Started by `spark-submit`."""
+    """Whether the process was started by `spark-submit`."""
     return "SPARK_ENV_LOADED" in os.environ
 
 
 def session(
     name: str, master: str = "local[2]", *, memory: str = DRIVER_MEMORY, settings: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """A session, or the one that runs already; `settings` come on top. Workers get this interpreter, without which
-    they would miss its packages."""
+    """A new session, or the one that is already running; `settings` are applied on top. Workers use this interpreter;
+    another one would lack its packages."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName(f"cqs-{name}")
@@ -91,7 +93,7 @@ def session(
 
 
 def driver_of(spark: SparkSession) -> tuple[str, str]:
-    """The host by which tasks reach the driver, and the one that it listens on."""
+    """The host at which tasks reach the driver, and the one that it listens on."""
     conf = spark.sparkContext.getConf()
     host = conf.get("spark.driver.host", "127.0.0.1") or "127.0.0.1"
     return host, conf.get("spark.driver.bindAddress", host) or host
@@ -99,8 +101,8 @@ def driver_of(spark: SparkSession) -> tuple[str, str]:
 
 @contextmanager
 def interruptible(spark: SparkSession, said: str = "interrupted, and nothing is proven") -> Iterator[None]:
-    """Within it SIGINT and SIGTERM end this process with 128 + their number, by SystemExit in the main thread, and tell
-    what is `said` in a line. The JVM is ended first: a running job would be waited for, by whoever asks it to stop."""
+    """Within it, SIGINT and SIGTERM end this process with 128 + their number, by SystemExit in the main thread, and
+    print `said`. The JVM is ended first: otherwise stopping it would wait for a running job."""
 
     codes: list[int] = []
 
@@ -126,7 +128,7 @@ def interruptible(spark: SparkSession, said: str = "interrupted, and nothing is 
 
 
 def _silence(spark: SparkSession) -> None:
-    """Nobody wants to hear what breaks when a job is broken off. By a thread, which has a connection of its own."""
+    """Suppresses the errors caused by aborting a job. Uses a thread, which has its own connection."""
     logging.disable()
     sums = getattr(spark.sparkContext, "_accumulatorServer", None)
     if sums is not None:
@@ -138,7 +140,7 @@ def _silence(spark: SparkSession) -> None:
 
 
 def ended(spark: SparkSession) -> None:
-    """Stops the session; one whose JVM is gone can't be told so, and what it failed with is the better news. Nor can
-    one that was interrupted in an answer, which takes that for another's (KeyError)."""
+    """Stops the session. If its JVM is gone, stopping fails, and the original error matters more. Stopping also fails
+    in a session that was interrupted while reading an answer, because it takes that answer for another's (KeyError)."""
     with suppress(Py4JError, ConnectionError, KeyError):
         spark.stop()

@@ -1,4 +1,4 @@
-"""The run over time: latency, deliveries again and displacement, by spans of equal length."""
+"""The run over time: latency, redeliveries and displacement, in spans of equal length."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from spark_jobs.latency import latencies_over_time
 
 
 def over_time(lives: DataFrame, steps: DataFrame, places: DataFrame, span_ms: int) -> DataFrame:
-    """For each span (`from_ms`): what `latencies_over_time` tells of first deliveries, `again` (later deliveries), and
-    the mean `displacement` of what was first delivered then. Spans without any delivery are left out."""
+    """For each span (`from_ms`): the results of `latencies_over_time` for first deliveries, `again` (later deliveries),
+    and the mean `displacement` of messages first delivered in it. Spans without any delivery are omitted."""
 
     def span(time_ms: str) -> Column:
         return (F.floor(F.col(time_ms) / span_ms) * span_ms).alias("from_ms")

@@ -1,6 +1,6 @@
-"""Rows that are worked out once: results, which are Parquet, and what leads to them.
+"""Rows that are computed once: results, as Parquet, and intermediate rows.
 
-A column that hardly repeats is written plainly: a dictionary of it is given up, but only after it was built.
+Columns with few repeated values are written without a dictionary: Parquet would build one first and then give it up.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ def kept(rows: DataFrame, path: str) -> DataFrame:
 
 
 def staged(rows: DataFrame, path: str) -> DataFrame:
-    """The same rows, worked out once, on the way to others: read from `path`, or, where a shuffle has one part, held
-    by Spark until nobody refers to them."""
+    """The same rows, computed once for further use: read from `path`, or, if a shuffle has one partition, held by Spark
+    until nothing refers to them."""
     return gathered(rows.localCheckpoint()) if _is_small(rows) else kept(rows, path)
 
 
 def gathered(rows: DataFrame) -> DataFrame:
-    """The same rows; in one part where a shuffle has one part, too (`spark_jobs.session.SMALL`): what is joined and
-    added up then needs no shuffle, which costs more than the work on few rows."""
+    """The same rows; in one partition if a shuffle has one too (`spark_jobs.session.SMALL`): then joins and
+    aggregations need no shuffle, which costs more than the work on few rows."""
     return rows.coalesce(1) if _is_small(rows) else rows
 
 
 def united(*parts: DataFrame) -> DataFrame:
-    """The rows of all, gathered. One that lacks a column has null there."""
+    """The union of all rows, gathered. Missing columns are null."""
     return gathered(reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts))
 
 
 def small(rows: DataFrame) -> DataFrame:
-    """The same rows; sent to every task of a join, instead of the other side to them, when they are few. Counts."""
+    """The same rows; marked for a broadcast join if they are few. Counts them."""
     return F.broadcast(rows) if rows.count() <= _SMALL_MAX else rows
 
 

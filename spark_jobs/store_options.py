@@ -1,4 +1,4 @@
-"""Which store a command reconciles with, as its arguments say."""
+"""The arguments that choose which store a command reconciles with."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spark_jobs.stored_cassandra import Keyspace, in_cassandra
 
 
 def add_store_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds them, and whether anybody else may have taken from it."""
+    """Adds them, and the one that says whether all journals were given."""
     stores = parser.add_mutually_exclusive_group()
     stores.add_argument("--data-dir", default="", help="reconcile with the SQLite store in this data directory")
     stores.add_argument("--cassandra", metavar="HOST[:PORT]", help="reconcile with the Cassandra of a cluster")
@@ -28,19 +28,19 @@ def add_store_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def store_settings(options: argparse.Namespace) -> dict[str, str]:
-    """What the session needs for it from its start. Raises NoConnector."""
+    """Settings that the session needs for it from its start. Raises NoConnector."""
     return connector_settings() if options.cassandra and not is_submitted() else {}
 
 
 def keyspace_of(options: argparse.Namespace) -> Keyspace:
-    """The one that was named."""
+    """The keyspace that the options name."""
     return Keyspace(options.cassandra, options.keyspace, options.cassandra_user, options.cassandra_password_file)
 
 
 def stored_of(
     spark: SparkSession, options: argparse.Namespace, data_dir: str, *, is_running: bool = False
 ) -> DataFrame | None:
-    """What lies in the store; None when none was named. `is_running`: servers may work on it. Raises NoStore,
+    """What is stored; None when no store was named. `is_running`: servers may be using it. Raises NoStore,
     StoreInUse."""
     if options.cassandra:
         return in_cassandra(spark, keyspace_of(options))

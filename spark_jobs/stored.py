@@ -1,7 +1,7 @@
-"""What lies in a store, as rows `address`, `uid`, `generation`, `md5`, read by Spark tasks.
+"""What is stored, as rows `address`, `uid`, `generation`, `md5`, read by Spark tasks.
 
-SQLite: each task opens the file read-only and reads its own range of ids. A server that works on it is refused, unless
-the reader minds that it does (`spark_jobs.running`).
+SQLite: each task opens the file read-only and reads its own range of IDs. A store in use by a server is refused, unless
+the caller accounts for that (`spark_jobs.running`).
 """
 
 from __future__ import annotations
@@ -26,23 +26,24 @@ if TYPE_CHECKING:
 FILE_NAME, LOCK_NAME = "messages.db", "lock"
 _SCHEMA = "address string, uid long, generation long, md5 string"
 GENERATION_BITS = 15
-"""Low bits of a queue's storage id, as both stores have it; its uid is above them."""
+"""Low bits of a queue's storage ID, in both stores; its uid is in the bits above."""
 _ROWS = "SELECT id, queue, tail, body FROM messages WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
 _BATCH_ROWS = 1_000
-"""Of one transaction, so that a server that runs can empty its WAL in between."""
+"""Rows per transaction, so that a running server can checkpoint its WAL in between."""
 
 
 class NoStore(JobError):
-    """There is no store of ours at that place."""
+    """There is no CQS store at that place."""
 
 
 class StoreInUse(JobError):
-    """A server works on it: what is sent and deleted meanwhile would look like orphans and losses, without a window."""
+    """A server is using it: without a window, messages sent and deleted in the meantime would look like orphans and
+    losses."""
 
 
 def in_sqlite(spark: SparkSession, data_dir: str, tasks: int = 8, *, is_running: bool = False) -> DataFrame:
-    """All messages of the database in the server's data folder; those of purged or deleted queues, which only wait to
-    be swept, are left out. `is_running`: a server may work on it. Raises NoStore, StoreInUse."""
+    """All messages of the database in the server's data folder, except those of purged or deleted queues, which are
+    only waiting to be swept. `is_running`: a server may be using it. Raises NoStore, StoreInUse."""
     path = Path(data_dir) / FILE_NAME
     if not path.is_file():
         raise NoStore(f"There is no {FILE_NAME} in {data_dir}: name the server's data_dir.")
@@ -69,9 +70,9 @@ def in_sqlite(spark: SparkSession, data_dir: str, tasks: int = 8, *, is_running:
 
 
 def _refuse_in_use(data_dir: Path) -> None:
-    """A copy of a data folder may have no lock."""
+    """A copy of a data folder may have no lock file."""
     if is_held(data_dir / LOCK_NAME):
-        raise StoreInUse(f"A server works on {data_dir}: stop it, then reconcile; or audit until a time (--until).")
+        raise StoreInUse(f"A server is using {data_dir}: stop it, then reconcile; or audit up to a time (--until).")
 
 
 def _opened(path: str) -> sqlite3.Connection:
@@ -93,7 +94,7 @@ def _read(path: str, first: int, end: int) -> Iterator[pa.RecordBatch]:
 
 
 def _told(key: int, queue: int, tail: int, body: bytes) -> dict[str, object]:
-    """A row without its body: no more than one is held at a time."""
+    """A row without its body, so that no more than one body is in memory at a time."""
     return {
         "address": address_text(key, tail),
         "uid": queue >> GENERATION_BITS,

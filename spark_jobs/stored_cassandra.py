@@ -1,11 +1,11 @@
-"""What lies in a cluster's keyspace, as the rows that `spark_jobs.stored` gives of SQLite: address, uid, generation,
-md5.
+"""What is stored in a cluster's keyspace, as the same rows that `spark_jobs.stored` returns for SQLite: address, uid,
+generation, md5.
 
-    messages (token ranges, a Spark task each) ─► address, md5 of the body ─┬─► rows of living queues
-    queues (the catalogue) ─────────────────────────────────────────────────┘
+    messages (token ranges, one Spark task each) ─► address, md5 of the body ─┬─► rows of living queues
+    queues (the catalogue) ───────────────────────────────────────────────────┘
 
-Read at LOCAL_QUORUM, as servers read: one replica that lags would show a loss that there is none. No message may be
-sent or deleted meanwhile; what is looks like an orphan, or lost. The connector has to be among the session's jars
+Read at LOCAL_QUORUM, like the servers do: a replica that lags would show a loss where there is none. No message may be
+sent or deleted in the meantime: it would look like an orphan, or lost. The connector has to be among the session's jars
 (`spark_jobs.connector`).
 """
 
@@ -26,12 +26,12 @@ PORT = 9042
 _FORMAT = "org.apache.spark.sql.cassandra"
 _INCARNATION_BITS = 50
 _VARIANT = 2 << 62
-"""The two bits of a UUID that say which kind it is."""
+"""The two bits of a UUID that encode its variant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keyspace:
-    """Where a cluster keeps its messages. `place`: HOST[:PORT], more of them separated by commas, one port for all."""
+    """Where a cluster stores its messages. `place`: HOST[:PORT], several separated by commas, with one port for all."""
 
     place: str
     name: str = "cqs"
@@ -45,16 +45,16 @@ class Keyspace:
         for text in self.place.split(","):
             host, _, port = text.strip().partition(":")
             if not host or (port and not port.isdigit()):
-                raise NoStore(f"{text!r} is no HOST[:PORT] of a Cassandra node.")
+                raise NoStore(f"{text!r} is not a HOST[:PORT] of a Cassandra node.")
             hosts.append(host)
             ports.add(port or str(PORT))
         if len(ports) > 1:
-            raise NoStore(f"{self.place}: all nodes of a cluster have one port.")
+            raise NoStore(f"{self.place}: all nodes of a cluster must use the same port.")
         return hosts, ports.pop()
 
     @property
     def options(self) -> dict[str, str]:
-        """As the connector reads them. Raises NoStore."""
+        """The connector's options. Raises NoStore."""
         hosts, port = self.hosts_and_port
         asked = {
             "spark.cassandra.connection.host": ",".join(hosts),
@@ -75,7 +75,7 @@ class Keyspace:
 
 
 def in_cassandra(spark: SparkSession, keyspace: Keyspace) -> DataFrame:
-    """All messages of the keyspace; those of purged or deleted queues, which only wait to be swept, are left out.
+    """All messages of the keyspace, except those of purged or deleted queues, which are only waiting to be swept.
     Raises NoStore."""
     messages = _table(spark, keyspace, "messages").select("queue_id", "row", "at", "incarnation", "body")
     living = _table(spark, keyspace, "queues").select("uid", F.col("generation").cast("long").alias("generation"))
@@ -89,7 +89,7 @@ def in_cassandra(spark: SparkSession, keyspace: Keyspace) -> DataFrame:
 
 
 def address_text(at: Column, row: Column, incarnation: Column) -> Column:
-    """`cqs.ids.text_of` of a row's columns, without leaving the JVM."""
+    """`cqs.ids.text_of` of a row's columns, computed in the JVM."""
     low = (
         F.lit(_VARIANT - (1 << 64))
         .bitwiseOR(F.shiftleft(at.bitwiseAND(F.lit(3)), 60))
@@ -118,11 +118,11 @@ def _table(spark: SparkSession, keyspace: Keyspace, name: str) -> DataFrame:
 
 
 def _why(keyspace: Keyspace, text: str) -> str:
-    """In a sentence. (The connector's own exception for a keyspace that is missing is one that Spark 4 has no more.)"""
+    """One sentence. (Spark 4 no longer has the connector's own exception for a missing keyspace.)"""
     if "DATA_SOURCE_NOT_FOUND" in text:
         return f"This session can't read Cassandra: give it {PACKAGE} by --packages."
     if "NoSuchNamespace" in text or "NoSuchTable" in text:
-        return f"Keyspace {keyspace.name} at {keyspace.place} has no tables of ours: was `cqs schema apply` run there?"
+        return f"Keyspace {keyspace.name} at {keyspace.place} has no CQS tables: was `cqs schema apply` run there?"
     lines = text.strip().splitlines()
     cause = next((line.lstrip(": ") for line in lines if line.startswith(": ")), lines[0] if lines else "no answer")
     return f"Cassandra at {keyspace.place} can't be read: {cause[:300]}"

@@ -1,10 +1,10 @@
-"""Sends that were answered as repeats of a message: is there one? (`spark_jobs.unsent`)
+"""Sends that were answered as duplicates of a message: does that message exist? (`spark_jobs.unsent`)
 
     sent ──────► ended ─────► left the state
-      └─ within five minutes: answered once more with it        so it is remembered for as long
-         settled, and nobody has heard of it ──► never stored
+      └─ within five minutes: answered again with it            so it is remembered for as long
+         settled, without any event ──► never stored
 
-Two states: what was answered and is not known yet, and addresses of FIFO messages that left the state lately.
+Two states: answered messages that are not known yet, and addresses of FIFO messages that left the state recently.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from spark_jobs.unsent import sent_at_ms
 ANSWERED = "account string, queue string, uid long, address string, at_ms long"
 LATELY = "address string, sent_ms long"
 KEPT_MS = 360_000
-"""A deduplication id counts for five minutes; clocks may differ."""
+"""A deduplication ID is valid for five minutes; clocks may differ."""
 
 
 def unknown_of(answered: DataFrame, events: DataFrame, lives: DataFrame, lately: DataFrame) -> DataFrame:
-    """As ANSWERED: what was answered, earlier or in these events, and is neither of `lives` nor of `lately`."""
+    """As ANSWERED: what was answered, earlier or in these events, and is neither in `lives` nor in `lately`."""
     new = events.where(is_event(EventName.DEDUPLICATED)).select(*QUEUE, "address", "at_ms")
     first = united(answered, new).groupBy(*QUEUE, "address").agg(F.min("at_ms").alias("at_ms"))
     there = lives.where("is_known OR deliveries > 0 OR fate != ''").select("address")
@@ -32,13 +32,14 @@ def unknown_of(answered: DataFrame, events: DataFrame, lives: DataFrame, lately:
 
 
 def lately_of(lately: DataFrame, lives: DataFrame, settled_ms: int) -> DataFrame:
-    """As LATELY: those before and those that leave the state now, while somebody may still be answered with them."""
+    """As LATELY: earlier messages and those leaving the state now, for as long as a send may still be answered with
+    them."""
     leave = lives.where("is_fifo AND is_known AND is_closed").select("address", "sent_ms")
     return united(lately, leave).where(F.col("sent_ms") > settled_ms - KEPT_MS)
 
 
 def counts_of(unknown: DataFrame, settled_ms: int, began_ms: int) -> DataFrame:
-    """By queue and `is_closed`: `never_stored`; `late` are those of before the journal."""
+    """By queue and `is_closed`: `never_stored`; `late` are those from before the journal."""
     is_older = sent_at_ms(F.col("address")) < began_ms
     rows = unknown.withColumn("is_closed", F.col("at_ms") <= settled_ms)
     return rows.groupBy(*QUEUE, "is_closed").agg(

@@ -1,10 +1,10 @@
-"""One batch of the streaming audit: state n of state n-1 and these lines alone, so that a batch which runs again after
-a crash gives the same.
+"""One batch of the streaming audit: computes state n from state n-1 and the new lines only, so that a batch that runs
+again after a crash has the same result.
 
         time ────────────┬──────────────────────┬──────────────► latest line
                          settled                mark = latest - delay
-    messages that ended  │ what happened        │ lines of before this
-    here are added up    │ later may change     │ that come in a later batch are late
+    messages that ended  │ later events may     │ lines from before the mark
+    here are added up    │ change these         │ are late in a later batch
                          └──── clock skew ──────┘
 """
 
@@ -36,20 +36,20 @@ STATES_KEPT = 3
 
 @dataclass(frozen=True, slots=True)
 class Delays:
-    """`delay_ms`: how much later than it happened a line may come. `skew_ms`: how far clocks may differ. Both may be
-    others after a restart."""
+    """`delay_ms`: how long after its event a line may arrive. `skew_ms`: how far clocks may differ. Both may change at
+    a restart."""
 
     delay_ms: int
     skew_ms: int = 0
 
 
 def settle(lines: DataFrame, number: int, output: Path, delays: Delays) -> tuple[Place, Integrity]:
-    """Writes state `number`, and sets bad lines aside. Idempotent. Raises JobError: UnknownVersion, or the state before
-    is gone or was not written to its end."""
+    """Writes state `number`, and sets bad lines aside. Idempotent. Raises JobError: UnknownVersion, or the previous
+    state is missing or incomplete."""
     spark, stage = lines.sparkSession, str(output / "stage")
     before, here = (Place(spark, output / "states" / str(one)) for one in (number - 1, number))
     if number and not before.is_whole:
-        raise JobError(f"{before.folder}, from which the streaming audit goes on, is gone: name a new --output.")
+        raise JobError(f"{before.folder}, from which the streaming audit continues, is missing: name a new --output.")
     memory = before.memory()
     refuse_unknown_versions(lines)
     new = with_torn(spark, summaries_of(lines))
@@ -89,7 +89,8 @@ def settle(lines: DataFrame, number: int, output: Path, delays: Delays) -> tuple
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """From one state to the next, once it is known what is remembered. `stage` is a folder to write to."""
+    """The transition from one state to the next, once its memory is known. `stage` is a folder for intermediate
+    files."""
 
     before: Place
     here: Place
@@ -100,7 +101,7 @@ class _Step:
 
     def add_up(self, heard: DataFrame, events: DataFrame) -> int:
         """Writes the state, and returns the largest `stepped_ms`. `heard`: moments of all messages that were open or
-        come now."""
+        are new."""
         gone = stream_state.gone_of(self.here.spark, self.now.gone)
         closing = staged(stream_state.closing(heard, gone, self.marks.settled_ms), f"{self.stage}/closing")
         steps = steps_of(heard, self.skew_ms).join(closing, "address").persist(StorageLevel.DISK_ONLY)
@@ -157,14 +158,15 @@ class _Step:
 
 
 def _late_and_behind(moments: DataFrame, mark_ms: int) -> tuple[int, int]:
-    """How many of them come too late, and by how much the clock of a node is behind that of its cache."""
+    """How many of them come too late, and how far a node's clock is behind that of its cache."""
     counts = (F.count_if(F.col("time_ms") <= mark_ms), absence.behind_ms())
     row = with_time(moments).agg(*counts).collect()[0]
     return row[0], row[1] or 0
 
 
 def _contains(known: FileSummary, file: FileSummary) -> bool:
-    """The lines of a file read earlier are those of this one and maybe more. Of one without any line nobody knows."""
+    """Whether a file read earlier has all lines of this one, and maybe more. Unknown (False) for a file without any
+    line."""
     is_same = (known.node, known.incarnation) == (file.node, file.incarnation)
     return known.node != "" and is_same and known.first <= file.first and file.last <= known.last
 

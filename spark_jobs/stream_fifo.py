@@ -1,11 +1,12 @@
-"""The FIFO rules along the time line of each message group (`spark_jobs.fifo`), a piece of the line at a time.
+"""Checks the FIFO rules along the timeline of each message group (`spark_jobs.fifo`), one section of the timeline at a
+time.
 
     batch n      carried │ steps until the mark │ later steps
-                         └─ found, for good     └─ found so far: what is still to come may explain it
-                                    └─► carried: one row a message that is unfinished at the mark, or just finished
+                         └─ final findings      └─ preliminary findings: later lines may explain them
+                                    └─► carried: one row per message that is unfinished at the mark, or just finished
 
-What is gone by the mark, purged or with its queue, is left out. So the state is what is unfinished, and the result
-that of the whole line, as long as nothing comes late.
+Messages that are gone at the mark (purged, or deleted with their queue) are excluded. So the state consists of
+unfinished messages, and the result equals that of the whole timeline, as long as nothing comes late.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ CARRIED = f"account string, queue string, uid long, generation long, tenant stri
 
 def checked(line: DataFrame, carried: DataFrame, settled_ms: int, early_ms: int) -> DataFrame:
     """Findings with `is_settled`, and rows of kind "carried" for `carried_in`. `line`: steps that were not in an
-    earlier piece (`spark_jobs.fifo.line_of`)."""
+    earlier section (`spark_jobs.fifo.line_of`)."""
     rows = united(line.withColumn("is_new", F.lit(True)), carried.withColumn("is_new", F.lit(False)))
     ordered = rows.repartition(*GROUP).sortWithinPartitions(*GROUP, "is_new", *LINE_ORDER)
 
@@ -43,9 +44,9 @@ def checked(line: DataFrame, carried: DataFrame, settled_ms: int, early_ms: int)
 
 
 def carried_in(told: DataFrame, lives: DataFrame, gone: DataFrame, settled_ms: int) -> DataFrame:
-    """As CARRIED, without what was gone by `settled_ms`: of a deleted queue, or of an earlier generation than a message
-    that was sent by then. What is purged later may still have been overtaken before. `gone` as
-    `spark_jobs.lives.gone_in` gives it."""
+    """As CARRIED, without what was gone by `settled_ms`: messages of a deleted queue, or of an earlier generation than
+    a message that was sent by then. A message purged later may still have been overtaken before. `gone` is the result
+    of `spark_jobs.lives.gone_in`."""
     sent = lives.where(F.col("is_fifo") & (F.col("sent_ms") <= settled_ms))
     reached = sent.groupBy("uid").agg(F.max("generation").alias("reached"))
     is_gone = (F.col("generation") < F.col("reached")) | (F.col("queue_deleted_ms") <= settled_ms)
@@ -86,7 +87,7 @@ def _checked(batches: Iterable[pa.RecordBatch], settled_ms: int, early_ms: int) 
 
 
 def _left(at: dict[str, Any] | None, group: Group, settled_ms: int) -> list[dict[str, object]]:
-    """What the group carries over."""
+    """What the group carries over to the next batch."""
     if at is None:
         return []
     key = {name: at[name] for name in ("account", "queue", *GROUP)}

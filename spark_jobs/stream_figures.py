@@ -1,7 +1,7 @@
 """What the streaming audit publishes: `figures.json` for the console, `cqs_audit.prom` for Prometheus.
 
-Figures tell all that is known by now. The verdict waits: what a line to come may explain (a message that was hidden too
-short, a FIFO rule) is a doubt until it is settled.
+The figures include everything known so far. The verdict waits: a finding that a later line may explain (a message
+hidden too short, a FIFO rule) is a doubt until it is settled.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _GAUGES = {
     **{name: f"{name}_ms" for name in ("latency_mean", MOST)},
     **{name: f"latency_{name}_ms" for name in PERCENTILES},
 }
-"""What Prometheus is told of each queue: figure and name."""
+"""The figures of each queue in Prometheus: figure and metric name."""
 _AT_ONCE = (Kind.CORRUPTED, Kind.RESURRECTED)
 _WHEN_SETTLED = (Kind.HIDDEN_TOO_SHORT, Kind.FIFO_ORDER, Kind.FIFO_TWO_CONSUMERS, Kind.NEVER_STORED)
 
 
 def publish(state: Place, output: Path, integrity: Integrity) -> None:
-    """Writes both files, each at once."""
+    """Writes both files, each atomically."""
     memory = state.memory()
     settled, begun = state.read("totals", TOTALS), state.read("begun", TOTALS)
     latencies = united(state.read("latencies", LATENCIES), state.read("latencies_begun", LATENCIES))
@@ -66,7 +66,7 @@ def publish(state: Place, output: Path, integrity: Integrity) -> None:
 
 
 def _rows(totals: DataFrame, latencies: DataFrame) -> list[dict[str, Any]]:
-    """One a queue, the largest first."""
+    """One per queue, largest first."""
     rates = {
         "duplicate_rate": _of("duplicates", F.col("acknowledged")),
         "out_of_order": _of(F.col("placed") - F.col("in_order"), F.col("placed")),
@@ -117,19 +117,19 @@ def _judged(count: dict[str, int], over: dict[str, int], memory: Memory, integri
     doubts = (
         (
             unsettled,
-            "deliver(y|ies) or answer(|s) came against a rule as far as is known, which lines to come may explain",
+            "deliver(y|ies) or answer(|s) seem to break a rule, but lines still to come may explain (it|them)",
         ),
         (
             memory.late_lines,
-            "event(|s) came too late for the order of receives and FIFO: a longer --delay-ms waits",
+            "event(|s) came too late for the order of receives and FIFO: use a longer --delay-ms",
         ),
-        (late, "message(|s) (was|were) heard of too late, or nobody sent (it|them): python -m spark_jobs tells which"),
+        (late, "message(|s) (was|were) logged too late, or nobody sent (it|them): python -m spark_jobs tells which"),
     )
     return with_doubts(verdict, [counted(number, text) for number, text in doubts if number])
 
 
 def with_doubts(verdict: Verdict, doubts: Sequence[str]) -> Verdict:
-    """Nothing is proven over a doubt."""
+    """A doubt rules out a proof."""
     if not doubts:
         return verdict
     if verdict.state is State.PROVEN:

@@ -1,6 +1,6 @@
-"""Latencies as counts by value, which can be added up: percentiles of a stream in bounded state.
+"""Latencies as counts per value, which can be added up: percentiles of a stream in bounded state.
 
-0 1 2 … 2,047 │ 2,048 2,050 … 4,094 │ 4,096 4,100 …        ms; exact to 2 seconds, and to 0.1 % above
+0 1 2 … 2,047 │ 2,048 2,050 … 4,094 │ 4,096 4,100 …        ms; exact up to 2 seconds, and to 0.1 % above
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LATENCIES = "account string, queue string, uid long, from_ms long, latency_ms lo
 
 
 def latencies_in(lives: DataFrame) -> DataFrame:
-    """As LATENCIES, with `is_closed`, which the lives have."""
+    """As LATENCIES, plus `is_closed`, which the lives have."""
     latency = waited_ms()
     step = F.pow(F.lit(2), F.greatest(F.lit(0), F.length(F.bin(latency)) - _EXACT_BITS)).cast("long")
     from_ms = (F.floor(F.col("first_received_ms") / HOUR_MS) * HOUR_MS).alias("from_ms")
@@ -27,14 +27,15 @@ def latencies_in(lives: DataFrame) -> DataFrame:
 
 
 def added(before: DataFrame, new: DataFrame, latest_ms: int) -> DataFrame:
-    """Both, as LATENCIES. Hours of more than HOURS_KEPT ago are one, from 0."""
+    """The sum of both, as LATENCIES. Hours older than HOURS_KEPT are merged into one, with start 0."""
     is_old = F.col("from_ms") < latest_ms - HOURS_KEPT * HOUR_MS
     rows = united(before, new).withColumn("from_ms", F.when(is_old, 0).otherwise(F.col("from_ms")))
     return rows.groupBy(*QUEUE, "from_ms", "latency_ms").agg(F.sum("messages").alias("messages"))
 
 
 def percentiles(latencies: DataFrame, by: list[str]) -> DataFrame:
-    """For each group: `messages`, and a column a percentile: the least latency that so many did not exceed."""
+    """For each group: `messages`, and one column per percentile: the smallest latency that this share did not
+    exceed."""
     summed = latencies.groupBy(*by, "latency_ms").agg(F.sum("messages").alias("messages"))
     group = Window.partitionBy(*by)
     below = F.sum("messages").over(group.orderBy("latency_ms"))

@@ -1,13 +1,13 @@
-"""The order of receives (`spark_jobs.order`), a part of it at a time.
+"""The order of receives (`spark_jobs.order`), one part at a time.
 
     received place   0 1 2 3 4 5 6 7 …
-    sent place       1 0│2│5 3 4│6 8 …        a part is counted where the order falls apart: all before is smaller,
-                                 └ pending     and nothing that is still to come, or waits, was sent before it
+    sent place       1 0│2│5 3 4│6 8 …        a part is counted where the order splits: everything before is smaller,
+                                 └ pending     and no message still to come, or waiting, was sent before it
 
 Counted parts add up to the figures of the whole. A message that waits while later ones are received holds them back,
-and so does an order that never falls apart; but not for longer than two delays. Then what was received up to a delay
-ago is counted, and a message that comes although one counted was sent after it is `overtaken`: it is out of order, and
-how far is not told. So the state is what was received within two delays of the mark.
+and so does an order that never splits; but not for longer than two delays. After that, what was received up to a delay
+ago is counted, and a message received later although it was sent before a counted one is `overtaken`: it is out of
+order, by an unknown displacement. So the state is what was received within two delays of the mark.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ PENDING = (
     "account string, queue string, uid long, sequence long, address string, first_place long, first_received_ms long"
 )
 FLOORS = "uid long, floor struct<sequence: long, address: string>"
-"""By queue: the last message in the order of sends that was counted."""
+"""By queue: the last counted message in the order of sends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Until when everything is here, of this batch and of the one before, and how long nothing is counted by force."""
+    """The time up to which everything has arrived, for the batch before and for this one, and the delay before counting
+    is forced."""
 
     before_ms: int
     settled_ms: int
@@ -41,7 +42,7 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """`totals`: by queue and `is_closed` (counted for good). `pending` and `floors`: the state."""
+    """`totals`: by queue and `is_closed` (final). `pending` and `floors`: the state."""
 
     totals: DataFrame
     pending: DataFrame
@@ -49,7 +50,8 @@ class Part:
 
 
 def part_of(pending: DataFrame, floors: DataFrame, lives: DataFrame, marks: Marks, stage: str) -> Part:
-    """The part that ends in this batch. `lives` of all open messages; `stage` is a folder to write to."""
+    """The part that ends in this batch. `lives`: those of all open messages; `stage` is a folder for intermediate
+    files."""
     rows = staged(_rows(pending, floors, lives, marks), f"{stage}/rows")
     is_late = F.coalesce(_sent() <= F.col("floor"), F.lit(False))
     ahead = rows.where(~is_late)
@@ -79,7 +81,7 @@ def part_of(pending: DataFrame, floors: DataFrame, lives: DataFrame, marks: Mark
 
 
 def _rows(pending: DataFrame, floors: DataFrame, lives: DataFrame, marks: Marks) -> DataFrame:
-    """What was received and is not counted, and of each queue the first message that waits; with the `floor`."""
+    """What was received and is not counted, and of each queue the first waiting message; with the `floor`."""
     came = lives.where(F.expr("is_known AND deliveries > 0") & (F.col("first_received_ms") > marks.before_ms))
     received = united(pending, came.select(*_COLUMNS)).withColumn("is_waiting", F.lit(False))
     waits = lives.where("is_known AND deliveries = 0 AND fate = ''").join(F.broadcast(floors), "uid", "left")

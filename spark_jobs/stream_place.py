@@ -1,4 +1,5 @@
-"""Where the state of the streaming audit lies: a folder a batch, with rows as Parquet and what else is remembered."""
+"""Where the streaming audit stores its state: one folder per batch, with rows as Parquet and a small file for
+everything else."""
 
 from __future__ import annotations
 
@@ -17,13 +18,13 @@ from spark_jobs.staged import gathered
 
 _MEMORY = "memory.json"
 Gone = dict[int, tuple[int | None, int | None, int | None]]
-"""As `stream_state.gone_of` takes it."""
+"""The argument of `stream_state.gone_of`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What a state knows besides messages; small: one entry an incarnation of a node, a gap in its numbers, and a queue
-    that was purged or deleted."""
+    """What a state holds besides messages; small: one entry per incarnation of a node, per gap in its numbers, and per
+    queue that was purged or deleted."""
 
     files: list[FileSummary] = field(default_factory=list)
     gone: Gone = field(default_factory=dict)
@@ -32,31 +33,31 @@ class Memory:
     settled_ms: int = 0
     late_lines: int = 0
     skew_ms: int = 0
-    """By how much, at least, clocks differed where that was more than was allowed for."""
+    """A lower bound of the clock difference, if it exceeded what was allowed for."""
 
     def with_skew(self, seen_ms: int, allowed_ms: int) -> Memory:
-        """And that clocks differed by so much."""
+        """Records a clock difference of this size."""
         return replace(self, skew_ms=max(self.skew_ms, seen_ms)) if seen_ms > allowed_ms else self
 
     @property
     def began_ms(self) -> int:
-        """When the first node began to tell."""
+        """When the first node started logging."""
         return min((file.first_ms for file in self.files if file.node), default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A state's folder."""
+    """The folder of a state."""
 
     spark: SparkSession
     folder: Path
 
     def read(self, name: str, schema: str | StructType) -> DataFrame:
-        """Nothing when there is no state. Raises JobError when a part of it is gone."""
+        """Empty when there is no state. Raises JobError when a part of the state is missing."""
         path = self.folder / name
         if not path.exists():
             if self.is_whole:
-                raise JobError(f"{path} is gone, a part of what the streaming audit knows: name a new --output.")
+                raise JobError(f"{path} is missing from the streaming audit's state: name a new --output.")
             return gathered(self.spark.createDataFrame([], schema))
         return gathered(self.spark.read.schema(schema).parquet(literal(str(path))))
 
@@ -65,11 +66,11 @@ class Place:
 
     @property
     def is_whole(self) -> bool:
-        """The memory is written last."""
+        """Whether the state is complete: the memory is written last."""
         return (self.folder / _MEMORY).exists()
 
     def remember(self, memory: Memory) -> None:
-        """At once; the state is whole then."""
+        """Atomic; completes the state."""
         replace_text(self.folder / _MEMORY, json.dumps(asdict(memory)))
 
     def memory(self) -> Memory:
@@ -86,7 +87,7 @@ class Place:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Writes the file at once: whoever reads it finds all of the text or what was there before."""
+    """Writes the file atomically: readers see the whole new text or the previous content."""
     part = path.with_suffix(".part")
     part.write_text(text)
     os.replace(part, path)

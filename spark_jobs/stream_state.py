@@ -1,10 +1,10 @@
-"""The state of the streaming audit: what happened to messages that can still change, and totals of those that can't.
+"""The state of the streaming audit: events of messages that can still change, and totals of those that can't.
 
     moments of open messages (state n-1) ─┐
     moments of batch n ───────────────────┴─► lives, steps ─┬─► still open: their moments       (state n)
                                                             └─► settled ─► totals by queue      (n-1 + these)
 
-The moments are those of the audit (`spark_jobs.tables`), so lives, steps and every formula are the audit's own.
+The moments are those of the audit (`spark_jobs.tables`), so lives, steps and all formulas are the audit's own.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _ENDS = (EventName.DELETED, EventName.EXPIRED, EventName.MOVED)
 
 
 def closing(moments: DataFrame, gone: DataFrame, settled_ms: int) -> DataFrame:
-    """Of each message `is_closed`: it ended, or went with its queue, or was never begun, and nothing is told of it
-    since then. `gone` as `spark_jobs.lives.gone_in` gives it."""
+    """`is_closed` for each message: it ended, was deleted with its queue, or has no beginning, and no later event of it
+    is logged. `gone` is the result of `spark_jobs.lives.gone_in`."""
     begins, heard_ms = is_event(EventName.SENT, ARRIVED), F.greatest("at_ms", "received_ms")
     uid, generation = (F.coalesce(F.max(F.when(begins, F.col(name))), F.max(name)) for name in ("uid", "generation"))
     told = moments.groupBy("address").agg(
@@ -64,7 +64,7 @@ def closing(moments: DataFrame, gone: DataFrame, settled_ms: int) -> DataFrame:
 
 
 def counted(lives: DataFrame, steps: DataFrame, skew_ms: int) -> DataFrame:
-    """Counts by queue and `is_closed`, which both have; a message that is not known is late: its beginning was counted
+    """Counts by queue and `is_closed`, which both have. A message that is not known is late: its beginning was counted
     before, or is not in the journal."""
     by, known = [*QUEUE, "is_closed"], F.col("is_known")
     of_lives = lives.groupBy(*by).agg(
@@ -84,14 +84,15 @@ def counted(lives: DataFrame, steps: DataFrame, skew_ms: int) -> DataFrame:
 
 
 def added(*parts: DataFrame, by: list[str] | None = None) -> DataFrame:
-    """Totals by queue, added up; a part may lack columns, and those that are no total are left out."""
+    """Sums of totals by queue; a part may lack columns, and columns that are not totals are dropped."""
     rows = united(parts[0].sparkSession.createDataFrame([], TOTALS), *parts)
     counts = [_sum(F.col(name)).alias(name) for name in COUNTS]
     return rows.groupBy(*(by or QUEUE)).agg(*counts, F.max(MOST).alias(MOST))
 
 
 def gone_of(spark: SparkSession, gone: Mapping[int, tuple[int | None, int | None, int | None]]) -> DataFrame:
-    """By queue's uid: the generation below which everything was purged, when it last was, and when it was deleted."""
+    """By queue uid: the generation below which everything was purged, when it was last purged, and when it was
+    deleted."""
     rows = [(uid, *told) for uid, told in gone.items()]
     return gathered(spark.createDataFrame(rows, "uid long, purged_below long, purged_ms long, queue_deleted_ms long"))
 

@@ -1,8 +1,8 @@
-"""The audit while it happens: a Structured Streaming job over finished journal files (`spark_jobs.stream_batch`).
+"""Audits continuously: a Structured Streaming job over finished journal files (`spark_jobs.stream_batch`).
 
-What comes later than the delay allows is counted as late, never in silence; a message that was received here before the
-file comes that tells of its send waits for it as long. Figures go to `figures.json`, for the console, and to
-`cqs_audit.prom`, for Prometheus' textfile collector (`spark_jobs.stream_figures`).
+Lines that come later than the delay allows are counted as late, never silently dropped; a message whose receive arrives
+before the file with its send waits for that file as long. Figures are written to `figures.json`, for the console, and
+to `cqs_audit.prom`, for node_exporter's textfile collector (`spark_jobs.stream_figures`).
 
     python -m spark_jobs.streaming FOLDER … [--output FOLDER] [--once] [--delay-ms N] [--clock-skew-ms N]
 """
@@ -27,12 +27,12 @@ from spark_jobs.stream_batch import Delays, settle
 from spark_jobs.stream_figures import FIGURES, publish
 
 DELAY_MS = 1_200_000
-"""Twice the age at which a node finishes a file: lines of one that is a file behind another are not late."""
+"""Twice the age at which a node finishes a file: lines that are one file behind another node's are not late."""
 
 FILE_AGE_MAX = "36500d"
-"""A file of long ago is read, too, when its folder is named: Spark passes over what is a week older than the latest."""
+"""Old files in the given folders are read too: by default Spark skips files a week older than the latest."""
 _GOING_ON = {"spark.sql.shuffle.partitions": "2"}
-"""A stream that goes on reads more, some day, than what is there when it starts."""
+"""A continuous stream will eventually read more than what exists at its start."""
 
 
 def start(
@@ -45,9 +45,9 @@ def start(
     skew_ms: int = 0,
     every_s: int = 10,
 ) -> StreamingQuery:
-    """The running query over the folders of all nodes; `is_once`: it ends when it has done what is there now. The same
-    output goes on where it stopped, also when folders were added. The query fails with UnknownVersion's text on a
-    journal of another version."""
+    """The running query over the folders of all nodes; `is_once`: it ends when it has processed what exists now. With
+    the same output it continues where it stopped, even if folders were added. On a journal of another version, the
+    query fails with UnknownVersion's text."""
     raw = (
         spark.readStream.option("pathGlobFilter", FINISHED)
         .option("lineSep", "\n")
@@ -74,7 +74,7 @@ def start(
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """The command; its exit code."""
+    """Runs the command; returns its exit code."""
     parser = argparse.ArgumentParser(prog="python -m spark_jobs.streaming", description=__doc__.partition("\n")[0])
     parser.add_argument("folders", nargs="+", metavar="FOLDER", help="journal directory; name those of all nodes")
     parser.add_argument("--output", default="build/audit-stream", help="output directory (default: build/audit-stream)")
@@ -107,7 +107,7 @@ def _run(options: argparse.Namespace) -> None:
         unread |= _GOING_ON
     spark = session("audit-stream", options.master, settings=unread)
     try:
-        with interruptible(spark, "interrupted; the same command goes on from here"):
+        with interruptible(spark, "interrupted; the same command continues from here"):
             start(
                 spark,
                 options.folders,

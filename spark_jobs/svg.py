@@ -1,4 +1,5 @@
-"""Plots as inline SVG: bars and lines with few marks, readable in light and dark, each value also a tooltip."""
+"""Plots as inline SVG: bars and lines with few marks, readable in light and dark mode, with each value also as a
+tooltip."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ class Series:
 
 
 def bars(labels: Sequence[str], series: Series, unit: str = "") -> str:
-    """One bar a label, lying, the longest label in full."""
+    """One horizontal bar per label; the longest spans the full width."""
     row, left = 22, 190
     height = row * len(labels) + 4
     top = max([value or 0.0 for value in series.values] or [0.0]) or 1.0
@@ -40,7 +41,7 @@ def bars(labels: Sequence[str], series: Series, unit: str = "") -> str:
 
 
 def lines(moments: Sequence[float], labels: Sequence[str], every: Sequence[Series], unit: str = "") -> str:
-    """Values over time, one line a series; `moments` place them, in any unit. A value that is missing (None) breaks the
+    """Values over time, one line per series, placed at `moments`, in any unit. A missing value (None) interrupts the
     line."""
     top = max([value for series in every for value in series.values if value is not None] or [0.0]) or 1.0
     name = ", ".join(series.name for series in every)
@@ -71,7 +72,7 @@ def lines(moments: Sequence[float], labels: Sequence[str], every: Sequence[Serie
 
 
 def number(value: float) -> str:
-    """Short, and exact where it is whole."""
+    """Short; exact for whole numbers."""
     if value == int(value):
         return f"{int(value):,}"
     return f"{value:.3g}" if abs(value) < 1_000 else f"{value:,.0f}"

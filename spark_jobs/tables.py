@@ -1,17 +1,17 @@
 """What happened to each message, step by step.
 
-    moments  one row an event of a message, as its line tells it; a message that moved arrives in the other queue
-    steps    the same in order of time, each with what the step before it left:
+    moments  one row per event of a message, as logged; a moved message also arrives in the other queue
+    steps    the same in order of time, each with the state that the previous step left:
 
             sent ── received (hidden until 30) ── hidden (until 5) ── received at 6 …
-                                                                      previous_until_ms = 5: rightly visible again
+                                                                      previous_until_ms = 5: correctly visible again
 
-A receive that was given back was none, and a repeat by its attempt id (same receive number) is the same one. Changes
-that make a message visible at once count from when they were asked for: their line is written after the disk has them,
-and the message may be received again before that.
+A receive whose message was returned does not count, and a repeat with the same attempt ID (same receive number) is the
+same receive. Changes that make a message visible immediately count from when they were requested: they are logged after
+they are durable, and the message may be received again before that.
 
-Steps are sorted by message, which costs the most; only messages of which the order of steps matters need it
-(`spark_jobs.lives`).
+Steps are sorted by message, which is the most expensive operation; only messages for which the order of steps matters
+need it (`spark_jobs.lives`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from spark_jobs.schema import line_schema
 from spark_jobs.staged import united
 
 ARRIVED = "arrived"
-"""The step by which a moved message begins its life in the other queue."""
+"""The step with which a moved message begins its life in the other queue."""
 QUEUE = ["account", "queue", "uid"]
 _KINDS = [
     EventName.SENT,
@@ -46,26 +46,26 @@ _STEP_COLUMNS = [
 
 
 def moment_schema() -> StructType:
-    """Of moments."""
+    """The schema of moments."""
     fields = {field.name: field for field in line_schema()}
     return StructType([fields[name] for name in _STEP_COLUMNS])
 
 
 def is_event(*names: EventName | str) -> Column:
-    """Rows of these events."""
+    """Whether a row is one of these events."""
     return F.col("event").isin([str(name) for name in names])
 
 
 def moments_of(events: DataFrame) -> DataFrame:
-    """Events of messages, and of moved ones also how they begin in the other queue. A doubt tells nothing of a message
-    but that it may not hold up its FIFO group any more."""
+    """Events of messages, plus the arrival of moved messages in the other queue. A doubtful outcome says only that the
+    message may no longer hold up its FIFO group."""
     is_doubt = is_event(EventName.DOUBTFUL) & F.col("is_fifo")
     own = events.where(is_event(*_KINDS, EventName.GIVEN_BACK) | is_doubt).select(*_STEP_COLUMNS)
     return united(own, arrivals_of(events))
 
 
 def plain_steps_of(moments: DataFrame) -> DataFrame:
-    """Steps, with nothing known of what came before: of messages that were received once at most."""
+    """Steps of messages that were received at most once, without the state from previous steps."""
     nothing = {"previous_until_ms": "long", "previous_event": "string"}
     nothing |= {"deleted_before_ms": "long", "stepped_ms": "long"}
     return (
@@ -77,10 +77,10 @@ def plain_steps_of(moments: DataFrame) -> DataFrame:
 
 
 def steps_of(moments: DataFrame, skew_ms: int = 0) -> DataFrame:
-    """What happened to messages, by clocks that differ by up to `skew_ms`: each step with `time_ms`, `is_delivery`,
-    `is_replay`, and of the step before that hid the message: `previous_until_ms` (null: none), `previous_event`;
-    `deleted_before_ms`: when it had been deleted, or moved to another queue; `stepped_ms`: by how much that is earlier
-    than this receive, where the same server told it later."""
+    """What happened to messages, with clocks that differ by up to `skew_ms`: each step with `time_ms`, `is_delivery`,
+    `is_replay`; from the previous step that hid the message, `previous_until_ms` (null: none) and `previous_event`;
+    `deleted_before_ms`: when it had been deleted or moved to another queue; `stepped_ms`: by how much that is earlier
+    than this receive, although the same server logged it later."""
     given_back = moments.where(is_event(EventName.GIVEN_BACK)).select("address", "receive_number").distinct()
     own = moments.where(~is_event(EventName.GIVEN_BACK))
     timed = with_time(own.join(given_back, ["address", "receive_number"], "left_anti"))
@@ -112,18 +112,18 @@ def steps_of(moments: DataFrame, skew_ms: int = 0) -> DataFrame:
 
 
 def hide_ms() -> Column:
-    """When a change of the visibility counts from, not before its receive, whatever the clocks; null on other rows."""
+    """When a visibility change takes effect, but never before its receive, whatever the clocks; null on other rows."""
     return F.when(is_event(EventName.HIDDEN), F.greatest(F.least("at_ms", "hidden_until_ms"), "received_ms"))
 
 
 def with_time(moments: DataFrame) -> DataFrame:
-    """And `time_ms`: when each happened."""
+    """Adds `time_ms`: when each event happened."""
     asked_ms = F.coalesce(hide_ms(), F.when(F.col("event").isin(_RECEIVES), F.col("received_ms")))
     return moments.withColumn("time_ms", F.coalesce(asked_ms, F.col("at_ms")))
 
 
 def arrivals_of(events: DataFrame) -> DataFrame:
-    """Moved messages as they begin in the other queue."""
+    """The arrivals of moved messages in the other queue."""
     moved = events.where(is_event(EventName.MOVED))
     renamed = {
         "event": F.lit(ARRIVED),

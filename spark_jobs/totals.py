@@ -1,4 +1,4 @@
-"""The figures of all queues, which a verdict is made of."""
+"""The figures of all queues that a verdict is based on."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from spark_jobs.findings import Kind
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Over all queues."""
+    """Sums over all queues."""
 
     acknowledged: int = 0
-    """Messages sent, or moved in; M of the formulas."""
+    """Messages sent or moved in; M in the formulas."""
     received: int = 0
     deleted: int = 0
     ended_otherwise: int = 0
-    """Moved on, expired, purged, or gone with their queue."""
+    """Moved on, expired, purged, or deleted with their queue."""
     duplicates: int = 0
     held: int = 0
     """Received, and not ended."""
@@ -28,14 +28,14 @@ class Totals:
     found: Mapping[str, int] | None = None
     """Findings by kind."""
     lost_twice: int = 0
-    """How often a message is among those lost that is there already: not received, gone from the store, corrupted."""
+    """How often a lost message is counted again for another reason: not received, missing from the store, corrupted."""
     lost_older: int = 0
-    """How many of those lost were sent before the window."""
+    """How many of the lost messages were sent before the window."""
     skew_ms: int = 0
-    """By how much, at least, clocks differ, where that is more than was allowed for."""
+    """A lower bound of the clock difference, if it exceeds what was allowed for."""
     signs: Mapping[str, int] | None = None
-    """Of somebody whose journal is not here (`spark_jobs.absence`); None = nobody else took part, or there is
-    nothing to explain."""
+    """Signs that a journal is missing (`spark_jobs.absence`); None = all journals were given, or there is nothing to
+    explain."""
 
     def of(self, kind: Kind) -> int:
         return (self.found or {}).get(kind.value, 0)

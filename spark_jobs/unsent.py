@@ -1,9 +1,9 @@
-"""Messages that nobody sent, as far as the journal goes, and what else may be the reason.
+"""Messages that nobody sent according to the journal, and possible other explanations.
 
-answered     a send was answered as a repeat of the message (its deduplication id): then somebody sent it. When it
-             is nowhere, the answer promised what is not there
-doubtful     a send or a delete of it had an unknown outcome, and its client was told so: it may be there or not
-older        it was sent before there was a journal
+answered     a send was answered as a duplicate of the message (by its deduplication ID): so somebody sent it. If it
+             is nowhere, the answer promised a message that does not exist
+doubtful     a send or delete of it had an unknown outcome, and its client was told so: it may or may not exist
+older        it was sent before the journal began
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _UNSENT = (Kind.UNEXPECTED, Kind.ORPHAN)
 
 
 def never_stored(events: DataFrame, lives: DataFrame, stored: DataFrame | None) -> DataFrame:
-    """Findings: answered, and neither sent nor heard of again, nor in the store if that is given."""
+    """Findings: answered, but neither sent nor mentioned again, nor in the store if that is given."""
     answered = (
         events.where(is_event(EventName.DEDUPLICATED))
         .groupBy("account", "queue", "uid", "address")
@@ -34,7 +34,7 @@ def never_stored(events: DataFrame, lives: DataFrame, stored: DataFrame | None) 
 
 
 def explained(found: DataFrame, events: DataFrame, began_ms: int) -> DataFrame:
-    """The findings without those that an answer or a doubtful outcome explains; what was sent before `began_ms` is
+    """The findings that neither an answer nor a doubtful outcome explains; those sent before `began_ms` become
     OLDER."""
     is_doubtful = is_event(EventName.DOUBTFUL)
     tried = (
@@ -51,7 +51,7 @@ def explained(found: DataFrame, events: DataFrame, began_ms: int) -> DataFrame:
 
 
 def sent_at_ms(address: Column) -> Column:
-    """When a message was given its address (`cqs.ids`), by the clock of its node."""
+    """When a message was assigned its address (`cqs.ids`), by the clock of its node."""
     digits = F.concat(F.substring(address, 1, 8), F.substring(address, 10, 4))
     return F.shiftright(F.conv(digits, 16, 10).cast("long"), 6)
 

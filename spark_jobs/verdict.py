@@ -1,13 +1,12 @@
-"""What the figures prove: pure, so that every case of it is tested without Spark.
+"""What the figures prove. Pure, so that every case is tested without Spark.
 
-    violated    something happened that must not: certain whatever is missing from the journal, unless a line of it
-                was changed
+    violated    something happened that must not happen: certain whatever is missing from the journal, unless one of its
+                lines was changed
     unproven    nothing of that kind was seen, but events are missing, messages were sampled, or some have no end yet;
-                or it may be explained by what is missing, or by a node whose journal is not here
-                (`spark_jobs.absence`)
-    proven      the journal is whole, every acknowledged message was accounted for, and no promise was broken
+                or missing events, or a node whose journal was not given, may explain it (`spark_jobs.absence`)
+    proven      the journal is complete, every acknowledged message was accounted for, and no promise was broken
 
-"lost 0" is a proof, so it is never printed over a gap.
+"lost 0" is a proof, so it is never printed across a gap.
 """
 
 from __future__ import annotations
@@ -63,8 +62,8 @@ class Verdict:
 
 
 def judge(totals: Totals, integrity: Integrity, *, is_drained: bool, store: Reconciled | None = None) -> Verdict:
-    """`is_drained`: receivers went on until nothing came, so what was not received is lost. `store`: what reconciling
-    with the store found; None = not reconciled."""
+    """`is_drained`: receivers ran until the queues were empty, so what was not received is lost. `store`: the result of
+    reconciling with the store; None = not reconciled."""
     waiting = totals.of(Kind.NOT_RECEIVED)
     lost = (store.lost if store is not None else 0) + (waiting if is_drained else 0)
     lost += totals.of(Kind.CORRUPTED) - totals.lost_twice
@@ -99,15 +98,15 @@ def judge(totals: Totals, integrity: Integrity, *, is_drained: bool, store: Reco
 
 
 _SEEN_BY_CLIENTS = {
-    "lost": "message(|s) (was|were) acknowledged to a client, and came to none",
-    "unexpected": "message(|s) came to a client, and none had sent (it|them)",
-    "corrupted": "message(|s) came to a client with another body than (it was|they were) sent with",
+    "lost": "message(|s) (was|were) acknowledged to a client, and received by none",
+    "unexpected": "message(|s) (was|were) received by a client, and sent by none",
+    "corrupted": "message(|s) (was|were) received by a client with another body than (it was|they were) sent with",
 }
 
 
 def with_clients(verdict: Verdict, seen: Mapping[str, int], *, is_drained: bool) -> Verdict:
-    """And what the clients saw (`spark_jobs.jepsen.total_queue`), which needs no journal and is certain. What came to
-    none counts when `is_drained`."""
+    """Adds what the clients saw (`spark_jobs.jepsen.total_queue`), which needs no journal and is certain. Messages that
+    no client received count if `is_drained`."""
     wrong = [
         counted(seen[name], text)
         for name, text in _SEEN_BY_CLIENTS.items()
@@ -121,7 +120,7 @@ def with_clients(verdict: Verdict, seen: Mapping[str, int], *, is_drained: bool)
 
 
 def last_line(totals: Totals, verdict: Verdict, report: str) -> str:
-    """The line that a run ends with."""
+    """The last line of a run's output."""
     return (
         f"verdict: acknowledged {totals.acknowledged} lost {verdict.lost_text} duplicates {totals.duplicates} "
         f"(λ {totals.duplicate_rate:.2g}) out-of-order {totals.out_of_order:.3%} "

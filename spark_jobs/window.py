@@ -1,17 +1,18 @@
-"""A part of the time, also of servers that run: what of it is judged, and whether all of it is known.
+"""A period of time to audit, also on running servers: what of it is judged, and whether it is completely logged.
 
                  since                      until                the store is read            needed
     ───────────────┼──────────────────────────┼──────────────────────┼──────────┼───────────────┼────►
     may explain    │ judged                   │ explains; not judged            └── margin ─────┘
 
-A server that runs has not closed its file. That is no gap when its lines go on until what is needed: all that it told
-before its latest line is written, and a quiet one tells that it lives. One that was killed proves nothing after its
-last line, up to the start of the next incarnation.
+A running server has not closed its file. That is no gap if its lines extend to `needed`: everything that it logged
+before its latest line is written, and an idle server logs signs of life. A server that was killed proves nothing
+between its last line and the start of the next incarnation.
 
-What is missing in the window is a gap: nothing is proven. What is missing before or after it may explain what looks
-wrong in it, and else is nobody's concern.
+Events missing within the window are a gap: nothing is proven. Events missing before or after it may explain an apparent
+violation in it, and otherwise do not matter.
 
-The store is read first, then the journals, up to a margin after: what was deleted before it was read is told by then.
+The store is read first, then the journals, up to a margin later: by then, deletes made before the store was read are
+logged.
 """
 
 from __future__ import annotations
@@ -35,22 +36,22 @@ class _Place(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Times in ms, both ends included. `since_ms` 0: from the beginning of the journal."""
+    """Times in ms, both ends inclusive. `since_ms` 0: from the beginning of the journal."""
 
     since_ms: int
     until_ms: int
     needed_ms: int
-    """Until when the journals have to tell all, so that nothing they do not tell explains what is found."""
+    """The time up to which the journals must be complete, so that nothing missing from them can explain a finding."""
     skew_ms: int = 0
     """How far clocks may differ."""
 
     def judged(self, integrity: Integrity) -> Integrity:
-        """With the gaps that touch the window; those before and after it, as far as they may explain, apart."""
+        """Keeps the gaps that touch the window; separates those before and after it that may explain a finding."""
         gaps, before, after = ([gap for gap in integrity.gaps if self._place_of(gap) is place] for place in _Place)
         return replace(integrity, gaps=gaps, before=before, after=after)
 
     def _place_of(self, gap: Gap) -> _Place | None:
-        """None: it is later than what is needed."""
+        """None: later than what is needed."""
         if gap.until_ms is not None and gap.until_ms + self.skew_ms < self.since_ms:
             return _Place.BEFORE
         if gap.from_ms is None or gap.from_ms - self.skew_ms <= self.until_ms:
@@ -58,14 +59,14 @@ class Window:
         return _Place.AFTER if gap.from_ms - self.skew_ms <= self.needed_ms else None
 
     def begun_with(self, began_ms: int) -> Window:
-        """As far as there was a journal, which began then: of what was before, nothing is told or missed."""
+        """Limited to the time since the journal began: nothing before that is logged, or missing."""
         return replace(self, since_ms=max(self.since_ms, min(began_ms, self.until_ms)))
 
     def __str__(self) -> str:
         return f"from {moment_text(self.since_ms)} until {moment_text(self.until_ms)}"
 
     def told(self, totals: Totals) -> str:
-        """What became of its messages."""
+        """What became of its messages, in a sentence."""
         ended = totals.deleted + totals.ended_otherwise
         waiting = totals.acknowledged - ended - (totals.of(Kind.LOST) - totals.lost_older)
         return f"{self}: {counted(totals.acknowledged, 'message(|s) sent')}, {ended} ended, {waiting} not settled yet"

@@ -1,11 +1,11 @@
-"""What of an audit belongs to its window (`spark_jobs.window`).
+"""Which figures and findings of an audit belong to its window (`spark_jobs.window`).
 
     figures      messages sent in the window, whenever they were received or ended
-    findings     about a message    sent in the window; or before it, where the message was heard of in it
+    findings     about a message    sent in the window; or sent before it, with an event in the window
                  about a delivery   made in the window
-                 about the store    of what was sent, or had ended, before the end of the window: it is there now
+                 about the store    of messages sent, or ended, before the end of the window: the current state
 
-A message that was sent before the window and is gone, and that was not heard of in it, was lost in it or before.
+A message that was sent before the window and is gone, without an event in it, was lost in the window or before.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from spark_jobs.unsent import sent_at_ms
 from spark_jobs.window import Window
 
 _TELL_THE_SEND = (Kind.LOST, Kind.NOT_RECEIVED, Kind.NOT_DUE, Kind.SENT_AGAIN)
-"""Their time is that of the send; of others, the address tells it."""
+"""Their time is that of the send; for others, the address contains it."""
 _OF_A_MESSAGE = (Kind.DUPLICATE, Kind.NOT_RECEIVED, Kind.NOT_DUE, Kind.SENT_AGAIN, Kind.ORPHAN, Kind.OLDER)
 _OF_ONE_HEARD_OF = (Kind.LOST, Kind.CORRUPTED)
 _OF_A_STRANGER = (Kind.UNEXPECTED, Kind.NEVER_STORED)
@@ -27,22 +27,22 @@ _OF_A_DELIVERY = (Kind.RESURRECTED, Kind.HIDDEN_TOO_SHORT, Kind.FIFO_ORDER, Kind
 
 
 def messages_in(lives: DataFrame, window: Window | None) -> DataFrame:
-    """Lives of those that were sent, or had arrived from another queue, in it."""
+    """Lives of messages that were sent, or arrived from another queue, in the window."""
     if window is None:
         return lives
     return lives.where(F.coalesce("sent_ms", sent_at_ms(F.col("address"))).between(window.since_ms, window.until_ms))
 
 
 def happened_in(rows: DataFrame, window: Window | None, time: str = "at_ms") -> DataFrame:
-    """Those whose time lies in it."""
+    """The rows whose time is in the window."""
     return rows if window is None else rows.where(F.col(time).between(window.since_ms, window.until_ms))
 
 
 def findings_in(
     found: DataFrame, moments: DataFrame, lives: DataFrame, window: Window | None, *, has_store: bool
 ) -> DataFrame:
-    """The findings that count. EARLIER are those of messages sent before the window that have no end: with a store,
-    that are not in it either."""
+    """The findings that count. EARLIER are messages sent before the window that have no end and, if a store is given,
+    are not in it either."""
     if window is None:
         return found
     sent_ms = F.when(_is(*_TELL_THE_SEND), F.col("at_ms")).otherwise(sent_at_ms(F.col("address")))

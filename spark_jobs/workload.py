@@ -1,16 +1,17 @@
-"""What is played against a server: from a TOML file, from a published table, or (`spark_jobs.recorded`) from a journal.
+"""Workloads to play against a server: from a TOML file, from a published table, or (`spark_jobs.recorded`) from a
+journal.
 
     name = "nightly"
     queues = 10
-    senders = 2            # a queue
-    receivers = 2          # a queue
-    messages = 500         # a sender
-    send_rate = 50.0       # messages a second and queue; 0 = as fast as it goes
+    senders = 2            # per queue
+    receivers = 2          # per queue
+    messages = 500         # per sender
+    send_rate = 50.0       # messages per second and queue; 0 = as fast as possible
     bytes = 1000
     process_ms = 45
 
-A published workload is scaled down with `scaled`, which keeps its shape: fewer messages, and where they are many, fewer
-queues, but the same clients a queue, rates, sizes and pauses.
+`scaled` reduces a published workload and keeps its shape: fewer messages and, where there are many, fewer queues, but
+the same clients per queue, rates, sizes and pauses.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from spark_jobs.errors import BadWorkload
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,40}")
 CQS_GOALS = (10, 50, 75, 100, 250, 500, 1_000)
-"""Messages a second and queue that the CQS paper's table asks for."""
+"""Messages per second and queue in the CQS paper's table."""
 BDQS_FAILURES = (0.0001, 0.001, 0.01, 0.1)
 ZDMQ_THREADS = (1, 2, 4, 8, 16, 32, 64, 96)
 ZDMQ_BYTES = (1_000, 10_000, 100_000, 1_000_000)
@@ -39,39 +40,39 @@ EQS_MINUTES = 45
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Clients and what each does. Rates are per second, probabilities from 0 to 1."""
+    """The clients and what each of them does. Rates are per second, probabilities from 0 to 1."""
 
     name: str
     queues: int = 1
     senders: int = 1
-    """A queue."""
+    """Per queue."""
     receivers: int = 1
-    """A queue."""
+    """Per queue."""
     messages: int = 100
-    """A sender."""
+    """Per sender."""
     send_rate: float = 0.0
-    """Messages a second and queue, shared by its senders; 0 = as fast as it goes."""
+    """Messages per second and queue, shared by its senders; 0 = as fast as possible."""
     bytes: int = 1_000
     process_ms: int = 0
     """A receiver's work between receive and delete."""
     visibility_s: int = 30
     receive_max: int = 10
-    """Messages a receive may bring."""
+    """Maximum messages per receive."""
     wait_s: int = 1
-    """Long poll."""
+    """Long-poll wait time."""
     is_fifo: bool = False
     tenants: int = 0
     """Message groups, whose send rates have a Pareto distribution; 0 = none."""
     is_two_phase: bool = False
-    """Receivers start when all is sent."""
+    """Receivers start after everything is sent."""
     ramp_ms: int = 0
-    """A sender starts this long after the one before it."""
+    """Delay between the starts of consecutive senders."""
     sending_ms: int = 0
-    """How long sends go on; 0 = as the rates say."""
+    """How long sending takes; 0 = as the rates determine."""
     quit_probability: float = 0.0
-    """A receiver stops before it deletes, and starts again."""
+    """That a receiver stops before it deletes, and starts again."""
     drop_probability: float = 0.0
-    """A request or an answer of a call is lost, half and half; the client tries again."""
+    """That a call loses its request or its answer, half and half; the client retries."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -81,7 +82,7 @@ class Workload:
                 raise BadWorkload(f"{name} = {getattr(self, name)}: a workload needs at least 1.")
         for name in ("senders", "receivers", "send_rate", "process_ms", "wait_s", "tenants", "ramp_ms", "sending_ms"):
             if not 0 <= getattr(self, name) < math.inf:
-                raise BadWorkload(f"{name} = {getattr(self, name)}: it can't be below 0, nor without end.")
+                raise BadWorkload(f"{name} = {getattr(self, name)}: it must be at least 0, and finite.")
         for name in ("quit_probability", "drop_probability"):
             if not 0 <= getattr(self, name) < 1:
                 raise BadWorkload(f"{name} = {getattr(self, name)}: a probability is from 0 to below 1.")
@@ -90,18 +91,18 @@ class Workload:
 
     @property
     def total(self) -> int:
-        """Messages in all."""
+        """Messages in total."""
         return self.queues * self.senders * self.messages
 
     @property
     def sending_s(self) -> float:
-        """How long sends go on at least, as far as is known."""
+        """Minimum duration of sending, as far as it is known."""
         by_rate = self.senders * self.messages / self.send_rate if self.send_rate else 0.0
         return self.sending_ms / 1_000 if self.sending_ms else self.ramp_ms * self.senders / 1_000 + by_rate
 
     def scaled(self, messages: int) -> Workload:
-        """The same shape with about so many messages in all, at least one a sender; a ramp is as much shorter as the
-        sends of a sender are."""
+        """The same shape with about `messages` messages in total, at least one per sender; a ramp is shortened by the
+        same factor as the messages per sender."""
         each = max(1, round(messages / (self.queues * self.senders)))
         if each >= self.messages:
             return self
@@ -110,7 +111,7 @@ class Workload:
 
 
 def from_toml(path: str) -> Workload:
-    """Raises BadWorkload, which names what is wrong."""
+    """Raises BadWorkload, which says what is wrong."""
     try:
         table = tomllib.loads(Path(path).read_text())
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -127,12 +128,12 @@ def from_toml(path: str) -> Workload:
     if "name" not in table:
         raise BadWorkload(f"{path}: a workload needs a name.")
     if table.get("senders") == 0:
-        raise BadWorkload(f"{path}: senders = 0: nothing would be sent, and nothing proven.")
+        raise BadWorkload(f"{path}: senders = 0: nothing would be sent and nothing proven.")
     return Workload(**table)
 
 
 def cqs_table(goal: int) -> Workload:
-    """A row of the CQS paper's table: a minute of sends, 45 ms of work a message."""
+    """A row of the CQS paper's table: one minute of sends, 45 ms of work per message."""
     return Workload(
         f"cqs-{goal}",
         queues=10,
@@ -164,7 +165,7 @@ def eqs() -> Workload:
 
 
 def zdmq(threads: int, size: int) -> Workload:
-    """ZDMQ's plan: a million messages by 1 to 96 threads, 1 kB to 1 MB each."""
+    """ZDMQ's plan: a million messages, sent by 1 to 96 threads, 1 kB to 1 MB each."""
     return Workload(
         f"zdmq-{threads}x{size}", senders=threads, receivers=threads, messages=1_000_000 // threads, bytes=size,
         receive_max=1,
@@ -183,7 +184,7 @@ def tenant_rates(tenants: int) -> list[float]:
 
 
 def published() -> dict[str, Workload]:
-    """All of them, by name."""
+    """All published workloads, by name."""
     every = [
         *(cqs_table(goal) for goal in CQS_GOALS),
         *(bdqs(failure) for failure in (0.0, *BDQS_FAILURES)),
@@ -200,4 +201,4 @@ def named(name: str) -> Workload:
         return known[name]
     if name.endswith(".toml"):
         return from_toml(name)
-    raise BadWorkload(f"{name} is no workload: name a .toml file or one of {', '.join(known)}.")
+    raise BadWorkload(f"{name} is not a workload: name a .toml file or one of {', '.join(known)}.")

@@ -75,7 +75,7 @@ def test_one_store_is_reconciled_with(capsys: Told) -> None:
 def test_folder_that_is_not_there_is_told(main: Main, tmp_path: Path, capsys: Told) -> None:
     line = told_by(main, [str(tmp_path / "none"), "--output", str(tmp_path / "out")], capsys)
 
-    assert line.startswith(f"audit: {tmp_path / 'none'} is no folder: name the one")
+    assert line.startswith(f"audit: {tmp_path / 'none'} is not a folder: name the one")
     assert not (tmp_path / "out").exists()
 
 
@@ -83,7 +83,7 @@ def test_folder_that_is_not_there_is_told(main: Main, tmp_path: Path, capsys: To
 def test_folder_to_play_or_to_read_that_is_not_there_is_told(option: str, tmp_path: Path, capsys: Told) -> None:
     endpoint = ["--endpoint", "http://127.0.0.1:1"] if option == "--journal" else []
 
-    assert "is no folder" in told_by(proof.main, [option, str(tmp_path / "none"), *endpoint], capsys)
+    assert "is not a folder" in told_by(proof.main, [option, str(tmp_path / "none"), *endpoint], capsys)
 
 
 @pytest.mark.parametrize("fault", ["--quit", "--drop"])
@@ -97,7 +97,7 @@ def test_faults_of_a_recorded_journal_are_refused(fault: str, tmp_path: Path, ca
 def test_store_of_what_is_played_against_is_refused(server: list[str], capsys: Told) -> None:
     line = told_by(proof.main, ["--data-dir", "d", *server], capsys)
 
-    assert line.startswith("audit: --data-dir is of no use here: ")
+    assert line.startswith("audit: --data-dir has no effect here: ")
     assert line.endswith(f"python -m spark_jobs {'j' if server else 'JOURNAL'} --since 1h --data-dir d")
 
 
@@ -120,7 +120,7 @@ def test_run_to_compare_with_that_is_none_is_told(text: str | None, tmp_path: Pa
 
     line = told_by(audit_command.main, [str(tmp_path), "--compare", str(tmp_path)], capsys)
 
-    assert line == f"audit: There are no figures of a run in {tmp_path / FIGURES}: name its output folder."
+    assert line == f"audit: There are no figures in {tmp_path / FIGURES}: name the output folder of a run."
 
 
 def test_run_of_another_version_is_not_compared_with(tmp_path: Path, capsys: Told) -> None:
@@ -128,7 +128,7 @@ def test_run_of_another_version_is_not_compared_with(tmp_path: Path, capsys: Tol
 
     line = told_by(proof.main, ["--compare", str(tmp_path)], capsys)
 
-    assert "does not tell duplicates, out_of_order, displacement" in line
+    assert "lacks duplicates, out_of_order, displacement" in line
 
 
 @pytest.mark.parametrize("main", [audit_command.main, streaming.main, proof.main])
@@ -177,7 +177,7 @@ def test_endpoint_that_does_not_answer_is_told(
 
     assert proof.main(given) == 2
 
-    assert capsys.readouterr().err.splitlines()[-1].startswith("audit: http://127.0.0.1:1 does not take part: [Errno")
+    assert capsys.readouterr().err.splitlines()[-1].startswith("audit: http://127.0.0.1:1 failed: [Errno")
 
 
 def test_journal_without_a_send_is_told(
@@ -191,7 +191,7 @@ def test_journal_without_a_send_is_told(
     assert proof.main([*given, "--endpoint", "http://127.0.0.1:1", "--journal", str(tmp_path)]) == 2
 
     assert capsys.readouterr().err == (
-        f"audit: No message was sent, as {tmp_path / 'journal'} tells: there is nothing to play.\n"
+        f"audit: No message was sent according to {tmp_path / 'journal'}: there is nothing to play.\n"
     )
 
 
@@ -214,4 +214,4 @@ def test_cluster_of_an_audit_is_not_started_for_a_workload_that_is_none(
 
     line = told_by(cluster_audit.main, ["--workload", "none", "--output", str(tmp_path)], capsys)
 
-    assert line.startswith("audit: none is no workload")
+    assert line.startswith("audit: none is not a workload")

@@ -17,7 +17,7 @@ from spark_jobs.session import PARTITION_BYTES, SMALL, SMALL_BYTES_MAX, settings
 
 def test_unknown_workload_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert proof.main(["--workload", "cqs-11"]) == 2
-    assert capsys.readouterr().err.startswith("audit: cqs-11 is no workload: ")
+    assert capsys.readouterr().err.startswith("audit: cqs-11 is not a workload: ")
 
 
 def test_impossible_probability_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ def test_what_was_not_written_down_explains_what_looks_wrong(kind: Kind) -> None
 
     assert (verdict.state, verdict.lost) == (State.UNPROVEN, None)
     assert verdict.reasons[-1].startswith("2 ")
-    assert verdict.reasons[-1].endswith(": or a message that was not written down explains it")
+    assert verdict.reasons[-1].endswith(": or a message that was not recorded explains it")
 
 
 @pytest.mark.parametrize("is_drained", [True, False])

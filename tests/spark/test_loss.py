@@ -76,7 +76,7 @@ def test_message_that_is_not_due_is_a_doubt_until_the_store_has_it() -> None:
 
     assert (told.state, told.reasons) == (
         State.UNPROVEN,
-        ("1 message was sent, or due, after receivers asked for the last time",),
+        ("1 message was sent or became visible after the last receive",),
     )
     assert judge(found, WHOLE, is_drained=True, store=Reconciled(stored=1)).state is State.PROVEN
 

@@ -187,7 +187,7 @@ def test_folder_that_is_named_twice_is_read_once(spark: SparkSession, tmp_path: 
 
 
 def test_no_folder_and_no_files_are_told_apart(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(NoJournal, match="is no folder"):
+    with pytest.raises(NoJournal, match="is not a folder"):
         read(spark, tmp_path / "missing")
     (tmp_path / "empty").mkdir()
     with pytest.raises(NoJournal, match="No journal files"):

@@ -99,7 +99,7 @@ def test_place_that_is_none_is_refused() -> None:
 
     with pytest.raises(NoStore, match="one port"):
         _ = Keyspace("a:1,b:2").options
-    with pytest.raises(NoStore, match=r"'a:x' is no HOST\[:PORT\]"):
+    with pytest.raises(NoStore, match=r"'a:x' is not a HOST\[:PORT\]"):
         _ = Keyspace("a:x").options
 
 

@@ -123,7 +123,7 @@ def test_figures_that_are_none_are_not_compared_with(tmp_path: Path, name: str, 
     if name == "lost" and value is None:
         assert read_figures(str(tmp_path))["verdict"]["lost"] is None
         return
-    with pytest.raises(NoFigures, match=f"does not tell {name}: "):
+    with pytest.raises(NoFigures, match=f"lacks {name}: "):
         read_figures(str(tmp_path))
 
 

@@ -41,7 +41,7 @@ def test_ended_messages_leave_the_state_and_what_comes_later_is_late(spark: Spar
     totals = figures["totals"]
     assert (totals["acknowledged"], totals["deleted"], totals["late"], figures["waiting"]) == (7, 4, 1, 3)
     assert figures["verdict"]["state"] == "unproven"
-    assert "1 message was heard of too late, or nobody sent it" in figures["verdict"]["reasons"][-1]
+    assert "1 message was logged too late, or nobody sent it" in figures["verdict"]["reasons"][-1]
 
 
 def test_bad_lines_are_set_aside_batch_by_batch(spark: SparkSession, tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_batch_that_a_crash_cut_short_runs_again_to_the_same_figures(spark: Spar
     (output / "checkpoint" / "commits" / "1").unlink()
     (output / "checkpoint" / "commits" / ".1.crc").unlink(missing_ok=True)
     (output / "states" / "0" / "memory.json").unlink()
-    with pytest.raises(Exception, match="states/0, from which the streaming audit goes on, is gone"):
+    with pytest.raises(Exception, match="states/0, from which the streaming audit continues, is missing"):
         run(spark, folder, output=output)
 
 
@@ -144,7 +144,7 @@ def test_stream_that_was_ended_goes_on_where_it_was(
         until(lambda: not any(map(runs, machine)), within_s=60)
     finally:
         stream.kill()
-    assert ("goes on from here" in told.read_text()) == (number == signal.SIGTERM)
+    assert ("continues from here" in told.read_text()) == (number == signal.SIGTERM)
     assert "Traceback" not in told.read_text()
 
     later = Golden(folder, seed=11)

@@ -88,8 +88,8 @@ def test_gaps_are_told_with_the_names_of_their_files() -> None:
     [reason] = judge(totals(), integrity, is_drained=True).reasons
 
     assert reason.endswith(
-        "(damaged file: a.gz, b.gz, c.gz and 2 more; no closing line: x.gz); 7 files were pruned to keep to the disk's "
-        "budget"
+        "(damaged file: a.gz, b.gz, c.gz and 2 more; no closing line: x.gz); 7 files were pruned to stay within "
+        "the disk budget"
     )
 
 
@@ -114,7 +114,7 @@ def test_what_an_absent_node_may_explain_is_no_violation(kind: Kind, sign: str) 
     verdict = judge(replace(found, signs={sign: 3}), WHOLE, is_drained=True)
 
     assert (verdict.state, verdict.lost) == (State.UNPROVEN, None)
-    assert "or a node whose journal is not here (" in verdict.reasons[0]
+    assert "or a node whose journal was not given (" in verdict.reasons[0]
     if kind is not Kind.UNEXPECTED:
         assert judge(replace(found, signs={}), WHOLE, is_drained=True).state is State.VIOLATED
 
@@ -176,7 +176,7 @@ def test_clients_that_saw_nothing_wrong_change_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("lost", "came to none"), ("unexpected", "none had sent"), ("corrupted", "another body")]
+    ("name", "text"), [("lost", "received by none"), ("unexpected", "sent by none"), ("corrupted", "another body")]
 )
 def test_what_clients_saw_is_a_violation_whatever_the_journal_says(name: str, text: str) -> None:
     proven = with_clients(judge(totals(), WHOLE, is_drained=True), SEEN | {name: 2}, is_drained=True)

@@ -186,7 +186,7 @@ def test_journals_that_do_not_come_are_told(tmp_path: Path) -> None:
 
 
 def test_journals_are_fetched_of_servers_that_run_only() -> None:
-    with pytest.raises(BadWindow, match="--fetch goes with --since or --until"):
+    with pytest.raises(BadWindow, match="--fetch requires --since or --until"):
         Asked.of(argparse.Namespace(since=None, until=None, fetch="true"))
 
 
