@@ -1,1 +1,1 @@
-"""The console at /ADMIN: pages for people, over the same service as the API."""
+"""The web console at /ADMIN, built on the same service layer as the API."""

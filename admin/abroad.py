@@ -1,5 +1,5 @@
-"""The API nodes of the other data centres: what their beats, which the store replicates, tell here. Asked as `Latest`
-has it, and only while somebody looks."""
+"""The API nodes of the other data centres, known from their heartbeats, which the store replicates. Queried through
+`Latest`, and only while somebody looks."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ FIRST_WAIT_S = 0.25
 
 
 class Heard(msgspec.Struct, frozen=True):
-    """The nodes that live, by data centre: none of one = nothing was heard of them when the store was asked."""
+    """The living nodes by data centre: none in a data centre = no heartbeats from it when the store was queried."""
 
     nodes: Mapping[str, Sequence[Node]] = {}
     asked_ms: int = 0
 
 
 class Resident(NamedTuple):
-    """A node and its data centre, "" where the store has one; None = nothing was heard of any node there."""
+    """A node and its data centre, "" if the store has only one; None = no heartbeats from any node there."""
 
     datacenter: str
     node: Node | None
 
 
 def residents_of(here: str, nodes: Sequence[Node], heard: Heard) -> list[Resident]:
-    """The nodes of this data centre, and then those of each other one."""
+    """The nodes of this data centre, then those of each other one."""
     residents = [Resident(here, node) for node in nodes]
     for datacenter, far in heard.nodes.items():
         residents += [Resident(datacenter, node) for node in far] or [Resident(datacenter, None)]
@@ -46,11 +46,11 @@ class Abroad:
         self._latest = Latest(self._find_out, engine.clock, Heard(), wait_s, first_wait_s)
 
     async def heard(self) -> Heard:
-        """As of the last time that the store answered. Nothing, without a question, where it has one data centre."""
+        """As of the last time that the store answered. Empty, without a query, if it has only one data centre."""
         return await self._latest.answer() if self._engine.cluster.far else Heard()
 
     async def end(self) -> None:
-        """The server is going down. Idempotent."""
+        """Called when the server stops. Idempotent."""
         await self._latest.end()
 
     async def _find_out(self) -> Heard:

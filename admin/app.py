@@ -4,10 +4,8 @@
                                                                           └► POST: form, token ─► action ─► log ─► 303
                 every answer: security headers, no store, cookies
 
-The form of somebody who may not is not even read.
-
-Nothing changes by GET; nothing is served that is not in the table of routes. An error becomes a page with the same
-frame, in words, and never shows a stack.
+The form of a user without permission is not even read. A GET changes nothing; only what is in the table of routes is
+served. An error becomes a page in the same frame, in plain words, and never shows a traceback.
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ _AWAY = (StoreUnavailable, CacheUnavailable, OutcomeUnknown, ServiceUnavailable)
 
 
 def make_application(console: Console, receive: Receive) -> web.Application:
-    """All of the console; it wants paths that start with /ADMIN. `receive`: by which the bodies of forms are read."""
+    """The whole console; it expects paths that start with /ADMIN. `receive` reads the bodies of forms."""
     application = web.Application(middlewares=[_frame], client_max_size=1)
     application[CONSOLE] = console
     undo.listen(console)
@@ -64,7 +62,7 @@ def make_application(console: Console, receive: Receive) -> web.Application:
 
 
 async def _warming(application: web.Application) -> AsyncIterator[None]:
-    """Compiles the pages in a thread while the first visitor is not there yet."""
+    """Compiles the pages in a thread before the first visitor arrives."""
     warming = asyncio.ensure_future(asyncio.to_thread(application[CONSOLE].templates.warm))
     yield
     await warming
@@ -78,13 +76,13 @@ async def _end_jobs(application: web.Application) -> None:
 
 
 async def _to_root(request: web.Request) -> web.StreamResponse:
-    """Seen from where the browser is, also below the path of a proxy that says nothing of it."""
+    """Relative to where the browser is, so that it also works behind a proxy that adds a path without saying so."""
     raise web.HTTPPermanentRedirect(PREFIX.removeprefix("/") + "/")
 
 
 @web.middleware
 async def _frame(request: web.Request, handler: answers.Handler) -> web.StreamResponse:
-    """What holds for every answer."""
+    """Applies to every answer."""
     try:
         response = await handler(request)
     except web.HTTPException as error:
@@ -136,7 +134,7 @@ def _action_handler(route: Action, receive: Receive) -> answers.Handler:
 
 
 async def _asked(visit: Visit, route: Action, form: Form) -> web.StreamResponse:
-    """What the form asks for, if it is one of this session's pages."""
+    """Performs the form's action, if the form belongs to one of this session's pages."""
     token = form.text(FIELD) or visit.request.headers.get(HEADER, "")
     if visit.console.sessions.is_token_of(visit.session, token):
         return await _do(visit, route, form)
@@ -144,7 +142,7 @@ async def _asked(visit: Visit, route: Action, form: Form) -> web.StreamResponse:
 
 
 def _refused(visit: Visit, permission: str | None) -> web.StreamResponse | None:
-    """Why not: the login page for nobody, AccessDenied (raised) for somebody who may not."""
+    """The login page if nobody is logged in; raises AccessDenied for a user without permission; otherwise None."""
     if permission is None:
         return None
     if not visit.is_logged_in:

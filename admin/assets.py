@@ -1,5 +1,5 @@
 """Scripts, styles and pictures of the pages, read once at start. A name that is not among them does not exist, whatever
-its path looks like; the address of each carries a digest of its bytes, so browsers may keep it for ever."""
+its path looks like. Each address contains a digest of the file, so browsers may cache it forever."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Asset(msgspec.Struct, frozen=True):
 
 
 class Assets:
-    """By name below `static/`, as "vendor/htmx.js"."""
+    """By name below `static/`, such as "vendor/htmx.js"."""
 
     def __init__(self, folder: Path = STATIC) -> None:
         self._by_name = {

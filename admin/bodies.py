@@ -1,5 +1,5 @@
-"""A message's body, shown: as text, as JSON in lines, as hex, as base64. Hostile always: what comes out is text, which
-the templates escape; a large body is cut, and taken away whole as a file."""
+"""Displays a message's body: as text, as indented JSON, as hex, as base64. Bodies are untrusted: the result is text,
+which the templates escape; a large body is truncated, and can be downloaded whole."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _lines = json.JSONEncoder(indent=2, ensure_ascii=False)
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """A body in one of the ways. `cut` = how many characters or bytes are not shown; -1 = some, which nobody counted:
-    a body of JSON can be a thousand times as long in lines."""
+    """A body in one of these forms. `cut` = how many characters or bytes are not shown; -1 = an unknown number:
+    indented JSON can be a thousand times as long as the body."""
 
     kind: str
     text: str
@@ -34,7 +34,7 @@ KINDS = {"json": "JSON", "text": "Text", "hex": "Hex", "base64": "Base64"}
 
 
 def shown(body: str, wanted: str) -> Shown:
-    """The body as wanted; "" = as JSON when it is some, else as text."""
+    """The body in the requested form; "" = as JSON if it is JSON, else as text."""
     pretty = pretty_json(body, SHOWN_MAX + 1)
     kind = wanted if wanted in KINDS else "json" if pretty is not None else "text"
     if kind == "json" and pretty is None:
@@ -54,8 +54,8 @@ def shown(body: str, wanted: str) -> Shown:
 
 
 def pretty_json(body: str, length_max: int) -> str | None:
-    """JSON objects and arrays in lines, every control character escaped, the first `length_max` characters or a little
-    more; None for anything else."""
+    """JSON objects and arrays, indented, with every control character escaped: the first `length_max` characters or
+    slightly more; None for anything else."""
     if not body.lstrip(" \t\r\n").startswith(("{", "[")) or len(body) > _JSON_MAX:
         return None
     try:
@@ -77,14 +77,14 @@ def _beginning(parts: Iterable[str], length: int) -> str:
 
 
 def preview(body: str) -> str:
-    """The beginning, in one line."""
+    """The beginning, on one line."""
     head = body[: PREVIEW_MAX * 2]
     line = visible(" ".join(head.split()))
     return line if len(body) <= len(head) and len(line) <= PREVIEW_MAX else line[:PREVIEW_MAX] + "\u2026"
 
 
 def hex_dump(raw: bytes) -> str:
-    """Offset, sixteen bytes, and what of them is printable ASCII."""
+    """Offset, sixteen bytes, and their printable ASCII characters."""
     lines = []
     for start in range(0, len(raw), _HEX_ROW):
         row = raw[start : start + _HEX_ROW]
@@ -94,7 +94,7 @@ def hex_dump(raw: bytes) -> str:
 
 
 def attribute_text(attribute: Attribute) -> str:
-    """The value as it can be shown and typed: base64 for binary ones."""
+    """The value as displayed and entered: base64 for binary values."""
     if attribute.is_binary:
         return b64encode(attribute.value).decode()
     return attribute.value.decode("utf-8", "replace")

@@ -1,5 +1,5 @@
-"""What the charts show: columns of a ring, as JSON for the pages' script. A range is one of `RANGES`; the ring decides
-how fine it is. Sums become rates (a second), peaks stay what they are."""
+"""The data of the charts: columns of a ring, as JSON for the pages' script. A range is one of `RANGES`; the ring
+determines the resolution. Sums become rates per second; peaks are shown unchanged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RANGE_NAMES = {
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A line of a chart: the ring's field, its name, and the number of its colour."""
+    """A line of a chart: the ring's field, its label, and its colour number."""
 
     field: str
     label: str
@@ -72,19 +72,19 @@ _DERIVED = {
     "hit_percent": ("from_store", "received", _hit_percent),
     "mean_wait_s": ("waited_ms", "first_receives", _mean_s),
 }
-"""Lines made of two sums; nothing is drawn where the second one is 0."""
+"""Lines computed from two sums; nothing is drawn where the second one is 0."""
 _TIMES = (*QUEUE_TIMES, "cache_most_ms", "store_most_ms")
 """Lines that are drawn only where calls were made."""
 
 
 def range_of(name: str) -> str:
-    """The range, or the usual one for a name that is none."""
+    """The range, or the default for an unknown name."""
     return name if name in RANGE_NAMES and name in RANGES else RANGE_DEFAULT
 
 
 def drawn(ring: Ring | None, kind: str, range_name: str, now_ms: int, *, is_watched: bool = True) -> dict[str, object]:
-    """The chart as uPlot wants it: times first, then a column for each line; `spans`: gaps are drawn over. Without a
-    ring: nothing happened and nothing was there or, not `is_watched`, nobody knows."""
+    """The chart in uPlot's format: times first, then one column per line; `spans`: gaps are bridged. Without a ring,
+    all values are 0, or unknown if not `is_watched`."""
     lines = LINES[kind]
     has_gaps = [line.field in _DERIVED or line.field in _TIMES for line in lines]
     series = [
@@ -121,7 +121,7 @@ def _column(chart: Chart, field: str, now_s: int) -> Sequence[float | None]:
 
 
 def _begun_s(chart: Chart, now_s: int) -> int:
-    """How much of the last period is over, in whole samples: without it each chart would end in a fall."""
+    """How much of the last period has passed, in whole samples; without this, each chart would end in a drop."""
     begun_s = now_s - (chart.start_s + (len(chart.rows) - 1) * chart.period_s)
     return min(chart.period_s, (begun_s // SAMPLE_S + 1) * SAMPLE_S)
 

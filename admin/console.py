@@ -1,4 +1,4 @@
-"""The parts of the console, in one value: what each page works with."""
+"""The parts of the console, in one value that every page uses."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ Nodes = Callable[[], Awaitable[Sequence[Node]]]
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What the pages tell of the server. `mode` is open, signed or enforced; `data` the data folder, "" for memory."""
+    """What the pages show about the server. `mode` is open, signed or enforced; `data` is the data folder, "" for
+    memory."""
 
     version: str = ""
     node: str = ""
-    """What this node is called."""
+    """The name of this node."""
     mode: str = "open"
     home: str = "000000000000"
     """The server's own account."""
@@ -49,14 +50,14 @@ class About:
     public_url: str = ""
     is_forwarded_trusted: bool = True
     proxies: tuple[Network, ...] = ()
-    """Proxies that are believed when they say for whom they ask."""
+    """Proxies whose X-Forwarded-* headers are trusted."""
     backends: str = ""
     servers: Servers | None = None
     """Asks each cache server for its report, by its name; None = there are none."""
     place: Callable[[Shard], str] = lambda shard: ""
-    """The name of the cache server that a shard lives on."""
+    """The name of the cache server that holds a shard."""
     nodes: Nodes | None = None
-    """Asks which nodes live; None = this is the only one."""
+    """Asks which nodes are alive; None = this is the only one."""
 
     @property
     def is_enforced(self) -> bool:
@@ -65,7 +66,7 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """All belong to one event loop."""
+    """Everything belongs to one event loop."""
 
     engine: Engine
     accounts: Accounts
@@ -85,14 +86,14 @@ class Console:
 
 
 NUMBERS_MAX = 10**14
-"""Changes and jobs are numbered from a place drawn at random below this, so that a number means nothing to any other
-worker or node, where the next request may go."""
+"""Changes and jobs are numbered from a random start below this, so that a number has no meaning for another worker or
+node, which may get the next request."""
 CONSOLE = web.AppKey("console", Console)
 
 
 @dataclass(frozen=True, slots=True)
 class Skin:
-    """What the pages are made of; read and compiled once, it can serve several consoles."""
+    """Assets and templates; read and compiled once, they can serve several consoles."""
 
     assets: Assets = field(default_factory=Assets)
     templates: Templates = field(default_factory=Templates)
@@ -108,8 +109,8 @@ def make_console(
     skin: Skin | None = None,
     grace: Grace | None = None,
 ) -> Console:
-    """`secret` is the cluster's, so that every node reads every cookie. `lately` must be among the engine's witnesses,
-    or it hears nothing."""
+    """`secret` is the cluster's, so that every node can read every cookie. `lately` must be one of the engine's
+    witnesses; otherwise it receives no events."""
     skin = skin or Skin()
     folder = Path(about.data) / "console" if about.data else None
     return Console(

@@ -1,9 +1,9 @@
-"""Nothing changes unless the change was asked for on a page of this console.
+"""Prevents cross-site request forgery: a change must have been requested on a page of this console.
 
-Three independent fences: the session cookie is SameSite=Strict; every unsafe request must come from this very host, by
-Origin (else Sec-Fetch-Site, else Referer); and it must carry the session's token, in the form or, for scripts of the
-page, in a header. While there is no password the Host must be this machine by name, so that no foreign name that was
-bound anew to 127.0.0.1 gets in.
+Three independent barriers: the session cookie is SameSite=Strict; every unsafe request must come from this same host,
+according to Origin (else Sec-Fetch-Site, else Referer); and it must carry the session's token, in the form or, for the
+page's scripts, in a header. While there is no password, the Host header must name this machine, so that DNS rebinding
+of a foreign name to 127.0.0.1 does not get in.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def check_origin(request: web.BaseRequest, hosts: set[str]) -> None:
     if not is_ours or (site is not None and site not in ("same-origin", "none")):
         raise AccessDenied(
             "This request was not made by a page of this console. If it was, the proxy before it hides the address "
-            "that is in your browser: let it pass Host on, or set public_url."
+            "that your browser uses: let the proxy pass Host on, or set public_url."
         )
 
 
 def is_from_this_machine(request: web.BaseRequest) -> bool:
-    """Over loopback, through no proxy that says so, and to a name of this machine."""
+    """Whether it came over loopback, through no proxy that identifies itself, and to a name of this machine."""
     names = [name.lower() for name in request.headers]
     if any(name in _FORWARDED or name.startswith("x-forwarded-") for name in names):
         return False
@@ -47,8 +47,8 @@ def is_from_this_machine(request: web.BaseRequest) -> bool:
 
 
 def _hosts_of(url: str) -> set[str]:
-    """The host and port of an http or https URL, the usual port of its scheme with and without; none for anything
-    else, "null" too. Browsers leave that port out, and some proxies write it into Host."""
+    """The host and port of an http or https URL, with and without the scheme's default port; empty for anything else,
+    including "null". Browsers omit that port, and some proxies write it into Host."""
     try:
         parts = urlsplit(url)
         port = parts.port

@@ -1,7 +1,7 @@
-"""Files to take away: tables as CSV, queues as TOML that `cqs serve` reads again (`[[queue]]`).
+"""Downloads: tables as CSV, queues as TOML that `cqs serve` can read (`[[queue]]`).
 
-A spreadsheet runs a cell that starts like a formula, and a message's body is anybody's: such cells get a quote in
-front. Files are sent as attachments, never shown.
+A spreadsheet evaluates a cell that starts like a formula, and message bodies are untrusted: such cells get a leading
+quote. Files are sent as attachments, never displayed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PLAIN_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def attachment(content: bytes, name: str, content_type: str) -> web.Response:
-    """The bytes as a file of this name."""
+    """The bytes as a download with this name."""
     plain = _PLAIN_NAME.sub("_", name)[:120] or "file"
     response = web.Response(body=content)
     response.headers["Content-Type"] = content_type
@@ -35,13 +35,13 @@ def attachment(content: bytes, name: str, content_type: str) -> web.Response:
 
 
 async def table(name: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> web.Response:
-    """The rows as a file of CSV, written in a thread: they may be megabytes, and the event loop is everybody's."""
+    """The rows as a CSV download, written in a thread: they may be megabytes, and the event loop must not block."""
     content = await asyncio.to_thread(as_csv, head, rows)
     return attachment(content, name, "text/csv; charset=utf-8")
 
 
 def as_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """A table for spreadsheets, in UTF-8 with its mark."""
+    """A table for spreadsheets, in UTF-8 with a byte order mark."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(head)
@@ -50,7 +50,7 @@ def as_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
 
 
 def as_toml(queues: Iterable[Queue], home: str) -> bytes:
-    """The queues as the configuration file declares them; what is as by default is left out."""
+    """The queues as the configuration file declares them; defaults are omitted."""
     return "\n".join(_declared(queue, home) for queue in queues).encode()
 
 
@@ -82,5 +82,5 @@ def _table(texts: dict[str, str]) -> str:
 
 
 def _string(text: str) -> str:
-    """A basic string of TOML: JSON's escapes are a part of its own."""
+    """A TOML basic string: JSON's escapes are a subset of TOML's."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

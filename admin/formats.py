@@ -1,4 +1,4 @@
-"""How numbers, sizes, times and texts are shown: the filters of the templates. Pure."""
+"""Formats numbers, sizes, times and texts: the filters of the templates. Pure."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _INVISIBLE = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
 
 
 def number(value: float | None) -> str:
-    """12,345; a fraction only below ten."""
+    """12,345; with a fraction only below ten."""
     if value is None or not isfinite(value):
         return NOTHING
     return f"{value:,.0f}" if value == int(value) or abs(value) >= 10 else f"{value:,.1f}"
 
 
 def counted(value: float, one: str, many: str = "") -> str:
-    """12,345 messages; 1 message. `many`: where an s alone does not make the plural."""
+    """12,345 messages; 1 message. `many`: for plurals that do not just add an s."""
     return f"{number(value)} {plural(value, one, many)}"
 
 
@@ -33,7 +33,7 @@ def times(count: int) -> str:
 
 
 def short_number(value: float | None) -> str:
-    """1.2M: at most five characters, for tight columns; the full number belongs into a title."""
+    """1.2M: at most five characters, for narrow columns; put the full number in a title attribute."""
     if value is None or not isfinite(value):
         return NOTHING
     for size, unit in _BIG:
@@ -45,7 +45,7 @@ def short_number(value: float | None) -> str:
 
 
 def rate(per_s: float | None) -> str:
-    """Events a second."""
+    """Events per second."""
     if per_s is None or not isfinite(per_s):
         return NOTHING
     if per_s == 0:
@@ -93,7 +93,7 @@ def size(count: float | None) -> str:
 
 
 def iso(ms: int | None) -> str:
-    """2026-01-31T12:00:00.000Z; "" for none or what no calendar has."""
+    """2026-01-31T12:00:00.000Z; "" for none, or for a time outside the calendar."""
     if not ms:
         return ""
     try:
@@ -126,8 +126,8 @@ def percent(share: float | None) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with what nobody can see made visible, so that no text looks like another: control characters, marks of
-    direction, private and unpaired ones become ⟨U+202E⟩. Line ends and tabs stay."""
+    """The text with invisible characters made visible, so that no text looks like another: control characters,
+    directional marks, private-use and unpaired ones become ⟨U+202E⟩. Line ends and tabs stay."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(
@@ -137,12 +137,12 @@ def visible(text: str) -> str:
 
 
 def cut(text: str, length: int) -> str:
-    """At most so many characters."""
+    """At most `length` characters."""
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def glimpse(text: str, length: int) -> str:
-    """As `visible`, and at most so many characters; what is beyond is not looked at."""
+    """Like `visible`, but at most `length` characters; the rest is not processed."""
     return cut(visible(text[: length + 1]), length)
 
 

@@ -1,7 +1,7 @@
-"""What a page's form says, read within bounds: UTF-8, so many bytes, so many fields. Hostile until read.
+"""Reads forms within bounds: UTF-8, a maximum number of bytes and of fields. Forms are untrusted input.
 
-A value that does not fit is a `BadInput`, which names the field in the words of the page; the page shows it beside the
-form, with everything that was typed still in it.
+An invalid value raises `BadInput`, which names the field by its label on the page; the page shows the error beside the
+form, which keeps everything that was entered.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _DIGITS_MAX = 15
 
 
 class BadInput(CqsError):
-    """A form's value can't be used. The text says which and why."""
+    """A form's value is invalid. The text says which and why."""
 
 
 class TooLarge(CqsError):
-    """The form has more bytes or fields than this page takes."""
+    """The form has more bytes or fields than this page accepts."""
 
     @classmethod
     def than(cls, bytes_max: int) -> TooLarge:
@@ -32,18 +32,18 @@ class TooLarge(CqsError):
 
 
 class Form:
-    """Fields of a form, in order; a name may come several times."""
+    """Fields of a form, in order; a name may occur several times."""
 
     def __init__(self, pairs: list[tuple[str, str]]) -> None:
         self._pairs = pairs
         self._last = dict(pairs)
 
     def text(self, name: str, default: str = "") -> str:
-        """As typed, line ends as "\\n" alone (browsers send both characters)."""
+        """As entered, with line ends as "\\n" only (browsers send both characters)."""
         return self._last.get(name, default).replace("\r\n", "\n")
 
     def word(self, name: str, default: str = "") -> str:
-        """Without spaces around it."""
+        """Without surrounding spaces."""
         return self.text(name, default).strip()
 
     def all(self, name: str) -> list[str]:
@@ -53,7 +53,7 @@ class Form:
         return name in self._last
 
     def is_on(self, name: str) -> bool:
-        """A ticked box."""
+        """Whether a checkbox is ticked."""
         return self._last.get(name, "") not in ("", "0", "false", "off")
 
     def number(self, name: str, label: str, low: int, high: int, default: int | None = None) -> int:
@@ -75,10 +75,10 @@ class Form:
 
 
 class Upload(Protocol):
-    """The body of a form that arrives. It has a place in the server's room for requests until `leave`."""
+    """The body of a form being received. It occupies a place in the server's room for requests until `leave`."""
 
     async def read(self) -> bytes:
-        """All of it; call it once. Raises TooLarge, BadInput for one that breaks off or only drips, and
+        """All of it; call it once. Raises TooLarge, BadInput for a body that is cut off or sent too slowly, and
         ServiceUnavailable when there is no room for it."""
 
     def leave(self) -> None:
@@ -86,11 +86,11 @@ class Upload(Protocol):
 
 
 Receive = Callable[[web.BaseRequest, int], Upload]
-"""The body of a request, of so many bytes at most."""
+"""Returns the body of a request, of at most the given number of bytes."""
 
 
 async def read_form(request: web.BaseRequest, upload: Upload, bytes_max: int) -> Form:
-    """What the form says. Raises TooLarge, BadInput, ServiceUnavailable."""
+    """The parsed form. Raises TooLarge, BadInput, ServiceUnavailable."""
     if request.content_type != "application/x-www-form-urlencoded":
         raise BadInput("A form is needed.")
     if (request.content_length or 0) > bytes_max:
@@ -99,7 +99,7 @@ async def read_form(request: web.BaseRequest, upload: Upload, bytes_max: int) ->
 
 
 def parse_form(body: bytes) -> Form:
-    """Raises TooLarge for too many fields, BadInput for what is no UTF-8."""
+    """Raises TooLarge for too many fields, BadInput for invalid UTF-8."""
     if body.count(b"&") >= FIELDS_MAX:
         raise TooLarge(f"A form has at most {FIELDS_MAX:,} fields.")
     try:

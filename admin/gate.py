@@ -1,9 +1,9 @@
-"""Who gets in, before any page is looked for.
+"""Who is let in, decided before any page is looked up.
 
 is there a password?
-  no    from this machine, by a name of it, through no proxy ──► an administrator without a name, and a banner
+  no    from this machine, by one of its names, through no proxy ──► a nameless administrator, and a banner
         from anywhere else ──► 403, which says how to set a password
-  yes   the session's user is there, enabled, and unchanged since the login ──► that user
+  yes   the session's user exists, is enabled, and is unchanged since the login ──► that user
         else ──► nobody: the login page, and nothing else
 """
 
@@ -26,8 +26,8 @@ NOT_HERE = (
 
 
 async def admit(console: Console, request: web.Request) -> Visit:
-    """The visit; of nobody (`is_logged_in` False) when a login is needed. Raises AccessDenied when the console is not
-    to be seen from there, StoreUnavailable."""
+    """The visit; nobody's (`is_logged_in` False) when a login is required. Raises AccessDenied when the console may not
+    be used from there, StoreUnavailable."""
     users = {user.name: user for user in (await console.accounts.identities()).users}
     is_locked = any(user.password_hash and user.is_enabled for user in users.values())
     if not is_locked and not is_from_this_machine(request):

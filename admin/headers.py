@@ -1,7 +1,7 @@
-"""The headers of every answer: nothing loads from elsewhere, nothing runs that is not ours, nothing is kept.
+"""The security headers of every answer: nothing loads from other sites, only our scripts run, nothing is cached.
 
 Referrer-Policy is same-origin: no other site learns an address. The stricter no-referrer would make browsers send
-`Origin: null` with our own forms, which is what a forged one looks like.
+`Origin: null` with our own forms, which is indistinguishable from a forged one.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ POLICY = "; ".join(
     )
 )
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; sandbox"
-"""For audit reports: pages that somebody's job wrote. They may style themselves and show pictures they carry, and are
-otherwise locked up: no script, no form, no origin."""
+"""For audit reports: pages written by jobs. They may contain styles and embedded pictures, and are otherwise sandboxed:
+no scripts, no forms, no origin."""
 
 _ALWAYS = {
     "X-Content-Type-Options": "nosniff",
@@ -36,7 +36,7 @@ _ALWAYS = {
 
 
 def secure(response: web.StreamResponse) -> None:
-    """Adds what is missing; a page may have set a policy of its own."""
+    """Adds the missing headers; a page may have set a policy of its own."""
     if response.prepared:
         return
     for name, value in _ALWAYS.items():

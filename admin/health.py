@@ -1,4 +1,4 @@
-"""Whether store and cache answer, as `Latest` has it."""
+"""Whether store and cache respond, queried through `Latest`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Health:
         self._latest = Latest(self._find_out, engine.clock, "", wait_s, first_wait_s)
 
     async def problem(self) -> str:
-        """What did not answer when it was last asked, "" when all did."""
+        """What did not respond at the last check, "" if everything did."""
         return await self._latest.answer()
 
     async def end(self) -> None:
-        """The server is going down. Idempotent."""
+        """Called when the server stops. Idempotent."""
         await self._latest.end()
 
     async def _find_out(self) -> str:

@@ -1,7 +1,8 @@
-"""Work that a person started here and that takes longer than an answer: its progress, its end, and a way to stop it.
+"""Work that a user starts here and that takes longer than a response: its progress, its result, and a way to stop it.
 
-A job lives in this process. A restart ends it half-way, which harms nothing, since each of its steps is whole and the
-next start of the same job finds what is left. (Moves of a whole queue are move tasks of the service, which survive.)
+A job lives in this process. A restart ends it half-way, which is harmless: each of its steps is complete, and starting
+the same job again continues with what is left. (Moves of a whole queue are move tasks of the service, which survive a
+restart.)
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ class JobStatus(StrEnum):
 
 
 class TooManyJobs(CqsError):
-    """RUNNING_MAX are running already."""
+    """RUNNING_MAX jobs are already running."""
 
 
 class Job:
-    """Counts while it runs. `total` 0 = not known beforehand."""
+    """Its counts are updated while it runs. `total` 0 = not known in advance."""
 
     def __init__(self, number: int, title: str, who: str, account: str, started_ms: int) -> None:
         self.number = number
@@ -53,15 +54,15 @@ class Job:
 
     @property
     def is_wanted(self) -> bool:
-        """Asked by the work between its steps: False = stop."""
+        """Checked by the work between its steps: False = stop."""
         return self.status is JobStatus.RUNNING
 
 
 class Jobs:
-    """The last JOBS_MAX, newest first. Belongs to one event loop."""
+    """The last JOBS_MAX jobs, newest first. Belongs to one event loop."""
 
     def __init__(self, clock: Clock, first: int = 0) -> None:
-        """Numbers count from above `first`, so that those of several workers and nodes differ."""
+        """Numbers start above `first`, so that those of several workers and nodes differ."""
         self._clock = clock
         self._jobs: OrderedDict[int, Job] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -74,7 +75,7 @@ class Jobs:
         return self._jobs.get(number)
 
     def start(self, title: str, who: str, account: str, work: Callable[[Job], Awaitable[None]]) -> Job:
-        """Runs it from now on. Raises TooManyJobs."""
+        """Starts running it. Raises TooManyJobs."""
         if sum(job.is_running for job in self._jobs.values()) >= RUNNING_MAX:
             raise TooManyJobs(f"{RUNNING_MAX} jobs are already running. Wait for one to end, or stop one.")
         self._last += 1
@@ -86,12 +87,12 @@ class Jobs:
         return job
 
     def stop(self, job: Job) -> None:
-        """It ends after the step under way. Idempotent."""
+        """It ends after the current step. Idempotent."""
         if job.status is JobStatus.RUNNING:
             job.status = JobStatus.STOPPING
 
     async def end(self) -> None:
-        """Stops all, and waits for them: the server is going down."""
+        """Stops all jobs and waits for them; called when the server stops."""
         for job in self._jobs.values():
             self.stop(job)
         await asyncio.gather(*self._tasks)

@@ -1,6 +1,5 @@
-"""A message's events in the journal's files: all that it was told, also by other nodes that write to the same folder,
-and also of a message that is long gone. Newest files first, within bounds that the page states.
-"""
+"""Finds a message's events in the journal's files: including those of other nodes that write to the same folder, and
+those of deleted messages. Newest files first, within limits that the page states."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from cqs.journal.files import JournalFile, files_of
 EVENTS_MAX = 200
 WAITING_MAX = 4
 BYTES_MAX = 512_000_000
-"""Of text that is read through: some seconds of one thread."""
+"""Bytes of text that are read: some seconds of one thread."""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -60,8 +59,8 @@ class _Room:
 
 
 def search(folder: Path, address: str, account: str) -> Found:
-    """Events of the account that name the address (a text like a message id): the journal is of all accounts. Blocks;
-    for a thread. A file that can't be read is passed over."""
+    """Events of the account that contain the address (in the form of a message ID); the journal covers all accounts.
+    Blocks; call it in a thread. Unreadable files are skipped."""
     room = _Room()
     found: list[Line] = []
     try:

@@ -1,13 +1,13 @@
-"""What happened lately on this node, for people who ask "where has my message been" and "who reads this queue".
+"""Recent events on this node, for people who ask "where has my message been" and "who reads this queue".
 
-One entry for each call, not for each message, in a ring of CALLS_MAX: on the way of every send and receive it costs an
-append. The life of a message is looked up by walking the ring, which is only done when somebody looks. What the ring
-has forgotten, and what other nodes did, the event journal knows, when it is on.
+One entry per call, not per message, in a ring of CALLS_MAX: for each send and receive this costs one append. A
+message's history is found by scanning the ring, which happens only when somebody asks. What the ring has dropped, and
+what other nodes did, is in the event journal, if that is on.
 
     send of 3 ──► (at, "sent", queue, (a, b, c), "") ──┐
-    receive   ──► (at, "received", queue, (a,), who) ──┴──► ring ──► life of a: sent, received, …
+    receive   ──► (at, "received", queue, (a,), who) ──┴──► ring ──► history of a: sent, received, …
 
-Receivers are kept apart: the last RECEIVERS_MAX of each queue, with when and how much they received.
+Receivers are recorded separately: the last RECEIVERS_MAX of each queue, with when and how much they received.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ QUEUES_MAX = 2_000
 
 
 class Event(NamedTuple):
-    """A step in a message's life. `who`: the receiver; `detail`: until when it is hidden, or where it went."""
+    """A step in a message's history. `who`: the receiver, or the queue it was moved from; `until_ms`: until when it is
+    hidden; `other`: the queue it was moved to."""
 
     at_ms: int
     name: EventName
@@ -42,7 +43,7 @@ class Event(NamedTuple):
 
 
 class Receiver(NamedTuple):
-    """Who received from a queue on this node."""
+    """A receiver of a queue on this node."""
 
     receiver_id: str
     last_ms: int
@@ -51,7 +52,7 @@ class Receiver(NamedTuple):
 
 
 class _Call(msgspec.Struct, frozen=True, gc=False):
-    """Not for the garbage collector, which would walk through all that the ring holds."""
+    """Excluded from garbage collection, which would otherwise scan the whole ring."""
 
     at_ms: int
     name: EventName
@@ -103,7 +104,7 @@ class Lately(NullWitness):
         self._add(EventName.MOVED, target, arrived, who=source.name)
 
     def life(self, queue: Queue, address: int) -> list[Event]:
-        """The last steps of a message in this queue, oldest first, as far as they are remembered."""
+        """The last steps of a message in this queue, oldest first, as far as the ring has them."""
         found = [
             Event(call.at_ms, call.name, call.who, call.until_ms, call.other)
             for call in self._ring
@@ -112,7 +113,7 @@ class Lately(NullWitness):
         return found[-EVENTS_OF_A_LIFE_MAX:]
 
     def holders(self, queue: Queue, addresses: Sequence[int]) -> dict[int, tuple[str, int]]:
-        """Who received each of these last, and when, as far as it is remembered."""
+        """Who received each of these last, and when, as far as the ring has them."""
         wanted = set(addresses)
         found: dict[int, tuple[str, int]] = {}
         for call in reversed(self._ring):
@@ -125,7 +126,7 @@ class Lately(NullWitness):
         return found
 
     def receivers(self, queue: Queue) -> list[Receiver]:
-        """Who received from the queue, latest first."""
+        """The receivers of the queue, latest first."""
         return list(reversed(self._receivers.get(queue.uid, OrderedDict()).values()))
 
     def _add(

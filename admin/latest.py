@@ -1,7 +1,8 @@
-"""The last answer to a question whose answer may not come: asked anew at most once in LOOK_MS, however many pages look.
+"""Caches the last answer to a question that may never be answered: it is asked at most once per LOOK_MS, however many
+pages need it.
 
-A page waits for the answer for a moment only, and is then told the last one: a store that is slow, or hangs, must not
-make the pages hang that would say so.
+A page waits for the answer only briefly, and then gets the last one: a slow or hanging store must not block the very
+pages that would report it.
 """
 
 from __future__ import annotations
@@ -14,13 +15,12 @@ from cqs.clock import Clock
 
 LOOK_MS = 5_000
 WAIT_S, FIRST_WAIT_S = 0.05, 1.0
-"""For a new answer; longer while there was none yet."""
+"""How long to wait for a new answer; longer before the first one."""
 T = TypeVar("T")
 
 
 class Latest(Generic[T]):
-    """`find_out` raises nothing; `known`: the last answer, or what stands for it until there is one. Belongs to one
-    event loop."""
+    """`find_out` raises nothing; `known`: the last answer, or its initial substitute. Belongs to one event loop."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Latest(Generic[T]):
         self.known = known
 
     async def answer(self) -> T:
-        """A new one, if one is due and comes soon."""
+        """A new answer, if one is due and arrives soon; else the last one."""
         now_ms = self._clock.now_ms()
         is_due = not 0 <= now_ms - self._looked_ms < LOOK_MS
         if is_due and (self._look is None or self._look.done()):
@@ -50,7 +50,7 @@ class Latest(Generic[T]):
         return self.known
 
     async def end(self) -> None:
-        """The server is going down. Idempotent."""
+        """Called when the server stops. Idempotent."""
         if self._look is not None:
             self._look.cancel()
             await asyncio.gather(self._look, return_exceptions=True)

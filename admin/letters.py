@@ -1,4 +1,4 @@
-"""Why a message is a dead letter, and what it looks like: for grouping what belongs together."""
+"""Why a message is a dead letter, and what it looks like: for grouping similar ones."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ KEYS_SHOWN_MAX = 6
 _REASON_NAMES = ("error", "errormessage", "error_message", "exception", "reason", "failure", "cause")
 _REASON_MAX, _ERROR_MAX = 160, 80
 _NUMBER = re.compile(r"\b(?=[0-9a-fA-F-]*[0-9])[0-9a-fA-F-]+\b")
-"""Also parts of ids."""
+"""Also matches parts of IDs."""
 
 
 class Kind(msgspec.Struct, frozen=True, order=True):
-    """What makes letters alike: where they came from, the shape of their bodies, and the error that they tell of, with
-    "#" for its numbers; "" = none."""
+    """What similar dead letters share: their source queue, the shape of their bodies, and the error that they report,
+    with "#" in place of numbers; "" = none."""
 
     source: str
     shape: str
     error: str = ""
 
     def is_alike(self, source: str, shape: str, error: str) -> bool:
-        """Whether it is the one that was chosen; "" = any."""
+        """Whether it matches the selection; "" = any."""
         pairs = ((source, self.source), (shape, self.shape), (error, self.error))
         return all(not wanted or wanted == own for wanted, own in pairs)
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Letters that are alike, among those that were looked at."""
+    """Similar dead letters, among those scanned."""
 
     kind: Kind
     count: int
@@ -49,12 +49,12 @@ def kind_of(message: Message) -> Kind:
 
 
 def error_of(message: Message) -> str:
-    """What the message itself says of its failure, without what differs from one to the next."""
+    """The error that the message itself reports, without the parts that differ between messages."""
     return _NUMBER.sub("#", glimpse(_said(message), _ERROR_MAX))
 
 
 def shape_of(body: str) -> str:
-    """The members of a JSON object; else what kind of text it is."""
+    """The members of a JSON object; otherwise the kind of text."""
     head = body.lstrip()[:1]
     if head in ("{", "["):
         try:
@@ -76,8 +76,7 @@ def grouped(kinds: Iterable[Kind]) -> list[Group]:
 
 
 def reason_of(message: Message, registry: Registry) -> str:
-    """Why it is here, as far as it can be told: what the message itself says of an error, else the rule that moved
-    it."""
+    """Why it is here, as far as known: the error that the message itself reports, else the rule that moved it."""
     said = _said(message)
     if said:
         return glimpse(said, _REASON_MAX)
@@ -92,7 +91,7 @@ def reason_of(message: Message, registry: Registry) -> str:
 
 
 def arrived_ms(message: Message) -> int:
-    """When it came into this queue: its address was made then."""
+    """When it arrived in this queue: its address was assigned then."""
     return ids.ms_of(message.address)
 
 

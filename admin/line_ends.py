@@ -1,10 +1,10 @@
-r"""What a browser's form takes out of a message, put back: it shows every line end as a line feed, and sends none
-within one-line fields.
+r"""Restores what a browser's form removes from a message: forms convert all line ends to line feeds, and remove them
+from one-line fields.
 
-    original      in the form   typed          sent
-    MSH\rPID      MSH\nPID      MSH\nPID\nx    MSH\rPID\rx    line ends of one kind stay of that kind
-    a\r\nb\nc     a\nb\nc       a\nb\nc        a\r\nb\nc      what nobody touched stays as it was
-    a\r\nb\nc     a\nb\nc       a\nb           a\nb           else they become line feeds
+    original      in the form   entered        sent
+    MSH\rPID      MSH\nPID      MSH\nPID\nx    MSH\rPID\rx    line ends of a single kind keep their kind
+    a\r\nb\nc     a\nb\nc       a\nb\nc        a\r\nb\nc      an unchanged body stays as it was
+    a\r\nb\nc     a\nb\nc       a\nb           a\nb           otherwise they become line feeds
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _LINE_END = re.compile(r"\r\n?|\n")
 
 
 def is_mixed(body: str) -> bool:
-    """Whether lines end in several ways."""
+    """Whether the line ends are of several kinds."""
     return len(set(_LINE_END.findall(body))) > 1
 
 
 def restored(draft: Draft, original: Message) -> Draft:
-    """The draft, which was the original before it was shown and typed into."""
+    """The draft with the original's line ends, where they can be restored."""
     before = {one.name: one for one in original.attributes}
     attributes = tuple(_restored(one, before.get(one.name)) for one in draft.attributes)
     return msgspec.structs.replace(draft, body=_body(draft.body, original.body), attributes=attributes)

@@ -1,5 +1,5 @@
-"""Addresses of pages, written in one place and quoted always. `base` is where the console is mounted, with whatever a
-proxy put before it."""
+"""Addresses of pages, built in one place and always quoted. `base` is the console's mount path, including a prefix
+added by a proxy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def _queue_path(account: str, name: str) -> str:
 
 
 class Links:
-    """`account` is the one looked at; it goes along where a page is about an account and it is not the `home` one."""
+    """`account` is the one being viewed; it is added to links where a page depends on the account, unless it is the
+    `home` one."""
 
     def __init__(self, base: str, assets: Assets, account: str, home: str) -> None:
         self.base = base
@@ -37,14 +38,14 @@ class Links:
         self._account = "" if account == home else account
 
     def to(self, path: str, query: Mapping[str, object] | None = None, **more: object) -> str:
-        """A page by its path ("/queues"); values of "" and None are left out of the query."""
+        """A page by its path ("/queues"); values of "" and None are omitted from the query."""
         wanted = {name: value for name, value in {**(query or {}), **more}.items() if value not in ("", None)}
         if self._account and "account" not in wanted:
             wanted["account"] = self._account
         return self.base + path + ("?" + urlencode(wanted, doseq=True) if wanted else "")
 
     def path(self, path: str) -> str:
-        """A page's bare path: where a form goes."""
+        """A page's bare path, as the target of a form."""
         return self.base + path
 
     def queue(self, queue: Queue | QueueName, page: str = "", **query: object) -> str:
@@ -58,7 +59,7 @@ class Links:
         return f"{_queue_path(queue.account, queue.name)}/{page}"
 
     def arn(self, arn: str) -> str:
-        """The page of the queue with this ARN, "" when it is no queue's."""
+        """The page of the queue with this ARN, "" when it is not a queue's."""
         name = name_of_arn(arn)
         return self.queue(name) if name is not None else ""
 
@@ -66,6 +67,6 @@ class Links:
         return f"{self.base}/static/{self._assets.address(name)}"
 
     def is_ours(self, path: str) -> bool:
-        """Whether a path leads back into the console, and nowhere else."""
+        """Whether a path leads to the console and nowhere else."""
         is_below = path == self.base or path.startswith((self.base + "/", self.base + "?"))
         return is_below and "\\" not in path and path.isprintable() and len(path) <= 4_096

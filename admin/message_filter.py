@@ -1,5 +1,5 @@
-"""What to look for among messages: text, id, group, attribute, a place in a JSON body, a time. All that is given must
-hold. It is asked of every message of the chosen state, page by page, up to a stated number."""
+"""What to search for among messages: text, ID, group, attribute, a path in a JSON body, a time. A message must match
+all given conditions. Every message of the chosen state is checked, page by page, up to a stated number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STEP = re.compile(r"\[([0-9]{1,6})\]|([^.\[\]]+)")
 
 
 class Wanted(Filter, frozen=True, kw_only=True):
-    """A `Filter` of the service, and what only the console asks. Times in ms; None = not asked."""
+    """A `Filter` of the service, plus the conditions that only the console has. Times in ms; None = any."""
 
     json_path: str | None = None
     json_value: str | None = None
@@ -26,7 +26,7 @@ class Wanted(Filter, frozen=True, kw_only=True):
     until_ms: int | None = None
 
     def admits(self, entry: Entry) -> bool:
-        """What can be told without the content."""
+        """The conditions that can be checked without the content."""
         is_late = self.since_ms is None or entry.sent_ms >= self.since_ms
         return is_late and (self.until_ms is None or entry.sent_ms <= self.until_ms) and super().admits(entry)
 
@@ -41,7 +41,7 @@ class Wanted(Filter, frozen=True, kw_only=True):
 
 
 def wanted_of(visit: Visit) -> Wanted:
-    """What the address asks for."""
+    """The filter in the address."""
     attribute, has_value, value = visit.query("attribute").strip().partition("=")
     path, has_json_value, json_value = visit.query("json").strip().partition("=")
     return Wanted(
@@ -62,7 +62,7 @@ def is_asking(visit: Visit) -> bool:
 
 
 def at_path(body: str, path: str) -> tuple[object] | None:
-    """What lies at `a.b[0].c` in a JSON body; None when there is nothing, or it is no JSON."""
+    """The value at `a.b[0].c` in a JSON body; None if there is none, or if the body is not JSON."""
     try:
         value: object = msgspec.json.decode(body)
     except (ValueError, RecursionError):
@@ -82,7 +82,7 @@ def _as_text(value: object) -> str:
 
 
 def _moment(text: str) -> int | None:
-    """Milliseconds of "2026-01-31T12:00" (UTC); None when it is no time."""
+    """Milliseconds of "2026-01-31T12:00" (UTC); None if it is not a time."""
     try:
         moment = datetime.fromisoformat(text.strip().removesuffix("Z"))
     except ValueError:

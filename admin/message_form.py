@@ -1,8 +1,8 @@
-"""A message as a form, and as a line of JSON: read, and checked with the API's own rules before anything is sent.
+"""A message as a form, or as a line of JSON: parsed, and checked with the API's own rules before anything is sent.
 
     {"body": "…", "attributes": {"name": {"type": "String", "value": "…"}}, "delay": 5, "group": "…", "dedup_id": "…"}
 
-A line that is no such object, but any other JSON or text, is the body itself.
+A line that is not such an object, but any other JSON or text, is itself the body.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ KINDS = ("String", "Number", "Binary")
 LINES_MAX = 1_000
 ATTRIBUTE_ROWS = 3
 FORM_BYTES_MAX = 4_500_000
-"""A body of the largest size, every byte of it escaped, and some room."""
+"""A body of the maximum size with every byte escaped, plus some room."""
 
 
 class PartlySent(CqsError):
-    """Some of the lines were sent. `rest` are those that were not, or of which that is not known."""
+    """Some of the lines were sent. `rest` are those that were not sent, or whose outcome is unknown."""
 
     def __init__(self, sent: int, rest: Sequence[str], why: CqsError) -> None:
         were = plural(sent, "was", "were")
-        super().__init__(f"{sent} of {sent + len(rest)} {were} sent, and {were} taken out of the lines; then: {why}")
+        super().__init__(f"{sent} of {sent + len(rest)} {were} sent, and {were} removed from the lines; then: {why}")
         self.rest = tuple(rest)
 
 
@@ -72,7 +72,7 @@ def read_draft(form: Form, settings: Settings) -> Draft:
 
 
 def read_attributes(form: Form) -> tuple[Attribute, ...]:
-    """Rows of name, type and value; rows without a name are left out. Raises BadInput."""
+    """Rows of name, type and value; rows without a name are skipped. Raises BadInput."""
     names, kinds, values = form.all("attribute_name"), form.all("attribute_type"), form.all("attribute_value")
     if not len(names) == len(kinds) == len(values):
         raise BadInput("Attributes: each needs a name, a type and a value.")
@@ -90,18 +90,18 @@ def write_attributes(message: Message | None) -> list[tuple[str, str, str]]:
 
 
 def typed_attributes(form: Form) -> list[tuple[str, str, str]]:
-    """The rows as they were typed."""
+    """The rows as entered."""
     columns = (form.all("attribute_name"), form.all("attribute_type"), form.all("attribute_value"))
     return list(zip(*columns, strict=False)) or write_attributes(None)
 
 
 def numbered_lines(text: str) -> list[tuple[int, str]]:
-    """Those that are not empty, counted from 1 with those that are."""
+    """The lines that are not empty, with their line numbers from 1."""
     return [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
 
 
 def read_lines(text: str, settings: Settings) -> list[Draft]:
-    """One message per line; empty lines are left out. Raises BadInput, which names the line."""
+    """One message per line; empty lines are skipped. Raises BadInput, which names the line."""
     lines = numbered_lines(text)
     if not 1 <= len(lines) <= LINES_MAX:
         raise BadInput(f"1 to {LINES_MAX:,} lines are needed, one message per line.")

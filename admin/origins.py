@@ -1,7 +1,8 @@
-"""Where a request came from, and which host the browser thinks it talks to, through proxies that are listed. What
-others say in X-Forwarded-… decides nothing here.
+"""Where a request came from, and which host the browser addressed, through listed proxies. X-Forwarded-* headers from
+anyone else are ignored here.
 
-A field may come in several lines: HAProxy, for one, leaves what a client sent and adds a line of its own behind it."""
+A header may have several lines: HAProxy, for example, keeps what a client sent and appends a line of its own.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ HOPS_MAX = 32
 
 
 def parsed(address: str) -> IPv4Address | IPv6Address | None:
-    """The address, an IPv4 one also when it comes dressed as IPv6; None for a text that is none."""
+    """The address; an IPv4-mapped IPv6 address as IPv4; None if the text is not an address."""
     try:
         found = ip_address(address.strip().partition("%")[0])
     except ValueError:
@@ -25,7 +26,7 @@ def parsed(address: str) -> IPv4Address | IPv6Address | None:
 
 
 def client_of(request: web.BaseRequest, proxies: Sequence[Network]) -> str:
-    """The client's address: the last one on the way that is no listed proxy; "" when it is not known."""
+    """The client's address: the last hop that is not a listed proxy; "" when it is unknown."""
     source = parsed(request.remote or "")
     if source is not None and _is_listed(source, proxies):
         hops = ",".join(request.headers.getall("X-Forwarded-For", [])).split(",")
@@ -37,7 +38,7 @@ def client_of(request: web.BaseRequest, proxies: Sequence[Network]) -> str:
 
 
 def hosts_of(request: web.BaseRequest, proxies: Sequence[Network], public_url: str) -> set[str]:
-    """The hosts, with their ports, whose pages are this console's, in lower case."""
+    """The hosts, with their ports, that serve this console's pages, in lower case."""
     hosts = {request.headers.get("Host", "").lower(), urlsplit(public_url).netloc.lower()}
     peer = parsed(request.remote or "")
     if peer is not None and _is_listed(peer, proxies):
@@ -46,7 +47,7 @@ def hosts_of(request: web.BaseRequest, proxies: Sequence[Network], public_url: s
 
 
 def is_secure(request: web.BaseRequest, proxies: Sequence[Network]) -> bool:
-    """Whether the browser came over TLS: as the connection has it, or as a listed proxy says."""
+    """Whether the browser came over TLS, according to the connection or to a listed proxy."""
     peer = parsed(request.remote or "")
     if peer is None or not _is_listed(peer, proxies) or "X-Forwarded-Proto" not in request.headers:
         return request.secure
@@ -54,7 +55,7 @@ def is_secure(request: web.BaseRequest, proxies: Sequence[Network]) -> bool:
 
 
 def told(request: web.BaseRequest, name: str) -> str:
-    """What a field says of the client, in lower case: its last line, of which the first value is the client's."""
+    """What a header says about the client, in lower case: the first value of its last line."""
     return request.headers.getall(name, [""])[-1].partition(",")[0].strip().lower()
 
 

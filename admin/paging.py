@@ -1,4 +1,4 @@
-"""Pages of a list that is there as a whole."""
+"""Pages of a list that is completely in memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Pages(msgspec.Struct, frozen=True):
-    """Where a page lies among the others. `number` counts from 1."""
+    """The position of a page. `number` counts from 1."""
 
     number: int
     total: int
@@ -31,7 +31,7 @@ class Pages(msgspec.Struct, frozen=True):
 
 
 def paged(items: Sequence[T], number: int, size: int) -> tuple[Sequence[T], Pages]:
-    """The items of a page; beyond the last page it is the last one."""
+    """The items of a page; a number beyond the last page selects the last one."""
     pages = Pages(max(number, 1), len(items), size)
     if pages.number > pages.count:
         pages = Pages(pages.count, pages.total, size)

@@ -1,5 +1,5 @@
-"""A queue's settings as a form, and back. Ranges are SQS's (`cqs.limits`); how settings fit each other, the queue's
-type and other queues, the service decides.
+"""A queue's settings as a form, and back. Ranges are SQS's (`cqs.limits`); the service checks how settings fit together
+and fit the queue's type and other queues.
 
     "4 d"  ──read──►  {"retention_ms": 345_600_000}  ──► queues.create / change_settings
     "4 d"  ◄─write──  Settings(retention_ms=345_600_000)
@@ -27,12 +27,12 @@ TAG_LINES_MAX = 200
 
 
 def version_of(form: Form) -> int:
-    """Of the queue, when its page was made. Raises BadInput."""
+    """The queue's version when its page was rendered. Raises BadInput."""
     return form.number("version", "The page's version", 0, 1 << 40)
 
 
 class Limit(msgspec.Struct, frozen=True):
-    """A setting that is a duration or a size: its label, range (s or bytes) and what it does."""
+    """A setting that is a duration or a size: its label, range (s or bytes) and meaning."""
 
     field: str
     label: str
@@ -108,7 +108,7 @@ def read(form: Form, owner: QueueName, region: str, *, is_fifo: bool) -> dict[st
 
 
 def only_changes(settings: Settings, wanted: dict[str, object]) -> dict[str, object]:
-    """Without what is so already."""
+    """Without the values that are already set."""
     return {field: value for field, value in wanted.items() if getattr(settings, field) != value}
 
 
@@ -140,7 +140,7 @@ def read_duration(text: str, label: str, low_s: int, high_s: int) -> int:
 
 
 def may_own(viewer: Viewer, account: str) -> bool:
-    """Whether queues can be made in that account."""
+    """Whether queues can be created in that account."""
     return viewer.sees(account) and len(account) == 12 and account.isascii() and account.isdigit()
 
 

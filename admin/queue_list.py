@@ -1,7 +1,7 @@
-"""Which queues a list shows, in which order: filtered and sorted over all of them by what was last sampled, so that it
-costs some milliseconds for 10,000; only the page that is seen is counted anew and gets its rates.
+"""Which queues a list shows, and in which order: filtered and sorted over all queues by the last sample, so that it
+takes a few milliseconds for 10,000; only the visible page gets current counts and rates.
 
-The filter lives in the address of the page, so that it can be linked to, saved and gone back to.
+The filter is part of the page's address, so that it can be linked to, bookmarked and reached with the back button.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SENT, _DELETED = QUEUE_SUMS.index("sent"), QUEUE_SUMS.index("deleted")
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter and an order, as the address says."""
+    """A filter and an order, from the address."""
 
     text: str = ""
     kind: str = ""
@@ -61,18 +61,18 @@ COLUMNS = {
     "lately": "30 minutes",
     "dead": "Dead letters",
 }
-"""Which may be left out; the name is always there."""
+"""Optional columns; the name is always shown."""
 COLUMNS_COOKIE = "cqs_columns"
 
 
 def columns_of(visit: Visit) -> list[str]:
-    """Which columns are wanted: as the address says, else as the browser remembers, else all."""
+    """The columns to show: from the address, else from the browser's cookie, else all."""
     wanted = visit.request.query.getall("cols", []) or visit.request.cookies.get(COLUMNS_COOKIE, "").split(".")
     return [name for name in COLUMNS if name in wanted] or list(COLUMNS)
 
 
 def choice_of(visit: Visit) -> Choice:
-    """What the address asks for; what it can't mean is left out."""
+    """The choice in the address; invalid values are ignored."""
     sort = visit.query("sort")
     order = sort.removeprefix("-")
     kind = visit.query("kind")
@@ -88,7 +88,7 @@ def choice_of(visit: Visit) -> Choice:
 
 
 def find(engine: Engine, account: str, choice: Choice) -> list[Queue]:
-    """All queues of the account that fit, in order."""
+    """All queues of the account that match, in order."""
     own = [queue for queue in engine.registry if queue.account == account]
     found = [queue for queue in own if _fits(engine, queue, choice)] if choice.is_filtering else own
     found.sort(key=attrgetter("name"))
@@ -100,7 +100,7 @@ def find(engine: Engine, account: str, choice: Choice) -> list[Queue]:
 
 
 def _by_number(engine: Engine, found: list[Queue], account: str, choice: Choice) -> list[Queue]:
-    """By a number that is 0 for most queues: only the others are sorted. Equal ones stay in order of their names."""
+    """By a number that is 0 for most queues: only the others are sorted. Ties stay in order of name."""
     numbers = _rates(engine, account, choice.order) if choice.order in RATES else _depths(engine, account, choice.order)
     some = [queue for queue in found if queue.uid in numbers]
     some.sort(key=lambda queue: numbers[queue.uid], reverse=not choice.is_up)
@@ -109,7 +109,7 @@ def _by_number(engine: Engine, found: list[Queue], account: str, choice: Choice)
 
 
 def _rates(engine: Engine, account: str, order: str) -> dict[int, float]:
-    """By uid, of the queues of which there are charts; those without traffic are left out."""
+    """By uid, for the queues that have charts; those without traffic are omitted."""
     now_ms, place = engine.clock.now_ms(), RATES.index(order)
     found: dict[int, float] = {}
     for stats in engine.metrics.queues:
@@ -121,7 +121,7 @@ def _rates(engine: Engine, account: str, order: str) -> dict[int, float]:
 
 
 def _depths(engine: Engine, account: str, order: str) -> dict[int, float]:
-    """By uid, of the queues that hold messages; those with a 0 are left out."""
+    """By uid, for the queues that hold messages; zeros are omitted."""
     number = _number_of(engine, order)
     held = engine.metrics.depths.held()
     return {depth.uid: value for depth in held if depth.name.account == account and (value := number(depth))}
@@ -137,7 +137,7 @@ def _number_of(engine: Engine, order: str) -> Callable[[Depth], float]:
 
 
 def fullest(engine: Engine, account: str, limit: int) -> list[Queue]:
-    """The queues of the account that hold most messages, as last sampled, most first."""
+    """The queues of the account with the most messages in the last sample, in descending order."""
     held = [depth for depth in engine.metrics.depths.held() if depth.name.account == account]
     sizes = [depth.messages for depth in held]
     least = min(nlargest(limit, sizes), default=0)
@@ -147,19 +147,19 @@ def fullest(engine: Engine, account: str, limit: int) -> list[Queue]:
 
 
 def counts_of(engine: Engine, queue: Queue) -> Counts:
-    """As last sampled; zeros for a queue that was not yet."""
+    """As last sampled; zeros for a queue that was not sampled yet."""
     depth = engine.metrics.depths.get(queue.uid)
     return depth.counts if depth is not None else _EMPTY
 
 
 def ring_of(engine: Engine, queue: Queue) -> Ring | None:
-    """The queue's chart, when it has one."""
+    """The queue's chart, if it has one."""
     stats = engine.metrics.queues.get(queue.key)
     return stats.ring if stats is not None else None
 
 
 def rates_of(ring: Ring | None, now_ms: int) -> tuple[float, float]:
-    """Messages sent and deleted a second, over the last minute."""
+    """Messages sent and deleted per second, over the last minute."""
     if ring is None:
         return 0.0, 0.0
     sent, deleted = ring.series((_SENT, _DELETED), 60, now_ms // 1_000 - SAMPLE_S)
@@ -168,7 +168,8 @@ def rates_of(ring: Ring | None, now_ms: int) -> tuple[float, float]:
 
 
 def sparks_of(ring: Ring | None, now_ms: int) -> tuple[list[float | None], list[float | None]]:
-    """Messages sent and deleted in each of the last thirty whole minutes: one that has only begun looks like a fall."""
+    """Messages sent and deleted in each of the last thirty whole minutes: a minute in progress would look like a
+    drop."""
     if ring is None:
         return [], []
     sent, deleted = ring.series((_SENT, _DELETED), 1_860, now_ms // 1_000)

@@ -1,4 +1,5 @@
-"""Dead-letter settings as fields of a form: the target by its name, and which queues may use this one as theirs."""
+"""Dead-letter settings as form fields: the target by its name, and which queues may use this one as their dead-letter
+queue."""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ def read_allow(form: Form, owner: QueueName, region: str) -> RedriveAllow | None
 
 
 def arn_of(name: str, owner: QueueName, region: str) -> str:
-    """The ARN of a queue of the owner's account; an ARN stays as it is. Raises BadInput."""
+    """The ARN of a queue in the owner's account; an ARN is returned unchanged. Raises BadInput."""
     if name.startswith("arn:"):
         return name
     if not limits.QUEUE_NAME.fullmatch(name):

@@ -1,7 +1,7 @@
-"""From values to HTML: jinja2 with everything escaped, and nothing undefined let through.
+"""Renders values to HTML with jinja2: everything is escaped, and undefined values are errors.
 
-A page extends `layout.html`; what changes while one looks stands in its block `live`. A page that refreshes itself asks
-for that block alone.
+A page extends `layout.html`; the part that changes while it is open is in its block `live`. A page that refreshes
+itself requests only that block.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class Templates:
             self._environment.globals[name] = self._environment.get_template(f"{name}.html").make_module()
 
     def warm(self) -> None:
-        """Compiles all templates, which takes some hundred milliseconds that no visitor shall wait for. Thread-safe."""
+        """Compiles all templates, which takes some hundred milliseconds, so that no visitor has to wait for it.
+        Thread-safe."""
         for name in self._environment.list_templates(extensions=["html"]):
             self._environment.get_template(name)
 
@@ -45,7 +46,7 @@ class Templates:
         return self._environment.get_template(name).render(values)
 
     def live(self, name: str, values: Mapping[str, object]) -> str:
-        """Only what changes."""
+        """Only the part that changes."""
         template = self._environment.get_template(name)
         context = template.new_context(dict(values))
         block = template.blocks.get(LIVE)

@@ -1,5 +1,5 @@
-"""A folder of audit reports that jobs wrote: what is there, and one file of it. Only plain files below the folder are
-given out: no link leads elsewhere, no name leads up."""
+"""A folder of audit reports written by jobs: its list of files, and single files. Only regular files below the folder
+are served: no symbolic link leads out of it, no name leads above it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def listed(folder: Path) -> list[Report]:
-    """Newest first; at most FILES_MAX. A folder that can't be read has none."""
+    """Newest first; at most FILES_MAX. Empty for a folder that can't be read."""
     found: list[Report] = []
     for path in _walk(folder, DEPTH_MAX):
         told = path.stat(follow_symlinks=False)
@@ -42,7 +42,7 @@ def listed(folder: Path) -> list[Report]:
 
 
 def read(folder: Path, name: str) -> tuple[bytes, str] | None:
-    """The bytes and type of a listed file; None for anything else, or one that is too large."""
+    """The bytes and content type of a listed file; None for anything else, or a file that is too large."""
     if not any(report.name == name for report in listed(folder)):
         return None
     path = folder / name

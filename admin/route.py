@@ -1,4 +1,4 @@
-"""What a page or an action is to the application: its path, who may, and what runs."""
+"""What the application needs to know about a page or an action: its path, who may use it, and what runs."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Done by POST, with the session's token; written into the log of changes under `name`, which is also the
-    permission unless another is named. What fails is shown by `retry` with everything that was typed, or else told on
-    the page that the person came from."""
+    """Performed by POST, with the session's token; recorded in the log of changes under `name`, which is also the
+    permission unless another one is given. A failure is shown by `retry` with everything that was entered, or else on
+    the page that the user came from."""
 
     path: str
     act: Act
@@ -40,7 +40,7 @@ class Action:
     permission: str | None = ""
     bytes_max: int = SMALL_BYTES_MAX
     is_logged: bool = True
-    """Off for what only looks: a tester, a preview."""
+    """False for actions that only look: a tester, a preview."""
 
     @property
     def needs(self) -> str | None:

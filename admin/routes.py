@@ -1,4 +1,4 @@
-"""The table of all pages and actions: what is not here does not exist."""
+"""The table of all pages and actions: anything else does not exist."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from admin.views import (
 )
 
 LOGIN_BYTES_MAX = 20_000
-"""Strangers send it: a user, a password, and an address to go on to."""
+"""Unauthenticated clients send it: a user, a password, and an address to continue to."""
 _QUEUE = "/q/{account}/{queue}"
 _USER = "/users/{user}"
 

@@ -1,14 +1,15 @@
-"""Sessions: a sealed cookie that any node of a cluster can read, since its key comes from the cluster's secret.
+"""Sessions: an encrypted cookie that any node of a cluster can read, because its key is derived from the cluster's
+secret.
 
-    nobody ──login──► begin(user): a new id, so that a cookie planted before is worth nothing
+    nobody ──login──► begin(user): a new ID, so that a cookie planted before the login is worthless
     each visit       idle too long, too old, user changed, logged out ──► nobody
-    a visit by hand  older than TOUCH_MS ──► the same id, seen now   (a page that refreshes itself does not count)
+    a visit by hand  older than TOUCH_MS ──► the same ID, seen now   (a page that refreshes itself does not count)
 
-The cookie holds no right by itself: the user is looked up in the store at each visit. The session must have begun under
-the user's present number of sessions, which a changed password or role, a disabled user and "log out everywhere" raise,
-and as that very user, by its id: whoever is given the name of a dropped one is somebody else. And it must not be among
-those that were logged out, which the user's record keeps for as long as their cookies would last. So what has ended has
-ended on every node at once, and stays so after a restart.
+The cookie itself grants nothing: the user is looked up in the store at each visit. The session must have begun under
+the user's current session counter, which is raised by a changed password or role, by disabling the user and by "log out
+everywhere". It must belong to that very user, by ID: a new user with the name of a deleted one is somebody else. And it
+must not be among the logged-out sessions, which the user's record lists for as long as their cookies would last. So a
+session that has ended has ended on every node at once, and stays ended after a restart.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ IDLE_MS_MAX = 30 * 60_000
 AGE_MS_MAX = 12 * 3_600_000
 TOUCH_MS = FLASH_MS_MAX = 60_000
 COOKIE_LENGTH_MAX = 3_800
-"""Browsers drop a cookie of more than 4,096 bytes, name and attributes included."""
+"""Browsers drop a cookie of more than 4,096 bytes, including its name and attributes."""
 
 
 class Session(msgspec.Struct, frozen=True):
-    """What a cookie says. `user` "" = nobody has logged in."""
+    """The content of a cookie. `user` "" = nobody has logged in."""
 
     sid: str
     issued_ms: int
@@ -44,34 +45,34 @@ class Session(msgspec.Struct, frozen=True):
     user: str = ""
     user_id: str = ""
     user_sessions: int = 0
-    """The user's number of sessions at the login."""
+    """The user's session counter at the login."""
 
     @property
     def end_ms(self) -> int:
-        """When its cookie is worth nothing any more, whatever happens."""
+        """When its cookie expires in any case."""
         return self.issued_ms + AGE_MS_MAX
 
     def is_of(self, user: User) -> bool:
-        """Whether the user, as it is now, is still logged in by it."""
+        """Whether the user, as it is now, is still logged in with this session."""
         began = self.user, self.user_id, self.user_sessions
         return began == (user.name, user.user_id, user.sessions) and all(one.sid != self.sid for one in user.ended)
 
 
 class Flash(msgspec.Struct, frozen=True):
-    """A message that the next page shows once. It travels in a sealed cookie, so it may hold a secret."""
+    """A message that the next page shows once. It travels in an encrypted cookie, so it may contain a secret."""
 
     text: str
     is_error: bool = False
     key_id: str = ""
     secret: str = ""
-    """Of a new access key: shown with the message, and never again."""
+    """The secret of a new access key: shown with the message, and never again."""
     at_ms: int = 0
     sid: str = ""
-    """When it was made, and in which session."""
+    """When it was created, and in which session."""
 
 
 class Sessions:
-    """Makes and reads sessions. Belongs to one event loop."""
+    """Creates and reads sessions. Belongs to one event loop."""
 
     def __init__(self, secret: bytes, clock: Clock) -> None:
         self._clock = clock
@@ -79,7 +80,7 @@ class Sessions:
         self._csrf_key = _derived(secret, b"csrf")
 
     def begin(self, user: User | None = None) -> Session:
-        """A new session, of the user or of nobody yet."""
+        """A new session, of the user or not logged in yet."""
         now_ms = self._clock.now_ms()
         whose = (user.name, user.user_id, user.sessions) if user is not None else ()
         return Session(secrets.token_urlsafe(18), now_ms, now_ms, *whose)
@@ -89,8 +90,8 @@ class Sessions:
         return _sealed(self._sealer, session, COOKIE)
 
     def read(self, cookie: str) -> Session | None:
-        """The session of a cookie; None for one that is damaged, too old or idle too long. Whether its user was logged
-        out `Session.is_of` tells."""
+        """The session of a cookie; None if the cookie is invalid, too old, or idle too long. `Session.is_of` tells
+        whether its user was logged out."""
         session = _opened(self._sealer, cookie, COOKIE, Session)
         if session is None:
             return None
@@ -99,21 +100,21 @@ class Sessions:
         return session if is_alive else None
 
     def touched(self, session: Session) -> Session:
-        """The session, seen now if it was last written a while ago."""
+        """The session, marked as seen now if it was last written a while ago."""
         now_ms = self._clock.now_ms()
         if now_ms - session.seen_ms < TOUCH_MS:
             return session
         return msgspec.structs.replace(session, seen_ms=now_ms)
 
     def token(self, session: Session) -> str:
-        """What every form of the session carries, and no other site can know."""
+        """The CSRF token of the session's forms, which no other site can know."""
         return hmac.new(self._csrf_key, session.sid.encode(), hashlib.sha256).hexdigest()
 
     def is_token_of(self, session: Session, token: str) -> bool:
         return hmac.compare_digest(self.token(session).encode(), token.encode("utf-8", "replace"))
 
     def write_flash(self, flash: Flash, session: Session) -> str:
-        """The cookie's value, for the next page of the session; a text that no cookie could hold is cut."""
+        """The cookie's value, for the session's next page; a text too long for a cookie is truncated."""
         flash = msgspec.structs.replace(flash, at_ms=self._clock.now_ms(), sid=session.sid)
         cookie = _sealed(self._sealer, flash, FLASH_COOKIE)
         while len(cookie) > COOKIE_LENGTH_MAX:
@@ -122,8 +123,8 @@ class Sessions:
         return cookie
 
     def read_flash(self, cookie: str, session: Session) -> Flash | None:
-        """What the cookie says; None for one that is damaged or too old, or holds a secret that another session made.
-        Its age is looked at here: a browser drops it in time, and whoever copied it does not."""
+        """The message in the cookie; None if it is invalid or too old, or holds a secret that another session created.
+        Its age is checked here because a browser drops the cookie in time, but somebody who copied it does not."""
         flash = _opened(self._sealer, cookie, FLASH_COOKIE, Flash)
         if flash is None or self._clock.now_ms() - flash.at_ms >= FLASH_MS_MAX:
             return None

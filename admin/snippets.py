@@ -1,8 +1,8 @@
-"""The same by command line: what a page does, as `cqs`, AWS CLI, boto3 and curl, ready to paste.
+"""What a page does, as commands to paste: `cqs`, AWS CLI, boto3 and curl.
 
-Everything is quoted for its language: a shell word, a Python literal. The CLI reads arguments that look like an address
-(`file://…`) from there, so such calls are written with --cli-input-json, where nothing is fetched. Actions that AWS has
-not are told as `cqs` and curl alone.
+Everything is quoted for its language: a shell word, a Python literal. The AWS CLI fetches arguments that look like a
+URL (`file://…`), so such calls use --cli-input-json, where nothing is fetched. Actions that AWS does not have are given
+only for `cqs` and curl.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cqs.queue import Queue
 
 Snippets = list[tuple[str, str]]
 ELLIPSIS = "\u2026"
-"""Stands for what whoever copies has to fill in."""
+"""A placeholder that the user has to fill in."""
 NOT_OF_AWS = frozenset(
     {
         "ChangeMessages",
@@ -36,8 +36,8 @@ _KEYS = '--user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY"'
 
 
 def snippets(visit: Visit, *calls: tuple[str, Params], cqs: str = "") -> Snippets:
-    """The calls, one after the other: action and parameters by their names in the API. `cqs`: the words after `cqs`,
-    where the parameters do not say enough for them."""
+    """The calls, in order: action and parameters by their API names. `cqs`: the words after `cqs`, if they can't be
+    derived from the parameters."""
     region = visit.console.engine.tuning.region
     found = []
     own = [_own(visit, cqs)] if cqs else [_own(visit, words) for call in calls if (words := _words(visit, *call))]
@@ -53,19 +53,19 @@ def snippets(visit: Visit, *calls: tuple[str, Params], cqs: str = "") -> Snippet
 
 
 def of_each(visit: Visit, *acts: tuple[str, str, Params]) -> Snippets:
-    """Several things that a page does, each by itself: what it is for people, action and parameters."""
+    """Several independent actions of a page: label, action and parameters of each."""
     return [
         (f"{name}: {title}", text) for name, action, params in acts for title, text in snippets(visit, (action, params))
     ]
 
 
 def url_of(visit: Visit, queue: Queue) -> str:
-    """The queue's address for API clients."""
+    """The queue's URL for API clients."""
     return f"{visit.endpoint}/{queue.account}/{queue.name}"
 
 
 def named(visit: Visit, arn: str) -> str:
-    """What `cqs` is to call the queue."""
+    """How `cqs` refers to the queue."""
     return Names(visit.endpoint, visit.console.about.home).of_arn(arn)
 
 
@@ -95,7 +95,7 @@ def _boto3(action: str, params: Params) -> str:
 
 
 def _keys_in_front(visit: Visit) -> str:
-    """AWS's tools do nothing without keys, and any will do in open mode."""
+    """AWS's tools require keys, and in open mode any keys will do."""
     return f"AWS_ACCESS_KEY_ID={visit.account} AWS_SECRET_ACCESS_KEY=any " if _is_open(visit) else ""
 
 
@@ -109,7 +109,7 @@ def _is_open(visit: Visit) -> bool:
 
 
 def _proof(visit: Visit, region: str) -> str:
-    """What tells curl's server who is calling, where that is asked for."""
+    """curl's credentials options, where the server needs them."""
     about = visit.console.about
     if _is_open(visit):
         return f"--aws-sigv4 aws:amz:{region}:sqs --user {visit.account}:any" if visit.account != about.home else ""
@@ -117,7 +117,7 @@ def _proof(visit: Visit, region: str) -> str:
 
 
 def _curl(endpoint: str, proof: str, action: str, params: Params) -> str:
-    """Its `-d` reads what begins with an @ from a file; JSON begins with a brace."""
+    """curl's `-d` reads an argument that begins with @ from a file; JSON begins with a brace."""
     told = shlex.join(["-H", "Content-Type: application/x-amz-json-1.0", "-H", f"X-Amz-Target: AmazonSQS.{action}"])
     body = shlex.join(["-d", json.dumps(params, ensure_ascii=False)])
     return " ".join(one for one in ("curl", shlex.quote(endpoint + "/"), proof, told, body) if one)

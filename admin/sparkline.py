@@ -1,7 +1,7 @@
-"""Small charts, drawn by the server as SVG: a line over a soft area, in the colour of its class. No script, no style
-attribute; the same points give the same text, so that a page that refreshes itself does not flicker.
+"""Small charts, rendered on the server as SVG: a line over a shaded area, in the colour of its class. No script, no
+style attribute; the same points give the same text, so that a page that refreshes itself does not flicker.
 
-A point of None is a gap. The last thirty minutes at one point a minute are enough for a table.
+A point of None is a gap. A table shows the last thirty minutes with one point per minute.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def sparkline(
     height: int = HEIGHT,
 ) -> Markup:
     """The chart, scaled to its highest point; `second` is another line on the same scale, without an area. `label` is
-    read to those who can't see it."""
+    the text for screen readers."""
     high = max((one for one in (*points, *second) if one is not None), default=0)
     if not high:
         line = f'<path class="flat" d="M1 {height - 1}H{width - 1}"/>'
@@ -34,7 +34,7 @@ def sparkline(
 
 
 def _runs(points: Sequence[float | None]) -> Iterator[list[tuple[int, float]]]:
-    """Stretches without a gap, each point with its place."""
+    """Stretches without a gap, each point with its position."""
     run: list[tuple[int, float]] = []
     for place, point in enumerate(points):
         if point is not None:

@@ -1,8 +1,7 @@
-"""What is dear to find out is not asked anew at each refresh of a page: an answer is kept for PAUSE times as long as it
-took, so that pages which refresh themselves take at most a 250th of the node's time for each such question, however
-long the queue is. What a person asks for by hand is always fresh, and is kept, too. Answers with messages in them say
-what they weigh, so that what is kept is bounded in bytes, however many questions are asked.
-"""
+"""Caches answers that are expensive to compute between refreshes of a page: an answer is kept for PAUSE times as long
+as it took, so that self-refreshing pages take at most 1/250 of the node's time for each such question, however long the
+queue is. A request made by hand always gets a fresh answer, which is cached too. Answers that contain messages report
+their size, so that the cache is bounded in bytes, however many questions are asked."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ T = TypeVar("T")
 
 
 class _Kept(NamedTuple):
-    """An answer, until when it is good, and its bytes."""
+    """An answer, its expiry, and its size in bytes."""
 
     good_until_s: float
     answer: object
@@ -43,7 +42,7 @@ class Thrift:
         is_fresh: bool,
         weigh: Callable[[T], int] = lambda answer: 0,
     ) -> T:
-        """The answer; `is_fresh`: found out now, whatever is kept. `weigh` tells the bytes of an answer that is not
+        """The answer; `is_fresh`: computed now, whatever is cached. `weigh` returns the bytes of an answer that is not
         small. Raises what `find_out` raises."""
         now_s = asyncio.get_running_loop().time
         begun_s = now_s()

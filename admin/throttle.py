@@ -1,13 +1,13 @@
-"""Guesses of passwords are few: each try is counted before the password is looked at, and given back when it was right.
+"""Limits password guessing: each attempt is counted before the password is checked, and refunded if it was right.
 
-    who                       tries free of charge      then locked for
-    one user, one address     5 a minute                1, 2, 4, 8, at most 15 minutes, as long as it goes on
+    who                       free attempts             then locked for
+    one user, one address     5 a minute                1, 2, 4, 8, at most 15 minutes, as long as it continues
     one address               20 a minute               the same
-    one user, everywhere      50 in ten minutes         1 minute, so that nobody can keep a user out for long
+    one user, everywhere      50 in ten minutes         1 minute, so that nobody can lock a user out for long
 
-An IPv6 address stands for its /64, which one person has. Everything is bounded: when the book is full the entry goes
-that was not used for longest, one that is not locked before one that is. Whoever is locked out writes nothing into it,
-or a guesser would make new names up until the book has forgotten him. Workers of one node tell each other of each try.
+An IPv6 address counts as its /64, which usually belongs to one person. Everything is bounded: when the table is full,
+the least recently used entry is evicted, unlocked entries first. A locked-out client adds no entries; otherwise it
+could invent names until the table has forgotten it. Workers of one node report each attempt to each other.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LOCK_MS_MAX = 15 * MINUTE_MS
 
 
 class _Rule:
-    """So many tries in a window, then locked, each time for twice as long."""
+    """A number of attempts per window, then a lock, each time twice as long."""
 
     def __init__(self, tries: int, window_ms: int, lock_ms_max: int) -> None:
         self.tries = tries
@@ -49,14 +49,15 @@ class _Entry:
 
 
 class Throttle:
-    """Counts tries to log in. Belongs to one event loop."""
+    """Counts login attempts. Belongs to one event loop."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._book: OrderedDict[tuple[str, str], _Entry] = OrderedDict()
 
     def begin(self, user: str, address: str) -> int:
-        """0: go on, the try is counted. Else: locked for so many milliseconds more, and nothing was counted."""
+        """0: continue, the attempt is counted. Otherwise the remaining lock time in milliseconds, and nothing was
+        counted."""
         now_ms = self._clock.now_ms()
         keys = _keys(user, address)
         known = [self._book[key] for key, _ in keys if key in self._book]
@@ -68,7 +69,7 @@ class Throttle:
         return 0
 
     def forgive(self, user: str, address: str) -> None:
-        """The password was right: the user starts anew here, and the try does not weigh on the others."""
+        """The password was right: resets the count for this user here, and refunds the attempt in the other counts."""
         for place, (key, _) in enumerate(_keys(user, address)):
             entry = self._book.get(key)
             if entry is None:

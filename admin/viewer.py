@@ -1,13 +1,13 @@
-"""Who looks at the console, and what that one may do.
+"""Who uses the console, and what they may do.
 
     permission                        read_only   operator   administrator
-    look at queues and messages           x           x            x
+    view queues and messages              x           x            x
     send, delete, purge, settings                     x            x
     users, keys, log of changes                                    x
 
-Administrators of the server's home account see every account; everybody else sees their own. In enforced mode a queue's
-policy holds here, too; only administrators are above it, since they may change it anyway. Until somebody has a password
-whoever sits at the machine is an administrator without a name.
+Administrators of the server's home account see every account; all others see only their own. In enforced mode a queue's
+policy applies here too, except to administrators, who could change it anyway. Until somebody has a password, whoever
+uses this machine is a nameless administrator.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from cqs.service.policy_actions import is_in_role
 
 LOOK = "ListQueues"
 MANAGE = "ManageUsers"
-"""What no API caller can do: users, keys, and reading who changed what."""
+"""Permission for what no API caller can do: users, keys, and reading the log of changes."""
 LOCAL = "local"
 
 
 class Viewer(msgspec.Struct, frozen=True, kw_only=True):
-    """A person in front of the console. `account` is where the person is at home; `user` "" = nobody logged in."""
+    """A user of the console. `account` is the user's own; `user` "" = nobody is logged in."""
 
     account: str
     role: Role
     user: str = ""
     user_id: str = ""
     is_everywhere: bool = False
-    """May look into all accounts."""
+    """May see all accounts."""
 
     @property
     def name(self) -> str:
         return self.user or LOCAL
 
     def caller(self, account: str = "") -> Caller:
-        """As the service knows callers."""
+        """The corresponding caller for the service."""
         return Caller(account=account or self.account, user=self.user, user_id=self.user_id, role=self.role)
 
     def may(self, permission: str) -> bool:
@@ -54,13 +54,13 @@ class Viewer(msgspec.Struct, frozen=True, kw_only=True):
         return self.is_everywhere or account == self.account
 
     def check(self, permission: str) -> None:
-        """Returns when the role allows it. Raises AccessDenied."""
+        """Returns if the role allows it. Raises AccessDenied."""
         if not self.may(permission):
             raise AccessDenied(f"Your role ({self.role.value.replace('_', ' ')}) does not allow {permission}.")
 
     def check_queue(self, permission: str, queue: Queue, circumstances: Circumstances | None) -> None:
-        """Returns when this may be done to the queue, in these circumstances where policies are enforced (None = they
-        are not). Raises AccessDenied, or QueueDoesNotExist for a queue that is none of the viewer's business."""
+        """Returns if this may be done to the queue, in these circumstances where policies are enforced (None = they are
+        not). Raises AccessDenied, or QueueDoesNotExist if the viewer may not know about the queue."""
         if not self.sees(queue.account):
             raise QueueDoesNotExist
         self.check(permission)
@@ -70,7 +70,7 @@ class Viewer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def local_viewer(account: str) -> Viewer:
-    """Whoever sits at the machine, while there is no password."""
+    """Whoever uses this machine, while there is no password."""
     return Viewer(account=account, role=Role.ADMINISTRATOR, is_everywhere=True)
 
 

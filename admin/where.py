@@ -1,4 +1,4 @@
-"""Where a queue is at home, as its pages tell it; a store that does not answer soon leaves it unknown."""
+"""A queue's home data centre, for its pages; unknown if the store does not answer soon."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WAIT_S = 1.0
 
 
 async def where_of(visit: Visit, queue: Queue) -> Whereabouts | None:
-    """None = not known now, or the store has one data centre (`Cluster.datacenter` is "" then)."""
+    """None = unknown at the moment, or the store has only one data centre (`Cluster.datacenter` is "" then)."""
     try:
         async with asyncio.timeout(WAIT_S):
             return await whereabouts(visit.console.engine, queue)

@@ -1,4 +1,4 @@
-"""Settings of a queue under the API's names and as its texts, for what is copied or exported."""
+"""A queue's settings under the API's names and in its text format, for snippets and exports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cqs.service.queue_rules import WIRE_NAMES
 
 
 def attributes_of(settings: Settings, fields: frozenset[str] | None = None) -> dict[str, str]:
-    """The texts of these fields; None = of all that differ from the defaults."""
+    """The texts of these fields; None = all fields that differ from the defaults."""
     base = Settings()
     chosen = fields if fields is not None else frozenset(f for f in WIRE_NAMES if _differs(settings, base, f))
     return {name: _text(field, getattr(settings, field)) for field, name in WIRE_NAMES.items() if field in chosen}

@@ -117,7 +117,7 @@ def _judged(count: dict[str, int], over: dict[str, int], memory: Memory, integri
     doubts = (
         (
             unsettled,
-            "deliver(y|ies) or answer(|s) seem to break a rule, but lines still to come may explain (it|them)",
+            "deliver(y|ies) or answer(|s) (seems|seem) to break a rule, but lines still to come may explain (it|them)",
         ),
         (
             memory.late_lines,

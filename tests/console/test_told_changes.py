@@ -156,7 +156,7 @@ async def test_a_list_that_was_sent_in_part_is_told_and_not_sent_twice(desk: Des
     assert "10 of 25 were sent" in page.words
     assert "disk full" in page.words
     assert [line.error for line in await told(desk, "SendMessage")] == [
-        "10 of 25 were sent, and were taken out of the lines; then: disk full"
+        "10 of 25 were sent, and were removed from the lines; then: disk full"
     ]
     left = page.text.partition('name="lines"')[2].partition(">")[2].partition("</textarea>")[0]
     await desk.post(f"{ORDERS}/send", {"lines": left})

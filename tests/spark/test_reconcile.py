@@ -97,7 +97,7 @@ def test_place_that_is_none_is_refused() -> None:
     from spark_jobs.stored import NoStore
     from spark_jobs.stored_cassandra import Keyspace
 
-    with pytest.raises(NoStore, match="one port"):
+    with pytest.raises(NoStore, match="the same port"):
         _ = Keyspace("a:1,b:2").options
     with pytest.raises(NoStore, match=r"'a:x' is not a HOST\[:PORT\]"):
         _ = Keyspace("a:x").options

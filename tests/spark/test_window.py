@@ -122,7 +122,7 @@ def test_times_are_dates_with_a_zone_or_so_long_ago() -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="names no time zone"):
         moment("2026-11-29T06:00:00")
     for text in ("", "yesterday", "0h", "8 h", "1e3h", "٣h"):
-        with pytest.raises(argparse.ArgumentTypeError, match="is no time such as"):
+        with pytest.raises(argparse.ArgumentTypeError, match="is not a time such as"):
             moment(text)
 
 

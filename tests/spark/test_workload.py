@@ -55,7 +55,7 @@ def test_file_is_read_as_it_is_written(tmp_path: Path) -> None:
         ('name = "x"\nqueues = "many"', "should be of type int"),
         ('name = "x"\nis_fifo = 1', "should be of type bool"),
         ('name = "x"\nqueues = 0', "at least 1"),
-        ('name = "x"\nprocess_ms = -1', "below 0"),
+        ('name = "x"\nprocess_ms = -1', "at least 0"),
         ('name = "x"\nquit_probability = 1.0', "a probability"),
         ('name = "x"\nreceive_max = 11', "SQS allows"),
         ('name = "x"\nsenders = 0', "nothing would be sent"),

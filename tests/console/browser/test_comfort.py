@@ -88,7 +88,7 @@ def test_charts_are_drawn(eye: Eye) -> None:
     expect(page.locator(".chart canvas")).to_have_count(8)
     expect(page.locator(".chart .legend").first).to_contain_text("sent")
     for name in ("median", "99-percent"):
-        expect(page.locator(f"#chart-servers-time-{name} .legend")).to_contain_text("receive")
+        expect(page.locator(f"#chart-server-time-{name} .legend")).to_contain_text("receive")
 
 
 def test_a_theme_chosen_by_hand_stays(eye: Eye) -> None:
