@@ -1,11 +1,12 @@
-"""`python -m tests`, which is `make test`: all tests, in four processes side by side.
+"""`python -m tests`, which is `make test`: runs all tests, in four parallel pytest processes.
 
-    FAULTS        drills in one data centre, and others that wait for servers to start, die and recover
-    WAITS         drills in two data centres, SDKs, browsers: they wait for half of their time
-    SPARK         computes
-    the others    compute; what they print comes first, and that of the three above at the end
+    FAULTS        drills in one data centre, and other tests that wait for servers to start, die and recover
+    WAITS         drills in two data centres, SDKs, browsers: idle for half of their time
+    SPARK         CPU-bound
+    the rest      CPU-bound; its output is shown as it runs, that of the other three at the end
 
-Asked to stop, it asks all, and waits until they have ended what they started. They are also asked when it is killed.
+On a stop signal it interrupts all four and waits until they have stopped what they started. They are also interrupted
+if it is killed.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ RUNS = [_ignored([*FAULTS, *WAITS, *SPARK]), [*FAULTS, *_ignored(WAITS)], WAITS,
 
 
 def main(runs: Sequence[Sequence[str]] = RUNS) -> int:
-    """The exit code of pytest, the worst of all. Each is given arguments; what the first prints is seen at once."""
+    """Runs pytest once for each list of arguments and returns the highest exit code. Shows the first run's output at
+    once."""
     _fetch()
     print(f"{len(runs)} runs of pytest side by side; what all but the first print comes at the end.", flush=True)
     running: list[subprocess.Popen[bytes]] = []
@@ -71,7 +73,7 @@ def main(runs: Sequence[Sequence[str]] = RUNS) -> int:
 
 
 def _fetch() -> None:
-    """What several need and none has yet: two that fetch at once would share Maven's folder."""
+    """Downloads what several runs need, before they start: parallel downloads would share Maven's folder."""
     if not missing_programs(("mvn",)):
         for fetch in (fetch_jars, java_class_path):
             try:
@@ -81,8 +83,9 @@ def _fetch() -> None:
 
 
 def _pytest(arguments: Sequence[str], output: IO[bytes] | None) -> subprocess.Popen[bytes]:
-    """In a session of its own: what a terminal tells all its processes, it is told once, by this one. It hears SIGINT
-    also where this one was started without, as a shell's background is: this one has a handler by now."""
+    """Starts pytest in its own session, so that it gets a terminal's signals only once, from this process. It does not
+    ignore SIGINT even if this process was started with SIGINT ignored, as a shell's background job is, because this
+    process has installed a handler by now."""
     return subprocess.Popen(
         [sys.executable, "-m", "pytest", "--durations=25", *arguments],
         cwd=ROOT,

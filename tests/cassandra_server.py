@@ -1,4 +1,4 @@
-"""A real Cassandra of the test session; the launcher itself is `deploy.cluster.ring`."""
+"""A real Cassandra for the test session. The launcher itself is `deploy.cluster.ring`."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from deploy.cluster.ring import CassandraFailed, Node, Ring, Tuning
 
 __all__ = ["CassandraFailed", "Node", "Ring", "Tuning", "free_ports", "options_of", "session"]
 _CONNECT_MS = 30_000
-"""A node that shares two cores with all tests may take more than 5 s to be connected to."""
+"""Connecting to a node that shares two cores with all tests may take more than 5 s."""
 
 
 def options_of(ring: Ring, keyspace: str = "cqs") -> Options:
-    """To reach it by, with patience."""
+    """Options to connect to the ring, with a long connect timeout."""
     hosts = tuple(ring.contact_points)
     return Options(hosts=hosts, port=ring.port, keyspace=keyspace, connect_ms=_CONNECT_MS)
 
 
 def session() -> Iterator[Ring]:
-    """For a fixture of scope session: one node, whose reads fail at few tombstones so that tests of that are quick."""
+    """For a session-scoped fixture: one node, with a low tombstone failure threshold to keep those tests quick."""
     with Ring(tuning=Tuning(tombstones_max=2_000, is_brief=True)) as ring:
         yield ring

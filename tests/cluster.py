@@ -1,10 +1,10 @@
-"""Several nodes in one process: engines of their own on one store, one cache, one cluster, and one clock.
+"""Several nodes in one process: each has its own engine; they share a store, a cache, a cluster, and a clock.
 
 town = Town()
 a, b = await town.node("a"), await town.node("b")
 queue = await a.create("orders")
-await town.beat()                                   every node beats once
-await town.kill("a")                                a beats no more, and its beats run out
+await town.beat()                                   every node sends one heartbeat
+await town.kill("a")                                a sends no more heartbeats, and its last one expires
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Town:
         self._lives = 0
 
     def cache_of(self, datacenter: str) -> FailingCache:
-        """Each data centre has its own."""
+        """Returns the cache of a data centre; each has its own."""
         if not datacenter:
             return self.cache
         if datacenter not in self.caches:
@@ -58,7 +58,8 @@ class Town:
     async def node(
         self, name: str, datacenter: str = "", *, is_cache_shared: bool = True, listed: Listed | None = None
     ) -> Bench:
-        """A node that starts now; a namesake is its former life. `datacenter`: "" = there is one."""
+        """Starts a node; an earlier node of the same name is its previous incarnation. `datacenter`: "" = there is only
+        one."""
         self._lives += 1
         now_ms = self.clock.now_ms()
         lost = self.lost[name] = []
@@ -88,31 +89,31 @@ class Town:
         return bench
 
     async def beat(self, *names: str) -> None:
-        """One beat of these nodes, or of all."""
+        """Sends one heartbeat from each of these nodes, or from all."""
         for name in names or list(self.nodes):
             await heartbeat.step(self.nodes[name].engine)
 
     async def lose_cache(self, queue: Queue) -> None:
-        """The shared cache is out of reach, and each node has made it known that it serves the queue from the store."""
+        """Makes the shared cache unreachable; each node has announced that it serves the queue from the store."""
         self.cache.cut()
         await self.make_known(queue, *self.nodes)
 
     async def make_known(self, queue: Queue, *names: str) -> None:
-        """These nodes can't believe the cache about the queue, and all have looked and know it."""
+        """These nodes mark the queue's cache contents as unreliable, and all nodes have read the marks."""
         for name in names:
             await marking.is_known(self.nodes[name].engine, shard_of(queue))
         self.clock.advance_ms(round(marking.FRESH_S * 1_000))
         await self.beat()
 
     async def kill(self, name: str) -> None:
-        """The node ends without a word, and the others have noticed."""
+        """The node dies without notice, and the other nodes have detected it."""
         del self.nodes[name]
         self.clock.advance_ms(LIFE_MS)
         await self.beat()
 
 
 class Cut:
-    """Cuts one node off from the shared cache, with its own view of it."""
+    """Makes the shared cache unreachable for one node only."""
 
     def __init__(self, town: Town, name: str) -> None:
         self._town, self._name = town, name
@@ -120,7 +121,7 @@ class Cut:
         self._whole = self.bench.engine.cache
 
     def cut(self, *, is_known: bool = True) -> None:
-        """`is_known`: the node has noticed."""
+        """`is_known`: the node has detected it."""
         away = FailingCache.__new__(FailingCache)
         away.__dict__.update(self._town.cache.__dict__)
         away.cut()
@@ -143,7 +144,7 @@ async def two_nodes(queue: str = "orders") -> tuple[Town, Bench, Bench, Queue]:
 
 
 def waits_for_marks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """From now on nobody waits for marks to be known: the waits are noted instead, in ms."""
+    """From now on nodes do not wait until their marks are known. Returns the list of waits skipped, in ms."""
     waits: list[int] = []
 
     async def pause(ms: int) -> None:

@@ -1,4 +1,4 @@
-"""Python's garbage collector out of the way, to see what goes without it."""
+"""Turns Python's garbage collector off, to test what is freed without it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_off() -> Iterator[None]:
-    """Begins without garbage; within it what is in a circle stays."""
+    """Collects all garbage first. Inside, reference cycles are not freed."""
     gc.collect()
     gc.disable()
     try:
@@ -19,5 +19,5 @@ def collector_off() -> Iterator[None]:
 
 
 def lives(kind: type) -> bool:
-    """Whether there is an object of it."""
+    """Whether an object of the class exists."""
     return any(isinstance(one, kind) for one in gc.get_objects())

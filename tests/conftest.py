@@ -1,7 +1,7 @@
-"""Common to all tests: `needs` marks, and no setting of the developer's shell reaches a test, nor its `nohup`.
+"""Common to all tests: `needs` marks, and isolation from the developer's shell, its settings and `nohup`.
 
-Generated cases are new ones at every run of a developer's, and the same ones in CI, so that a change is judged by what
-it changes. A failing case that chance finds becomes a test of its own.
+Property-based tests use new random cases in each local run and the same ones in CI, so that a build fails only because
+of its own change. A failing case found at random is added as a test of its own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hypothesis import settings
 from tests import needs
 
 _OURS = ("CQS_QUERY_PYTHON", "CQS_AWSCLI", "CQS_CELERY_PYTHON")
-"""Where the tests find other interpreters; no settings of the server."""
+"""Paths of other interpreters for the tests; not settings of the server."""
 
 _SLOW = (
     "contract/test_store_sqlite_crash.py",
@@ -28,11 +28,11 @@ _SLOW = (
     "unit/test_policy.py",
     "unit/test_sigv4.py",
 )
-"""What `make check` leaves to `make test`: thousands of generated cases, and processes that are killed."""
+"""Tests that `make check` skips and `make test` runs: thousands of generated cases, and processes that are killed."""
 
 
 _LAST = ("unit/test_layers.py", "unit/test_plural.py", "unit/test_tidy.py")
-"""What fills the memory with syntax trees, which slow down the garbage collector."""
+"""Tests that run last because they fill the memory with syntax trees, which slow down the garbage collector."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -66,7 +66,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture
 def restored_logging() -> Iterator[None]:
-    """For tests that set logging up: nobody after them writes to where they did."""
+    """For tests that configure logging: restores the configuration afterwards."""
     before = logging.root.handlers, logging.root.level
     yield
     structlog.reset_defaults()

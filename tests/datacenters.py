@@ -1,7 +1,7 @@
 """A node in each of two data centres, over one store.
 
 town, a, b, queue = await two()
-bodies = await move_to(town, b, queue)                 traffic comes to b until its data centre is home
+bodies = await move_to(town, b, queue)                 b gets traffic until its data centre is the queue's home
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LONG_MS = 10 * COVER_MS
 
 
 async def two(name: str = "orders") -> tuple[Town, Bench, Bench, Queue]:
-    """A node in each data centre, and a queue that was made in the first."""
+    """A node in each data centre, and a queue that was created in the first."""
     town = Town()
     a, b = await town.node("a", "dc1"), await town.node("b", "dc2")
     queue = await a.create(name, visibility_ms=LONG_MS, retention_ms=10 * LONG_MS)
@@ -29,7 +29,7 @@ async def two(name: str = "orders") -> tuple[Town, Bench, Bench, Queue]:
 
 
 async def unserved() -> tuple[Town, Bench, Bench, Queue]:
-    """As `two`, with a queue that no data centre has served: its node died as it had made it."""
+    """Like `two`, but no data centre has served the queue: its node died right after creating it."""
     town, _, b, queue = await two()
     town.shared.homes.clear()
     del town.nodes["a"]
@@ -37,7 +37,7 @@ async def unserved() -> tuple[Town, Bench, Bench, Queue]:
 
 
 async def pass_ms(town: Town, span_ms: int) -> None:
-    """Time goes by, with all that servers do beside the calls."""
+    """Advances the clock and runs the servers' background work."""
     for _ in range(max(1, span_ms // SECOND_MS)):
         town.clock.advance_ms(min(span_ms, SECOND_MS))
         await town.beat()
@@ -48,7 +48,7 @@ async def pass_ms(town: Town, span_ms: int) -> None:
 
 
 async def drain(bench: Bench, queue: Queue) -> list[str]:
-    """Receives and deletes until nothing comes."""
+    """Receives and deletes until the queue is empty. Returns the bodies."""
     bodies: list[str] = []
     while deliveries := await bench.receive(queue):
         for delivery in deliveries:
@@ -58,7 +58,8 @@ async def drain(bench: Bench, queue: Queue) -> list[str]:
 
 
 async def move_to(town: Town, bench: Bench, queue: Queue) -> list[str]:
-    """Traffic comes to the node until its data centre is home and filled; what was received and deleted meanwhile."""
+    """Sends traffic to the node until its data centre is the queue's home and its cache is filled. Returns the bodies
+    received and deleted meanwhile."""
     bodies: list[str] = []
     for _ in range((HOLD_MS + 3 * GRACE_MS) // SECOND_MS):
         bodies += await drain(bench, queue)

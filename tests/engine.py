@@ -1,11 +1,11 @@
-"""An engine on backends in memory, a clock that stands still, and seeded chance, for tests of the service.
+"""An engine on in-memory backends, a manual clock and a seeded random generator, for tests of the service.
 
 bench = await make_bench()
 queue = await bench.create("orders", visibility_ms=5_000)
 await bench.send(queue, "one", "two")
 bench.clock.advance_ms(5_000)
 bench = await bench.restart()                              the cache is lost, the store is not
-bench.store.fail("append", StoreUnavailable("disk full"))  the next call of append
+bench.store.fail("append", StoreUnavailable("disk full"))  the next append raises this
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ BODY_BUDGET_BYTES = 1_000_000
 
 
 class Failing:
-    """Lets the next calls of a backend's method fail, and calls that are one step let others run between."""
+    """Makes the next calls of a backend's method fail, or makes otherwise atomic calls yield to other tasks."""
 
     def slow(self, *names: str) -> None:
-        """Calls of these methods let everybody else run before and after their work."""
+        """Calls of these methods yield to other tasks before and after their work."""
         for name in names:
             setattr(self, name, _slowly(getattr(self, name)))
 
     def fail(self, name: str, error: BaseException, *, times: int = 1, is_done: bool = False, after: int = 0) -> None:
-        """The next `times` calls of `name`, but for the first `after`, raise `error`, after having done their work if
-        `is_done`."""
+        """`after` calls of `name` succeed, then the next `times` calls raise `error`; with `is_done`, they do their
+        work first."""
         call: Callable[..., Awaitable[object]] = getattr(self, name)
         left, good = times, after
 
@@ -88,7 +88,7 @@ class FailingStore(Failing, MemoryStore):
 
 
 class FailingCache(Failing, MemoryCache):
-    """`cut` puts it out of reach with all it holds, until `mend`."""
+    """`cut` makes it unreachable, with its contents, until `mend`."""
 
     CALLS = ("state", "begin_fill", "fill", "put", "take", "hide", "fence", "give_back", "remove", "reveal", "redelay",
               "peek", "browse", "lookup", "counts", "survey", "drop", "vesting", "next_vesting_ms")  # fmt: skip
@@ -104,7 +104,7 @@ class FailingCache(Failing, MemoryCache):
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """An engine and the parts that a test moves and looks at."""
+    """An engine, and the parts that a test controls and inspects."""
 
     engine: Engine
     clock: ManualClock
@@ -114,17 +114,18 @@ class Bench:
     seed: int
 
     async def create(self, name: str, **changes: object) -> Queue:
-        """The queue with these settings; a name that ends in `.fifo` makes it a FIFO queue."""
+        """Creates a queue with these settings; a FIFO queue if the name ends in `.fifo`."""
         fifo: dict[str, object] = {"is_fifo": True} if name.endswith(".fifo") else {}
         return await queues.create(self.engine, QueueName(ACCOUNT, name), fifo | changes, {})
 
     def slow(self) -> None:
-        """From now on each step of a queue's life lets others run before it."""
+        """From now on the steps that create, change, fill and drop a queue yield to other tasks."""
         self.store.slow("create", "save", "drop", "append", "find")
         self.cache.slow("begin_fill", "fill", "put", "drop")
 
     async def send(self, queue: Queue, *bodies: str, group: str | None = None) -> None:
-        """Sends the bodies in this order; to a FIFO queue, in `group` (or "g") and never as duplicates."""
+        """Sends the bodies in this order. On a FIFO queue they go to `group` (or "g"), each with a new deduplication
+        id."""
         is_fifo = queue.settings.is_fifo
         for body in bodies:
             dedup_id = str(self.engine.rng.getrandbits(64)) if is_fifo else None
@@ -132,35 +133,36 @@ class Bench:
             await send_batch(self.engine, queue, [draft], "sender")
 
     async def send_same(self, queue: Queue, body: str) -> None:
-        """Sends to a FIFO queue that tells duplicates by their content."""
+        """Sends to a FIFO queue with content-based deduplication."""
         await send_batch(self.engine, queue, [Draft(body, group="g")], "sender")
 
     async def receive(self, queue: Queue, count_max: int = 10, visibility_ms: int | None = None) -> list[Delivery]:
-        """One look, without waiting."""
+        """One short poll."""
         request = ReceiveRequest(count_max, visibility_ms, wait_ms=0)
         return await receive(self.engine, queue, request, lambda: True)
 
     async def bodies(self, queue: Queue) -> list[str]:
-        """The bodies of up to ten ready messages, which are in flight after it."""
+        """Receives up to ten messages, which are then in flight, and returns their bodies."""
         return [delivery.message.body for delivery in await self.receive(queue)]
 
     async def counts(self, queue: Queue) -> Counts:
         return await counting.counts(self.engine, queue)
 
     async def stored(self, queue: Queue) -> list[Message]:
-        """Everything the store has of the queue."""
+        """Returns all messages of the queue in the store."""
         addresses = [stored.address async for page in self.store.scan(queue) for stored in page]
         return await self.store.read(queue, addresses)
 
     async def restart(self) -> Bench:
-        """A new engine on the same store and clock, filled as a server fills its own."""
+        """Returns a new engine on the same store and clock, with an empty cache that is filled as at a server's
+        start."""
         return await make_bench(
             tuning=self.engine.tuning, store=self.store, clock=self.clock, seed=self.seed + 1, witness=self.witness
         )
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Lets everybody else run until the condition holds; fails when it never does."""
+    """Yields to other tasks until the condition holds. Raises AssertionError after TURNS_MAX turns."""
     for _ in range(TURNS_MAX):
         if condition():
             return
@@ -179,7 +181,8 @@ async def make_bench(
     cache: FailingCache | None = None,
     cluster: Cluster | None = None,
 ) -> Bench:
-    """A new engine, filled from the store. `cluster` makes it a node among others, which share store and cache."""
+    """Builds an engine and fills its cache from the store. `cluster`: makes it one of several nodes that share a store
+    and a cache."""
     clock = clock or ManualClock()
     rng = random.Random(seed)
     store = store or FailingStore(clock)
@@ -204,5 +207,5 @@ async def make_bench(
 
 
 async def make_engine(**parts: object) -> Engine:
-    """Only the engine of `make_bench`."""
+    """Like `make_bench`, but returns only the engine."""
     return (await make_bench(**parts)).engine  # type: ignore[arg-type]

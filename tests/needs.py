@@ -1,10 +1,10 @@
-"""What some tests need beyond Python packages, and the command that brings it.
+"""Programs that some tests need beyond Python packages, and the command that installs them.
 
     @needs("redis-server")
     def test_…
 
-Without it the test is skipped and the end of the run says so, with the command; under CI=true it fails instead, so that
-nothing goes untested unseen.
+Without the program the test is skipped, and the summary says so, with the command. With CI=true it fails instead, so
+that no test is skipped unnoticed.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ PACKAGES = {
 
 
 def needs(*programs: str) -> pytest.MarkDecorator:
-    """Marks a test that runs these programs."""
+    """Marks a test that needs these programs."""
     unknown = set(programs) - PACKAGES.keys()
     assert not unknown, f"add {unknown} to tests/needs.py"
     return pytest.mark.needs(*programs)
 
 
 def missing_programs(programs: tuple[str, ...]) -> list[str]:
-    """Those of the programs that are not on the PATH."""
+    """Returns the programs that are not on the PATH."""
     return [program for program in programs if shutil.which(program) is None]
 
 
 def check(item: pytest.Item) -> None:
-    """Skips or fails a test whose needs are not met; called before each test."""
+    """Skips, or fails, a test whose programs are missing. Called before each test."""
     missing = [name for mark in item.iter_markers("needs") for name in missing_programs(mark.args)]
     if missing:
         packages = " ".join(sorted({PACKAGES[name] for name in missing}))
@@ -53,7 +53,7 @@ def check(item: pytest.Item) -> None:
 
 
 def absent(what: str, remedy: str) -> NoReturn:
-    """Skips the test loudly, or fails it under CI=true."""
+    """Skips the test with a reason, or fails it with CI=true."""
     text = f"{what}; to run it: {remedy}"
     if os.environ.get("CI") == "true":
         pytest.fail(text, pytrace=False)

@@ -1,8 +1,8 @@
-"""Several nodes in one process: engines of their own on one store and the same real Redis servers.
+"""Several nodes in one process: each has its own engine; they share a store and real Redis servers.
 
 async with nodes_on(redis_process, count=2) as (a, b):
     queue = await a.create("orders", a, b)
-    poll = await b.poll(queue)                 it has looked, found nothing, and sleeps
+    poll = await b.poll(queue)                 it has found nothing and is waiting
     await a.send(queue, "one")
     assert await ended(poll) == ["one"]
 """
@@ -38,12 +38,12 @@ from tests.engine import ACCOUNT
 from tests.redis_server import RedisProcess, server_at
 
 PATIENCE_S = 30
-"""Nobody waits as long as that unless it is broken."""
+"""A timeout that only a broken test reaches."""
 WAIT_MS = 600_000
 
 
 class WatchedCache(RedisCache):
-    """Tells how often waiting receives have looked."""
+    """Counts how often waiting receives have looked for messages."""
 
     looks = 0
     looked: asyncio.Event | None = None
@@ -65,7 +65,7 @@ class Node:
     witness: RecordingWitness
 
     async def create(self, name: str, *known_to: Node, **changes: object) -> Queue:
-        """A queue that these nodes know."""
+        """Creates a queue that this node and `known_to` know."""
         fifo: dict[str, object] = {"is_fifo": True} if name.endswith(".fifo") else {}
         queue = await queues.create(self.engine, QueueName(ACCOUNT, name), fifo | changes, {})
         for node in known_to:
@@ -73,7 +73,7 @@ class Node:
         return queue
 
     async def send(self, queue: Queue, *bodies: str) -> None:
-        """In one batch; a FIFO queue's all to one group."""
+        """Sends the bodies in one batch; on a FIFO queue, all to one group."""
         is_fifo = queue.settings.is_fifo
         drafts = [
             Draft(body, group="g", dedup_id=f"{self.engine.rng.getrandbits(64)}") if is_fifo else Draft(body)
@@ -85,14 +85,15 @@ class Node:
         return await receive(self.engine, queue, ReceiveRequest(count_max, wait_ms=0), lambda: True)
 
     async def repair(self) -> None:
-        """Until the cache confirms all that this node did; the loop of a server does it beside."""
+        """Repeats this node's unconfirmed cache updates until the cache confirms them. A server does this in a
+        background loop."""
         async with asyncio.timeout(PATIENCE_S):
             while len(self.engine.dirt):
                 await repair.step(self.engine)
                 await asyncio.sleep(0)
 
     async def poll(self, queue: Queue) -> asyncio.Task[list[Delivery]]:
-        """A receive of one message that waits, and has looked already."""
+        """Starts a receive of one message that waits, and returns once it has looked for messages."""
         looked = self.cache.looked = asyncio.Event()
         request = ReceiveRequest(1, wait_ms=WAIT_MS)
         task = asyncio.create_task(receive(self.engine, queue, request, lambda: True))
@@ -101,13 +102,13 @@ class Node:
 
 
 async def ended(*polls: asyncio.Task[list[Delivery]]) -> list[str]:
-    """The bodies that these receives got, all of them ended."""
+    """Waits until all of these receives have ended and returns the bodies they got."""
     async with asyncio.timeout(PATIENCE_S):
         return [delivery.message.body for found in await asyncio.gather(*polls) for delivery in found]
 
 
 async def first_of(*polls: asyncio.Task[list[Delivery]]) -> list[asyncio.Task[list[Delivery]]]:
-    """Those that are left when the first has ended."""
+    """Waits until one of these receives has ended and returns the others."""
     done, left = await asyncio.wait(polls, timeout=PATIENCE_S, return_when=asyncio.FIRST_COMPLETED)
     assert done
     return [poll for poll in polls if poll in left]
@@ -117,7 +118,7 @@ async def first_of(*polls: asyncio.Task[list[Delivery]]) -> list[asyncio.Task[li
 async def nodes_on(
     *processes: RedisProcess, count: int = 2, ping_s: float = 0.01, look_s: float = 0.01
 ) -> AsyncIterator[list[Node]]:
-    """They share a clock that stands still, also that of Redis."""
+    """Starts `count` nodes. They and their Redis cache use one manual clock."""
     clock = ManualClock()
     store = MemoryStore(clock)
     await store.open()

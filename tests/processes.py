@@ -1,4 +1,4 @@
-"""Processes, as Linux knows them."""
+"""Looks up processes in Linux's /proc."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def runs(pid: int) -> bool:
-    """A process that ended and was not waited for does not."""
+    """Whether the process is running; a zombie is not."""
     try:
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -15,18 +15,18 @@ def runs(pid: int) -> bool:
 
 
 def is_stopped(pid: int) -> bool:
-    """All threads of it, which a signal that stops it reaches one by one."""
+    """Whether all its threads are stopped: a stop signal reaches them one by one."""
     states = [path.read_text().rpartition(")")[2].split()[0] for path in Path(f"/proc/{pid}/task").glob("*/stat")]
     return set(states) == {"T"}
 
 
 def children_of(pid: int) -> list[int]:
-    """Those it started and did not wait for yet."""
+    """Returns the child processes of its main thread that were not waited for yet."""
     return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
 
 
 def descendants_of(pid: int) -> list[int]:
-    """Those it started, by whatever thread, and those that these started."""
+    """Returns the children of all its threads, and their descendants."""
     found: list[int] = []
     with suppress(OSError):
         for task in list(Path(f"/proc/{pid}/task").glob("*/children")):
@@ -35,7 +35,7 @@ def descendants_of(pid: int) -> list[int]:
 
 
 def name_of(pid: int) -> str:
-    """Of its program; "" when it ended."""
+    """Returns the name of its program; "" if it has ended."""
     try:
         return Path(f"/proc/{pid}/comm").read_text().strip()
     except OSError:
@@ -43,7 +43,7 @@ def name_of(pid: int) -> str:
 
 
 def command_of(pid: int) -> list[str]:
-    """The words it was started with; [] when it ended."""
+    """Returns its command line; [] if it has ended."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1]
     except OSError:

@@ -1,7 +1,7 @@
-"""A proxy that stands between a client and a Redis, and fails where the test says.
+"""A proxy between a client and Redis that fails where the test says.
 
-client ──request──► proxy ──► Redis          cut_before_request: Redis never hears of it
-client ◄──answer─── proxy ◄── Redis          cut_before_answer:  it took effect, and the client does not know
+client ──request──► proxy ──► Redis          cut_before_request: the request never reaches Redis
+client ◄──answer─── proxy ◄── Redis          cut_before_answer:  it took effect, but the client gets no answer
                                              hold / release:     the answer is late
 """
 
@@ -13,7 +13,7 @@ import ssl
 
 
 class Proxy:
-    """Listens on a unix socket of its own, or, with `tls`, on a port of 127.0.0.1. Use it with `async with`."""
+    """Listens on its own Unix socket or, with `tls`, on a port of 127.0.0.1. Use it with `async with`."""
 
     def __init__(self, target: str, tls: ssl.SSLContext | None = None) -> None:
         self.path = f"{target}.proxy"
@@ -44,7 +44,7 @@ class Proxy:
             self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
-        """Nobody is let through, and nobody gets in; idempotent."""
+        """Stops listening and aborts all connections. Idempotent."""
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -53,20 +53,20 @@ class Proxy:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def cut(self) -> None:
-        """Ends all connections."""
+        """Aborts all connections."""
         for writer in self._writers:
             writer.transport.abort()
 
     def cut_before_request(self) -> None:
-        """The next request is not passed on; its connection ends."""
+        """Drops the next request and closes its connection."""
         self._is_cutting_request = True
 
     def cut_before_answer(self) -> None:
-        """The next answer is not passed on; its connection ends."""
+        """Drops the next answer and closes its connection."""
         self._is_cutting_answer = True
 
     def hold(self) -> None:
-        """Answers wait from now on."""
+        """Holds back all answers until `release`."""
         self._may_answer.clear()
 
     def release(self) -> None:

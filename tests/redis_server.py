@@ -1,5 +1,5 @@
-"""A real Redis of a test or of the session, on a private unix socket; the launcher itself is
-`deploy.cluster.redis_process`. When it is stopped, no key of ours may be without an expiry."""
+"""A real Redis for a test or the session, on a private Unix socket. The launcher itself is
+`deploy.cluster.redis_process`. When Redis is stopped, every key of CQS must have an expiry."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _NO_EXPIRY = -1
 
 
 class RedisProcess(redis_process.RedisProcess):
-    """Of tests."""
+    """A Redis for tests, which checks at its end that keys expire."""
 
     def stop(self) -> None:
-        """At once; idempotent. Raises AssertionError when a key of ours would live for ever."""
+        """Stops Redis at once. Idempotent. Raises AssertionError if a key of CQS has no expiry."""
         leaked = self.leaked() if self._process is not None else []
         super().stop()
         assert not leaked, f"keys without an expiry: {leaked}"
 
     def leaked(self) -> list[bytes]:
-        """Keys of ours without an expiry; none when it does not answer, or wants a password."""
+        """Returns the keys of CQS without an expiry; none if Redis does not answer or requires a password."""
         options = {"unix_socket_path": self.path} if self.path else {"host": "127.0.0.1", "port": self.port}
         with redis.Redis(socket_timeout=_ANSWER_S_MAX, **options) as admin:
             try:
@@ -37,7 +37,7 @@ class RedisProcess(redis_process.RedisProcess):
 
 
 def session() -> Iterator[RedisProcess]:
-    """For a fixture of scope session."""
+    """For a session-scoped fixture."""
     with RedisProcess() as process:
         yield process
 
@@ -50,6 +50,6 @@ def server_at(
     gate: Breaker | None = None,
     look_s: float = LOOK_S,
 ) -> RedisServer:
-    """The cache's view of it, not yet started."""
+    """Returns the cache's client for this Redis, not yet started."""
     rng = random.Random(1)
     return RedisServer(Address(path=process.path), gate or Breaker(rng), rng, budget_bytes, timeout_s, look_s)

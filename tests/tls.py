@@ -1,4 +1,4 @@
-"""A certificate of 127.0.0.1 that lives as long as a test."""
+"""A certificate for 127.0.0.1 that is valid for the time of a test."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cryptography.x509.oid import NameOID
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Both ends of it: who shows it, and who trusts nothing else."""
+    """The TLS contexts of a server that presents it and of a client that trusts nothing else."""
 
     server: ssl.SSLContext
     client: ssl.SSLContext

@@ -24,7 +24,7 @@ LIMIT = 1_000
 
 
 def of(messages: Taken | Sequence[Received] | Sequence[Entry]) -> list[int]:
-    """Their numbers, in order."""
+    """Returns the numbers of the messages, in order."""
     return [one.address for one in (messages.received if isinstance(messages, Taken) else messages)]
 
 
@@ -44,7 +44,7 @@ class CacheBench:
     retention_ms: int = RETENTION_MS
 
     def is_near(self, actual_ms: int | None, expected_ms: int) -> bool:
-        """Whether a time is right, as exactly as the backend's clock can be held still."""
+        """Whether a time is right, within the backend's tolerance."""
         return actual_ms is not None and abs(actual_ms - expected_ms) <= self.tolerance_ms
 
     def entry(self, number: int, *, group: str | None = None, delay_ms: int = 0, age_ms: int = 0) -> Entry:
@@ -60,14 +60,14 @@ class CacheBench:
         )
 
     def leased(self, number: int, *, for_ms: int, receives: int = 1, receive_number: int, group: str = "") -> Entry:
-        """An entry as a fill brings it, with its last lease."""
+        """An entry as a fill adds it, with its last lease."""
         entry = self.entry(number, group=group or None)
         entry.state, entry.visible_ms = State.IN_FLIGHT, self.now_ms() + for_ms
         entry.receive_count, entry.first_receive_ms, entry.receive_number = receives, self.now_ms(), receive_number
         return entry
 
     async def open(self, *entries: Entry) -> None:
-        """absent → ready, with these messages."""
+        """Fills the shard with these messages: absent → ready."""
         epoch = await self.cache.begin_fill(self.shard, self.retention_ms)
         assert epoch is not None
         assert await self.cache.fill(self.shard, epoch, list(entries), is_last=True)
@@ -98,7 +98,7 @@ class CacheBench:
         return await self.cache.take(self.shard, request)
 
     async def take_one(self, *, visibility_ms: int = VISIBILITY_MS) -> Received:
-        """The one message that a take of one gives; there must be one."""
+        """Takes one message, which must be there, and returns it."""
         (received,) = (await self.take(1, visibility_ms=visibility_ms)).received
         return received
 
@@ -115,7 +115,7 @@ class CacheBench:
         return await self.cache.reveal(self.shard, self.retention_ms, limit)
 
     async def run_out(self, for_ms: int = VISIBILITY_MS) -> None:
-        """Time passes, and what is due comes back."""
+        """Advances the time and reveals the messages that are due."""
         await self.advance(for_ms + self.tolerance_ms)
         await self.reveal()
 
@@ -126,12 +126,12 @@ class CacheBench:
         return await self.cache.counts(self.shard)
 
     async def numbers(self) -> tuple[int, int, int]:
-        """How many are ready, in flight and delayed."""
+        """Returns how many messages are ready, in flight and delayed."""
         counts = await self.counts()
         return counts.ready, counts.in_flight, counts.delayed
 
     async def sibling(self, storage_id: int) -> CacheBench:
-        """Another shard of the same kind in the same cache, open and empty."""
+        """Opens another, empty shard of the same kind in the same cache."""
         shard = Shard(storage_id, self.shard.is_fifo)
         bench = CacheBench(self.cache, shard, self.now_ms, self.advance, self.tolerance_ms, self.retention_ms)
         await bench.open()

@@ -1,4 +1,4 @@
-"""Browsing: pages of one state at a price that does not grow with the shard."""
+"""Browsing: pages of messages in one state, at a cost that does not grow with the shard."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.contract.cache_bench import RETENTION_MS, CacheBench, of
 
 
 async def browsed(bench: CacheBench, state: State, limit: int) -> list[list[int]]:
-    """All pages."""
+    """Returns the messages of all pages."""
     pages, after = list[list[int]](), None
     while True:
         page = await bench.cache.browse(bench.shard, state, after, limit)
@@ -59,7 +59,7 @@ class BrowseRules:
             assert of(rest.entries) == list(range(place + 2, 8))
 
     async def test_nothing_that_stays_is_missed_while_messages_leave_and_come(self, bench: CacheBench) -> None:
-        """Places move when those before leave: the page goes on behind the last one that it showed."""
+        """Positions shift when earlier messages leave, so the next page starts after the last message shown."""
         for number in range(1, 9):
             await bench.put(number, age_ms=10_000 - number)
         page = await bench.cache.browse(bench.shard, State.READY, None, 4)

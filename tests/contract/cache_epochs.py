@@ -1,4 +1,4 @@
-"""Epochs: what belongs to an earlier life of a shard is refused by the present one, but what was counted goes on."""
+"""Epochs: a shard rejects calls that carry an earlier epoch, but keeps its counts."""
 
 from __future__ import annotations
 

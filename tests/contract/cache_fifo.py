@@ -1,4 +1,4 @@
-"""FIFO shards (sqs.md A5): order within groups, the lock, fairness among groups, and the receive attempt id."""
+"""FIFO shards (sqs.md A5): order within groups, group locks, fairness between groups, and the receive attempt id."""
 
 from __future__ import annotations
 

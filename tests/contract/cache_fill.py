@@ -1,4 +1,4 @@
-"""Residency: filling a shard from the store while the world goes on, and what must never come back."""
+"""Residency: filling a shard from the store during other calls, and which messages must never reappear."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leases, on standard and FIFO shards alike: taking, hiding, fencing, giving back, and the repetition of a take."""
+"""Leases, on standard and FIFO shards alike: take, hide, fence, give back, and repeated takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking without touching: peek, lookup, counts; and what a message carries."""
+"""Read-only calls: peek, lookup, counts; and the content of a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Order of a standard shard, and the rights of its newest lease."""
+"""The order of a standard shard, and what its newest lease permits."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The contract of QueueCache as tests: what every backend passes. A backend subclasses `CacheContract`, gives the
-`cache` fixture, and overrides `advance` and `now_ms` when its time is not the clock's.
+"""The contract of QueueCache as tests that every backend passes. A backend's test class inherits `CacheContract`,
+defines the `cache` fixture, and overrides `advance` and `now_ms` if its time is not the clock's.
 
-Every sentence of `cqs.cache.interface` is a test in one of the parts. They use nothing but the interface.
+Every sentence of `cqs.cache.interface` is a test in one of the parts. They use only the interface.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class CacheContract(
     """The whole suite."""
 
     tolerance_ms = 0
-    """How far a time may be off, for a backend whose clock can't be stopped."""
+    """The tolerance for times, for a backend whose clock can't be stopped."""
 
     @pytest.fixture
     def clock(self) -> ManualClock:
@@ -54,7 +54,7 @@ class CacheContract(
         raise NotImplementedError
 
     async def advance(self, clock: ManualClock, by_ms: int) -> None:
-        """Lets time pass, for the cache too."""
+        """Advances the time, also for the cache."""
         clock.advance_ms(by_ms)
 
     def now_ms(self, clock: ManualClock) -> int:
@@ -66,13 +66,13 @@ class CacheContract(
 
     @pytest.fixture(params=[STANDARD, FIFO], ids=["standard", "fifo"])
     def absent(self, cache: QueueCache, clock: ManualClock, request: pytest.FixtureRequest) -> CacheBench:
-        """A shard of either kind, not yet filled."""
+        """A shard, standard or FIFO, that is not filled yet."""
         shard: Shard = request.param
         return self.bench_of(cache, clock, shard)
 
     @pytest.fixture
     async def bench(self, absent: CacheBench) -> CacheBench:
-        """A shard of either kind, open and empty."""
+        """A shard, standard or FIFO, that is open and empty."""
         await absent.open()
         return absent
 

@@ -1,4 +1,4 @@
-"""What time does: due messages, retention, dead letters."""
+"""The effects of time: messages that become visible, retention, dead letters."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ async def make_keyspace(options: Options) -> None:
 
 
 class CassandraHome:
-    """A crash is another node on the same keyspace, while the first one is open and busy."""
+    """A crash is simulated by another node on the same keyspace while the first one is open and busy."""
 
     def __init__(self, options: Options, clock: ManualClock) -> None:
         self.options = options
@@ -78,7 +78,7 @@ class CassandraHome:
 
 
 class OnCassandra:
-    """Fixtures of tests that need more of the store than the contract."""
+    """Fixtures for tests of Cassandra's store beyond the contract."""
 
     @pytest.fixture
     def clock(self) -> ManualClock:
@@ -103,7 +103,7 @@ class OnCassandra:
 
 
 class LostAnswers:
-    """Conditional writes of a store happen, but the next `decisions` of them seem to have timed out."""
+    """Makes the next `decisions` conditional writes of a store take effect but raise a timeout."""
 
     def __init__(self, store: CassandraStore) -> None:
         self.decisions = 0

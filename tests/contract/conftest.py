@@ -22,7 +22,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture(scope="session")
 def redis_process() -> Iterator[redis_server.RedisProcess]:
-    """One real Redis for all tests; each leaves it empty."""
+    """One real Redis for all tests; each test leaves it empty."""
     yield from redis_server.session()
 
 
@@ -35,14 +35,14 @@ def own() -> Iterator[redis_server.RedisProcess]:
 
 @pytest.fixture
 def processes() -> Iterator[list[redis_server.RedisProcess]]:
-    """Two of them."""
+    """Two Redis servers of the test's own."""
     with redis_server.RedisProcess() as one, redis_server.RedisProcess() as two:
         yield [one, two]
 
 
 @pytest.fixture
 def address(tmp_path: Path, processes: list[redis_server.RedisProcess]) -> Path:
-    """Of whichever of the two `point` says, the first one now."""
+    """An address of one of the two servers, at first the first one; `point` changes it."""
     path = tmp_path / "redis"
     point(path, processes[0])
     return path

@@ -1,5 +1,6 @@
-"""What every `Coordination` promises. A backend's test class inherits this and gives `here`, `there` (two nodes of one
-data centre) and `abroad` (one of another). Names are new in every test, so that what others left does not matter."""
+"""The contract of every `Coordination`. A backend's test class inherits this and defines `here` and `there` (two nodes
+of one data centre) and `abroad` (a node of another). Each test uses new names, so leftovers of other tests don't
+matter."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ LONG_MS = 60_000
 
 
 class CoordinationContract:
-    """Nodes, leads, homes, dirty marks and news."""
+    """Nodes, leadership, homes, dirty marks and news."""
 
     @pytest.fixture
     def number(self) -> int:

@@ -1,4 +1,4 @@
-"""One address, which may be that of one Redis server and then of another, and nodes that use it."""
+"""An address that can be moved from one Redis server to another, and nodes that use it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def point(address: Path, process: RedisProcess) -> None:
 async def node(
     address: Path, seed: int = 0, version: int = 1, listed: ServerList | None = None
 ) -> AsyncIterator[RedisCache]:
-    """A node that looks only when it greets."""
+    """A node that checks the server only when it connects."""
     rng = random.Random(seed)
     server = RedisServer(Address(path=str(address)), Breaker(rng), rng, 1 << 30, name=NAME)
     server.list = listed or ServerList(version, [NAME], lambda _: NAME, let_go_ms=1)

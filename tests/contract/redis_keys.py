@@ -1,4 +1,4 @@
-"""No key of ours may live for ever: what a test left behind is looked through when it ends."""
+"""Every key of CQS must expire: checks the keys that a test has left behind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAMES = {name.encode() for name in SHARD_KEYS}
 
 
 def check(server: redis.Redis) -> None:
-    """Fails when a key has no expiry, or is not one that `keys.py` lists."""
+    """Fails if a key has no expiry or is not listed in `keys.py`."""
     found = cast("list[bytes]", server.keys())
     leaked = [key for key in found if server.pttl(key) == _NO_EXPIRY]
     unknown = [key for key in found if not is_known(key)]

@@ -1,4 +1,4 @@
-"""A Redis cache on real servers, for tests of what goes wrong between them."""
+"""A Redis cache on real servers, for tests of faults between them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHARD, FIFO = Shard(1 << 60 | 5), Shard(1 << 60 | 6, is_fifo=True)
 
 
 def admin_of(process: RedisProcess) -> redis.Redis:
-    """A client that may do anything there."""
+    """A Redis client with full access to the server."""
     return redis.Redis(unix_socket_path=process.path)
 
 
@@ -28,7 +28,7 @@ def admin_of(process: RedisProcess) -> redis.Redis:
 async def cache_on(
     *servers: RedisServer, clock: ManualClock | None = None, keep_ms: int = 3_600_000
 ) -> AsyncIterator[RedisCache]:
-    """Started, and closed at the end; servers are named by where they are. With a clock, time is the clock's."""
+    """Starts a cache, and closes it at the end. Servers are named by their address. With `clock`, it uses that time."""
     by_name = {str(server.address): server for server in servers}
     ring = Ring(dict.fromkeys(by_name, 1))
     now_ms = None if clock is None else clock.now_ms
@@ -41,7 +41,7 @@ async def cache_on(
 
 
 def bench_on(cache: RedisCache, clock: ManualClock, shard: Shard) -> CacheBench:
-    """Short calls about one shard, on the clock's time."""
+    """A `CacheBench` for one shard, on the clock's time."""
 
     async def advance(by_ms: int) -> None:
         clock.advance_ms(by_ms)

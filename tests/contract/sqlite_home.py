@@ -1,4 +1,4 @@
-"""A data directory for SQLite stores under test, and ways to hurt it."""
+"""A data directory for SQLite stores under test, and ways to damage it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.contract.store_home import Store
 
 
 class SqliteHome:
-    """A crash is a copy of the files, taken while the store is open and busy."""
+    """A crash is simulated by a copy of the files, taken while the store is open and busy."""
 
     def __init__(self, folder: Path, clock: ManualClock, *, has_writer_process: bool = False) -> None:
         self.folder = folder
@@ -95,7 +95,7 @@ async def kill(store: SqliteStore) -> None:
 
 
 def next_commit(store: SqliteStore) -> asyncio.Future[int]:
-    """Done with the number of its jobs when the store has made its next commit."""
+    """A future that gets the number of jobs in the store's next commit, once it is done."""
     future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     def observe(jobs: int, waited_ns: int, took_ns: int) -> None:
@@ -107,7 +107,7 @@ def next_commit(store: SqliteStore) -> asyncio.Future[int]:
 
 
 class BrokenConnection:
-    """Stands before the writer's connection: statements that start with `prefix` fail with `code`, `times` times."""
+    """Wraps the writer's connection: the first `times` statements that start with `prefix` fail with `code`."""
 
     def __init__(
         self, store: SqliteStore, prefix: str, code: int, times: int = 1, *, is_done_first: bool = False
@@ -144,7 +144,7 @@ class BrokenConnection:
 
 @contextmanager
 def small_disk() -> Iterator[Path]:
-    """A file system of 16 MiB; skips the test when it may not be mounted. Not below pytest's folders, which are removed
+    """Mounts a file system of 16 MiB; skips the test if it may not. It is not below pytest's folders, which are removed
     by name."""
     place = Path(tempfile.mkdtemp(prefix="cqs-disk-"))
     try:
@@ -160,7 +160,7 @@ def small_disk() -> Iterator[Path]:
 
 
 def fill(filler: Path) -> None:
-    """Takes all the space that the disk has left."""
+    """Fills the disk completely."""
     with filler.open("wb", buffering=0) as file, suppress(OSError):
         while True:
             file.write(bytes(4_096))

@@ -1,5 +1,5 @@
-"""What every store promises about queues, dropped names, move tasks and the secret. A backend's test class inherits
-this and gives a `home`."""
+"""The contract of every store for queues, dropped names, move tasks and the secret. A backend's test class inherits
+this and defines `home`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What every store promises about deduplication ids and sequences. A backend's test class inherits this and gives a
-`home`."""
+"""The contract of every store for deduplication ids and sequence numbers. A backend's test class inherits this and
+defines `home`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.contract.store_home import WINDOW_MS, Home, Maker, Store, purged
 
 
 async def send(store: Store, queue: Queue, make: Maker, dedup_id: str, group: str = "g") -> tuple[Claim, Message]:
-    """As the service does: claim, then append if it is new."""
+    """Sends like the service: claims the deduplication id, then appends the message if the id is new."""
     message = make.message(group=group, dedup_id=dedup_id)
     scope = group if queue.settings.dedup_scope is DedupScope.GROUP else ""
     (claim,) = await store.claim(queue, [Wanted(scope, dedup_id, message.address)], WINDOW_MS)
@@ -27,7 +27,7 @@ async def send(store: Store, queue: Queue, make: Maker, dedup_id: str, group: st
 
 
 async def parked(task: asyncio.Task[list[Claim]]) -> bool:
-    """Whether it still waits after everything that could happen has happened."""
+    """Whether the task is still waiting once all other tasks have had time to run."""
     done, _ = await asyncio.wait({task}, timeout=0.05)
     return not done
 

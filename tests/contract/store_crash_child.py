@@ -1,11 +1,11 @@
-"""A process that writes to a store until it is killed, and says on its output what was asked for and what was answered.
+"""A process that writes to a store until it is killed, and prints each request and each acknowledgement.
 
-    a <address>   append asked for        A <address>   append answered
-    d <address>   delete asked for        D <address>   delete answered
+    a <address>   append requested        A <address>   append acknowledged
+    d <address>   delete requested        D <address>   delete acknowledged
     f <address> <dedup id>                F <address> <dedup id>          the same for a FIFO send
-    l <address>   (nothing asked)         L <address>   a lease that was waited for, answered
+    l <address>   (not printed)           L <address>   a lease that was waited for, acknowledged
 
-A line is written before the next step begins, so a line of an answer means that it was given before the kill.
+A line is written before the next step begins, so a printed acknowledgement was given before the kill.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def queues() -> tuple[Queue, Queue]:
 
 
 def body_of(address: int) -> str:
-    """The body can be told from the address, so that the parent can check it."""
+    """Derives the body from the address, so that the parent can check it."""
     return f"{address:x}" * (1 + address % 97)
 
 

@@ -1,4 +1,4 @@
-"""Where a store under test lives: made, closed and opened again, or left as a crash leaves it. Also makes messages."""
+"""The environment of a store under test, which can be opened, closed, reopened and crashed. Also makes messages."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ WINDOW_MS = 300_000
 
 
 class Home(Protocol):
-    """A place of a store."""
+    """The storage of one store under test."""
 
     async def open(self) -> Store:
-        """A store that is open, on what the last one left."""
+        """Opens a store on the data that the last one left."""
 
     async def reopen(self, store: Store) -> Store:
-        """Closes it and opens another on the same data."""
+        """Closes the store and opens another on the same data."""
 
     async def crash(self, store: Store) -> Store:
-        """Another store on the data as they are at this moment, with nothing closed or finished."""
+        """Opens another store on the data as they are now, without closing or finishing anything."""
 
     async def close(self) -> None:
-        """Closes whatever is open."""
+        """Closes all open stores."""
 
 
 class Maker:
-    """Makes queues and messages from one seed, under one clock."""
+    """Makes queues and messages from one seed and one clock."""
 
     def __init__(self, clock: ManualClock, seed: int = 20_261_127) -> None:
         self.clock = clock
@@ -87,7 +87,7 @@ async def scanned(store: Store, queue: Queue) -> list[Stored]:
 
 
 async def held(store: Store, queue: Queue) -> list[int]:
-    """Addresses of what the queue has, in the order of the scan."""
+    """Returns the addresses of the queue's messages, in scan order."""
     return [stored.address for stored in await scanned(store, queue)]
 
 

@@ -1,4 +1,4 @@
-"""What every store promises about leases, moves and purges. A backend's test class inherits this and gives a `home`."""
+"""The contract of every store for leases, moves and purges. A backend's test class inherits this and defines `home`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def moved(make: Maker, message: Message) -> Move:
 
 
 class LeaseContract:
-    """Leases: what hides messages over the loss of a cache."""
+    """Leases, which keep messages hidden if a cache is lost."""
 
     async def test_a_lease_is_told_with_its_message_after_a_crash(
         self, home: Home, store: Store, queue: Queue, make: Maker

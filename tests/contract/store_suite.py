@@ -1,4 +1,4 @@
-"""What every store promises about messages and leases. A backend's test class inherits this and gives a `home`."""
+"""The contract of every store for messages and leases. A backend's test class inherits this and defines `home`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TEXTS = ["", "x", "a\tb\nc\rd", "é", "日本語", "\U0001f980" * 3, "\ufffd", '
 
 
 class StoreContract:
-    """Messages: append, read, delete, move, head, scan, lease, and what a restart and a crash leave of them."""
+    """Messages: append, read, delete, move, head, scan, lease, and what survives a restart and a crash."""
 
     @pytest.fixture
     def clock(self) -> ManualClock:
