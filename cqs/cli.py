@@ -91,7 +91,7 @@ def main() -> None:
 
 
 def _have_standard_streams() -> None:
-    """Opens those that the process was started without: the files that it opens next would take their numbers."""
+    """Opens missing standard streams on /dev/null. Otherwise files opened later would get their descriptors."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)

@@ -33,14 +33,14 @@ Mounts = Mapping[str, web.Application]
 
 
 class FormUpload:
-    """A form of the console that arrives, read as the API reads its requests: an `admin.forms.Upload`."""
+    """A console form that is being received, read like an API request. Implements `admin.forms.Upload`."""
 
     def __init__(self, request: web.BaseRequest, bytes_max: int) -> None:
         self._body = body_of(request, replace(DEFAULT_BOUNDS, body_bytes_max=bytes_max))
         self._bytes_max = bytes_max
 
     async def read(self) -> bytes:
-        """All of it; call it once. Raises TooLarge, BadInput, ServiceUnavailable."""
+        """Reads the whole form; call once. Raises TooLarge, BadInput, ServiceUnavailable."""
         try:
             return await self._body.read()
         except RequestEntityTooLarge as error:

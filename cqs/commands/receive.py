@@ -56,5 +56,5 @@ def _is_screen() -> bool:
 
 
 def _on_screen(body: str) -> str:
-    """The body, with nothing in it that a terminal would obey: anybody may have sent it."""
+    """The body with control characters escaped, which a terminal would obey: anybody may have sent it."""
     return "".join(one if one in "\n\t" else shown(one) for one in body)

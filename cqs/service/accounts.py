@@ -207,8 +207,8 @@ class Accounts:
         raise IdentityError(f"{name!r} is being changed by others: try again.")
 
     async def _check_again(self, before: User) -> None:
-        """Two administrators whose rights are taken away at the same moment each saw the other. Whoever now sees nobody
-        left gives back what they took, and raises IdentityError."""
+        """Two concurrent changes that each remove an administrator may each have seen the other's administrator. If
+        nobody is left now, undoes this change and raises IdentityError."""
         try:
             check_not_last(await self._store.identities(), before, self.home)
         except IdentityError:

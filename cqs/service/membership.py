@@ -62,11 +62,11 @@ class Membership:
         self.clocks = Sightings()
         """Clocks of the other nodes."""
         self._namesakes: dict[str, int] = {}
-        """The last beats of other lives of this one's name."""
+        """The last beats of other runs under this node's name."""
         self._beating: set[str] = set()
-        """Those of them that were seen to beat."""
+        """Those that have been seen to beat."""
         self.has_namesake = False
-        """Another node was started later under this one's name, and beats."""
+        """Another node was started later with this one's name, and is beating."""
         self.ahead_ms = 0
         """This node's clock offset from the store's if it is too large, else 0; < 0 = behind."""
 
@@ -139,7 +139,7 @@ class Membership:
         )
 
     def name_trouble(self) -> str:
-        """The same on the younger of the two, which goes on."""
+        """Like `name_problem`, on the younger of the two nodes, which keeps serving."""
         if not self._beating or self.has_namesake:
             return ""
         return f"An older node is also named {self.me.name}, and accepts no messages. Give each its own node_name."
