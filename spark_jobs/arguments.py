@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import TextIO
+from urllib.parse import urlsplit
 
 from spark_jobs.errors import JobError, NoJournal
 
@@ -61,6 +62,18 @@ def speed(text: str) -> float:
     if factor and not (SPEED_MIN <= factor < math.inf):
         raise argparse.ArgumentTypeError(f"{text!r} is not a speed: 2 is twice as fast, 0 as fast as possible")
     return factor
+
+
+def endpoint(text: str) -> str:
+    """A server's URL."""
+    try:
+        parts = urlsplit(text)
+        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_url = False
+    if not is_url:
+        raise argparse.ArgumentTypeError(f"{text!r} is no URL of a server: give one such as http://127.0.0.1:9324")
+    return text
 
 
 def heap(text: str) -> str:

@@ -12,6 +12,7 @@ import hashlib
 import http.client
 import json
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -66,6 +67,17 @@ def attribute_bytes(content: Content) -> int:
     return sum(len(name) + len(_TEXT) + len(text) for name, text in attributes_of(content).items())
 
 
+def _decoded(raw: bytes, members: Sequence[str]) -> dict[str, Any]:
+    """Raises CallFailed for what is no answer of an SQS server."""
+    try:
+        decoded: Any = json.loads(raw) if raw else {}
+    except ValueError:
+        decoded = None
+    if not isinstance(decoded, dict) or any(name not in decoded for name in members):
+        raise CallFailed(f"it answers something else than SQS: {raw[:200]!r}")
+    return decoded
+
+
 class Client:
     """Not thread-safe. `drop_probability`: half of the lost calls lose the request, half the answer."""
 
@@ -83,7 +95,8 @@ class Client:
         attributes = {"VisibilityTimeout": str(visibility_s)}
         if name.endswith(".fifo"):
             attributes["FifoQueue"] = "true"
-        return str(self._call("CreateQueue", {"QueueName": name, "Attributes": attributes})["QueueUrl"])
+        request = {"QueueName": name, "Attributes": attributes}
+        return str(self._call("CreateQueue", request, "QueueUrl")["QueueUrl"])
 
     def send(self, url: str, body: str, content: Content, group: str = "", dedup_id: str = "", delay_s: int = 0) -> str:
         """The message id. Raises CallFailed, OutcomeUnknown."""
@@ -99,7 +112,7 @@ class Client:
             request["MessageGroupId"] = group
         if dedup_id:
             request["MessageDeduplicationId"] = dedup_id
-        return str(self._call("SendMessage", request)["MessageId"])
+        return str(self._call("SendMessage", request, "MessageId")["MessageId"])
 
     def receive(self, url: str, count_max: int, wait_s: int) -> list[dict[str, Any]]:
         """Messages as SQS returns them. Raises as `send`."""
@@ -115,7 +128,8 @@ class Client:
             self._connection.close()
             self._connection = None
 
-    def _call(self, action: str, request: dict[str, Any]) -> dict[str, Any]:
+    def _call(self, action: str, request: dict[str, Any], *members: str) -> dict[str, Any]:
+        """The answer, which has these members."""
         is_lost = self._rng.random() < self.drop_probability
         if is_lost and self._rng.random() < 0.5:
             raise OutcomeUnknown("request dropped")
@@ -138,8 +152,7 @@ class Client:
             raise OutcomeUnknown(f"{answer.status} {raw[:200]!r}")
         if answer.status != 200:
             raise CallFailed(f"{answer.status} {raw[:200]!r}")
-        decoded: dict[str, Any] = json.loads(raw) if raw else {}
-        return decoded
+        return _decoded(raw, members)
 
     def _headers(self, action: str) -> dict[str, str]:
         credential = f"Credential={self._name}/20260101/us-east-1/sqs/aws4_request"

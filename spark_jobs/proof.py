@@ -24,16 +24,26 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
-from spark_jobs.arguments import count, count_of_some, duration_ms, heap, literal, make_output, refuse_missing, speed
+from spark_jobs.arguments import (
+    count,
+    count_of_some,
+    duration_ms,
+    endpoint,
+    heap,
+    literal,
+    make_output,
+    refuse_missing,
+    speed,
+)
 from spark_jobs.audit import Audit, Rules, audit
 from spark_jobs.client import CallFailed, OutcomeUnknown
 from spark_jobs.comparison import read_figures
 from spark_jobs.errors import JobError
 from spark_jobs.events import read_journal
 from spark_jobs.failures import SPARK_FAILURES, refused, why
+from spark_jobs.faults import faults_by_span, faults_of
 from spark_jobs.jepsen import total_queue
 from spark_jobs.recorded import replay_recorded, sends_in, what_is_played
 from spark_jobs.replay import replay
@@ -107,7 +117,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--drop", type=float, metavar="P", help="probability that a call is lost")
     parser.add_argument("--recorded", action="append", metavar="FOLDER", help="replay the sends of this journal")
     parser.add_argument("--speed", type=speed, default=1.0, help="of the replay; 0 = as fast as possible")
-    parser.add_argument("--endpoint", action="append", metavar="URL", help="use this running server")
+    parser.add_argument("--endpoint", type=endpoint, action="append", metavar="URL", help="use this running server")
     parser.add_argument("--journal", action="append", metavar="FOLDER", help="journal directory of that server")
     add_store_arguments(parser)
     parser.set_defaults(keyspace="")
@@ -198,7 +208,7 @@ def _judged(spark: SparkSession, run: Run, target: Target) -> Audit:
     seen = spark.read.parquet(literal(run.observations)).where(f"run = '{run.name}'")
     clients = total_queue(seen)
     found = replace(found, verdict=with_clients(found.verdict, clients, is_drained=is_drained))
-    faults = _faults(run.workload, seen)
+    faults = faults_of(run.workload, seen)
     page = write_report(
         found,
         options.output,
@@ -206,33 +216,12 @@ def _judged(spark: SparkSession, run: Run, target: Target) -> Audit:
         command=run.command,
         jepsen=clients,
         faults=faults,
-        faults_by_span=_faults_by_span(seen),
+        faults_by_span=faults_by_span(seen, SPAN_MS),
         before=run.before,
     )
     _tell(*faults, *found.verdict.reasons)
     sys.stdout.write(last_line(found.totals, found.verdict, page) + "\n")
     return found
-
-
-def _faults(workload: Workload | None, seen: DataFrame) -> list[str]:
-    if workload is None:
-        return []
-    made = {row["outcome"]: row["count"] for row in seen.groupBy("outcome").count().collect()}
-    told = {
-        "quit": ("receivers quit before they delete", workload.quit_probability),
-        "unknown": ("calls lose their request or their answer", workload.drop_probability),
-    }
-    return [
-        f"{text}, with probability {probability:g}: {made.get(outcome, 0)} did"
-        for outcome, (text, probability) in told.items()
-        if probability
-    ]
-
-
-def _faults_by_span(seen: DataFrame) -> dict[int, int]:
-    made = seen.where("outcome IN ('quit', 'unknown')")
-    counted = made.groupBy((F.floor(F.col("at_ms") / SPAN_MS) * SPAN_MS).alias("from_ms")).count()
-    return {row["from_ms"]: row["count"] for row in counted.collect()}
 
 
 def _tell(*lines: str) -> None:

@@ -51,6 +51,8 @@ def told_by(main: Main, given: list[str], capsys: Told) -> str:
         (proof.main, ["--speed", "nan"]),
         (proof.main, ["--speed", "1e-300"]),
         (proof.main, ["--speed", "fast"]),
+        (proof.main, ["--endpoint", "127.0.0.1:9324", "--journal", "."]),
+        (proof.main, ["--endpoint", "http://127.0.0.1:many", "--journal", "."]),
         (proof.main, ["--clock-skew-ms", "1.5"]),
         (proof.main, ["--memory", "1gb"]),
         (streaming.main, ["--delay-ms", "-1"]),
