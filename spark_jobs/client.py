@@ -30,6 +30,14 @@ class CallFailed(Exception):
 class OutcomeUnknown(Exception):
     """No answer: the call may have taken effect."""
 
+    outcome = "unknown"
+
+
+class Dropped(OutcomeUnknown):
+    """No answer, on purpose."""
+
+    outcome = "dropped"
+
 
 @dataclass(frozen=True, slots=True)
 class Content:
@@ -132,14 +140,14 @@ class Client:
         """The answer, which has these members."""
         is_lost = self._rng.random() < self.drop_probability
         if is_lost and self._rng.random() < 0.5:
-            raise OutcomeUnknown("request dropped")
+            raise Dropped("request dropped")
         connection = self._connection
         if connection is None:
             connection = self._connection = self._kind(self._host, self._port, timeout=TIMEOUT_S)
         try:
             connection.request("POST", self._path, json.dumps(request).encode(), self._headers(action))
             if is_lost:
-                raise OutcomeUnknown("answer dropped")
+                raise Dropped("answer dropped")
             answer = connection.getresponse()
             raw = answer.read()
         except (OSError, http.client.HTTPException) as error:

@@ -15,7 +15,7 @@ def faults_of(workload: Workload | None, seen: DataFrame) -> list[str]:
     made = {row["outcome"]: row["count"] for row in seen.groupBy("outcome").count().collect()}
     told = {
         "quit": ("receivers quit before they delete", workload.quit_probability),
-        "unknown": ("calls lose their request or their answer", workload.drop_probability),
+        "dropped": ("calls lose their request or their answer", workload.drop_probability),
     }
     return [
         f"{text}, with probability {probability:g}: {made.get(outcome, 0)} did"
@@ -26,6 +26,6 @@ def faults_of(workload: Workload | None, seen: DataFrame) -> list[str]:
 
 def faults_by_span(seen: DataFrame, span_ms: int) -> dict[int, int]:
     """How often, by the start of the span in ms."""
-    made = seen.where("outcome IN ('quit', 'unknown')")
+    made = seen.where("outcome IN ('quit', 'dropped')")
     counted = made.groupBy((F.floor(F.col("at_ms") / span_ms) * span_ms).alias("from_ms")).count()
     return {row["from_ms"]: row["count"] for row in counted.collect()}

@@ -13,7 +13,8 @@ OBSERVATION = (
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One call as its client saw it. `outcome`: ok, failed (it had no effect), unknown, quit."""
+    """One call as its client saw it. `outcome`: ok, failed (it had no effect), unknown (no response), dropped (none, on
+    purpose), quit."""
 
     run: str
     client: str

@@ -145,7 +145,7 @@ class Player:
         try:
             message_id = self._client.send(self._part.url, body, content, group, dedup_id, delay_s)
         except OutcomeUnknown as error:
-            outcome, why = "unknown", str(error)
+            outcome, why = error.outcome, str(error)
         except CallFailed as error:
             outcome, why = "failed", str(error)
         self._see("send", outcome, began, sender=content.sender, index=content.index, message_id=message_id)
@@ -176,8 +176,8 @@ class Player:
         load, part, began = self._workload, self._part, _Began()
         try:
             messages = self._client.receive(part.url, load.receive_max, load.wait_s)
-        except OutcomeUnknown:
-            self._see("receive", "unknown", began)
+        except OutcomeUnknown as error:
+            self._see("receive", error.outcome, began)
             time.sleep(RETRY_S)
             self._comes_again = True
             self._unanswered += 1
@@ -210,12 +210,12 @@ class Player:
             outcome, began = "ok", _Began()
             try:
                 self._client.delete(self._part.url, receipt)
-            except OutcomeUnknown:
-                outcome = "unknown"
+            except OutcomeUnknown as error:
+                outcome = error.outcome
             except CallFailed:
                 outcome = "failed"
             self._see("delete", outcome, began, **known)
-            if outcome != "unknown":
+            if outcome in ("ok", "failed"):
                 return
             time.sleep(RETRY_S)
 

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from spark_jobs.client import CallFailed, Client, OutcomeUnknown
+from spark_jobs.client import CallFailed, Client, Dropped, OutcomeUnknown
 
 
 class Stranger(BaseHTTPRequestHandler):
@@ -27,9 +27,14 @@ class Stranger(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None: ...
 
 
+class Quiet(HTTPServer):
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hung up is no news."""
+
+
 @pytest.fixture
 def client() -> Iterator[Client]:
-    with HTTPServer(("127.0.0.1", 0), Stranger) as server:
+    with Quiet(("127.0.0.1", 0), Stranger) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         client = Client(f"http://127.0.0.1:{server.server_port}", "c", random.Random(1))
@@ -44,6 +49,15 @@ def test_answer_of_another_kind_of_server_is_told(client: Client, monkeypatch: p
 
     with pytest.raises(CallFailed, match="answers something else than SQS"):
         client.create_queue("q", 30)
+
+
+def test_call_that_is_lost_on_purpose_is_told_apart(client: Client) -> None:
+    client.drop_probability = 1.0
+
+    for _ in range(10):
+        with pytest.raises(Dropped, match="dropped"):
+            client.delete("url", "receipt")
+    assert (Dropped.outcome, OutcomeUnknown.outcome) == ("dropped", "unknown")
 
 
 @pytest.mark.parametrize(("status", "error"), [(400, CallFailed), (404, CallFailed), (503, OutcomeUnknown)])
