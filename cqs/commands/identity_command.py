@@ -15,6 +15,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import click
@@ -26,6 +27,7 @@ from cqs.config import Config
 from cqs.errors import CannotStart, DataInUse, NoSuchIdentity
 from cqs.listen import endpoint_of
 from cqs.service.accounts import Accounts
+from cqs.store.sqlite.schema import FILE_NAME
 
 Change = Callable[..., Awaitable[None]]
 
@@ -63,9 +65,11 @@ def moment(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms / 1_000, UTC).isoformat(timespec="seconds")
 
 
-def identity_command(group: click.Group, name: str, help_text: str) -> Callable[[Change], click.Command]:
+def identity_command(
+    group: click.Group, name: str, help_text: str, *, is_first: bool = False
+) -> Callable[[Change], click.Command]:
     """A decorator for a command of the group whose function gets a Desk first. Its options are declared above it as
-    usual."""
+    usual. `is_first`: it creates the data directory if there is none yet; without, that is refused."""
 
     def made(function: Change) -> click.Command:
         @click.option("--data-dir", metavar="FOLDER", help="Data directory of the server. [default: from the settings]")
@@ -80,6 +84,8 @@ def identity_command(group: click.Group, name: str, help_text: str) -> Callable[
         ) -> None:
             flags = {"data_dir": data_dir, "config_path": config_path, "master_key_file": master_key_file}
             config = loaded_settings(flags).config
+            if not is_first:
+                _refuse_missing(config)
             try:
                 asyncio.run(_run(function, config, form, given))
             except DataInUse as error:
@@ -94,6 +100,16 @@ def identity_command(group: click.Group, name: str, help_text: str) -> Callable[
         return group.command(name, help=help_text)(run)
 
     return made
+
+
+def _refuse_missing(config: Config) -> None:
+    folder = Path(config.storage.data_dir).expanduser()
+    is_elsewhere = config.backends.cassandra or config.storage.is_in_memory
+    if not is_elsewhere and not (folder / FILE_NAME).exists():
+        raise CannotStart(
+            f"There is no data of a server in {folder}: give its data directory by --data-dir or CQS_DATA_DIR, or "
+            "create the first user with `cqs user add`."
+        )
 
 
 def confirmed_password(is_from_input: bool) -> str:

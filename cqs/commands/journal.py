@@ -24,6 +24,7 @@ from cqs.plural import counted
 
 _POLL_S = 0.2
 _ALL = 1 << 62
+_KEPT = values.size(0, 1_000_000_000_000_000)
 
 
 @click.group()
@@ -86,9 +87,9 @@ def prune(folder: Path, keep: str) -> None:
     """Delete the oldest closed files, after closing those that dead processes left open. The time that deleted files
     cover can no longer be audited."""
     try:
-        bytes_max = values.size(0, 1_000_000_000_000_000).read(keep)
+        bytes_max = _KEPT.read(keep)
     except ValueError as error:
-        raise click.BadParameter(f"{keep!r} is no size", param_hint="--keep") from error
+        raise click.BadParameter(f"{keep!r}; expected {_KEPT.expects}", param_hint="--keep") from error
     assert isinstance(bytes_max, int)
     _refuse_missing(folder)
     try:

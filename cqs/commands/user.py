@@ -32,7 +32,7 @@ def command() -> None:
     """
 
 
-@identity_command(command, "add", "Create a user. Without a password it can't log in to the console.")
+@identity_command(command, "add", "Create a user. Without a password it can't log in to the console.", is_first=True)
 @click.argument("name")
 @click.option("--account", metavar="ID", help="Twelve digits; created if new. [default: the server's own]")
 @click.option("--role", type=_ROLES, default="operator", show_default=True)

@@ -10,7 +10,10 @@ from cqs.config.schema import setting
 _REDIS = values.listed(
     r"spawn|(redis|rediss|unix)://\S+", 'addresses such as "redis://127.0.0.1:6379", or "spawn"', is_secret=True
 )
-_HOSTS = values.listed(r"[A-Za-z0-9.:_-]{1,253}", "host names or addresses")
+_HOSTS = values.listed(
+    r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*",
+    "host names or addresses, without a port (that is cassandra_port)",
+)
 _KEYSPACE = values.text("keyspace", pattern=r"[a-z][a-z0-9_]{0,47}", expects="a name such as cqs")
 
 

@@ -72,6 +72,8 @@ def test_file_may_write_hyphens(file: Path) -> None:
     ("name", "text", "value"),
     [
         ("body_memory", "256MB", 256_000_000),
+        ("cassandra", "cassandra-1,10.0.0.2,::1,fe80::1", ("cassandra-1", "10.0.0.2", "::1", "fe80::1")),
+        ("cassandra", "cassandra-1:9042", None),
         ("body_memory", "256MiB", 256 << 20),
         ("body_memory", "1 gi", 1 << 30),
         ("body_memory", "1i", None),

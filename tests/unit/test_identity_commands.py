@@ -57,6 +57,16 @@ def told(run: Run) -> Callable[..., Any]:
     return told
 
 
+@pytest.mark.parametrize(
+    "words", [("key", "list"), ("user", "list"), ("key", "add", "ann"), ("user", "disable", "ann")]
+)
+def test_a_folder_without_data_is_not_made_by_other_commands(run: Run, folder: Path, words: tuple[str, ...]) -> None:
+    with pytest.raises(CannotStart, match="There is no data of a server in"):
+        raise run(*words).exception or AssertionError("no error")
+
+    assert not folder.exists()
+
+
 def test_first_user_needs_no_server_and_no_folder(told: Callable[..., Any], folder: Path) -> None:
     made = told("user", "add", "alice", "--role", "administrator", "--account", "111122223333")
 
@@ -145,6 +155,7 @@ def test_users_and_keys_are_disabled_enabled_changed_and_deleted(told: Callable[
     ],
 )
 def test_what_does_not_exist_is_exit_code_3_and_one_line(run: Run, words: tuple[str, ...]) -> None:
+    run("user", "add", "ann")
     result = run(*words)
 
     assert result.exit_code == 3

@@ -158,7 +158,7 @@ def test_size_that_is_none_is_refused(folder: Path) -> None:
     result = CliRunner().invoke(cli, ["journal", "--dir", str(folder), "prune", "--keep", "much"])
 
     assert result.exit_code == 2
-    assert "'much' is no size" in result.output
+    assert "'much'; expected a size" in result.output
 
 
 def test_folder_in_the_home_of_nobody_is_refused() -> None:

@@ -41,7 +41,8 @@ class Folder:
             folders.make(self.path, FOLDER_MODE)
             lock = os.open(self.path / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         except OSError as error:
-            raise StoreUnavailable(f"The data directory {self.path} can't be used: {error.strerror}.") from error
+            reason = "it is a file" if isinstance(error, FileExistsError) else error.strerror
+            raise StoreUnavailable(f"The data directory {self.path} can't be used: {reason}.") from error
         try:
             self._hold(lock)
             self._take_file()
