@@ -200,7 +200,7 @@ def test_checked_server_may_listen_beyond_loopback_and_open_may_not(tmp_path: Pa
         (["--users-file", "/nowhere"], "users_file: /nowhere can't be read: No such file"),
         (["--tls-cert", "/nowhere"], "tls_key: not given; TLS needs both"),
         (["--tls-cert", "/nowhere", "--tls-key", "/nowhere"], "tls_cert: file /nowhere can't be read"),
-        (["--trusted-proxies", "10.0.0.1/8"], "trusted_proxies: ["),
+        (["--trusted-proxies", "10.0.0.1/8"], "trusted_proxies: '10.0.0.1/8' (flag --trusted-proxies)"),
     ],
 )
 def test_mistake_is_refused_in_one_line(flags: list[str], words: str) -> None:
