@@ -1,13 +1,14 @@
-"""Who changed what in the console, when, from where, and with which result: durable, searchable, exportable.
+"""The log of changes: who changed what in the console, when, from where, and with which result. Durable, searchable,
+exportable.
 
-A file of JSON lines in the data folder, and not a table of the store, so that it can be read when the store can't, be
-shipped by any log collector, and be kept apart from what it accuses. A line is written and synced before the answer
-goes out. The file turns at FILE_BYTES_MAX; FILES_MAX of them are kept, so that the disk is bounded:
+A file of JSON lines in the data folder rather than a table of the store, so that it can be read when the store can't,
+be shipped by any log collector, and be kept apart from what it records. A line is written and synced before the
+response is sent. The file is rotated at FILE_BYTES_MAX; FILES_MAX of them are kept, so that disk usage is bounded:
 
-    actions.jsonl        the present one
-    actions-1.jsonl      the one before … actions-7.jsonl the oldest
+    actions.jsonl        the current file
+    actions-1.jsonl      the previous one … actions-7.jsonl the oldest
 
-Each node of a cluster keeps its own. Without a data folder the last LINES_MAX lines are kept in memory.
+Each node of a cluster keeps its own. Without a data folder, the last LINES_MAX lines are kept in memory.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ _log = structlog.get_logger("cqs.console")
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One change, or the attempt of one."""
+    """One change, or an attempted one."""
 
     at_ms: int
     who: str
     role: str = ""
     account: str = ""
-    """Of who did it."""
+    """The account of the user who did it."""
     address: str = ""
     action: str
     target: str = ""
@@ -54,24 +55,25 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return all(word in text for word in words)
 
     def is_of(self, account: str) -> bool:
-        """Whether it was done by a user of the account, or to a queue of it."""
+        """Whether it was done by a user of the account, or to one of its queues."""
         is_queue = self.target.startswith((f"{account}/", "arn:"))
         return self.account == account or (is_queue and account in self.target.split("/")[0].split(":"))
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What to look for; "" and 0 = anything."""
+    """What to search for; "" and 0 = anything."""
 
     account: str = ""
-    """Only what is this account's business."""
+    """Only what concerns this account."""
 
     text: str = ""
     who: str = ""
     action: str = ""
     is_failed_only: bool = False
     skip: int = 0
-    """So many of those that fit were seen already: how a listing goes on. Not by time, which lines may share and clocks
-    take back; what is written meanwhile makes some come twice, and none be missed."""
+    """How many matching lines to skip because they were already shown; this is how a listing continues. Not by time,
+    because lines may share a time and clocks may go back; lines written in the meantime make some lines appear twice,
+    but none is missed."""
 
     def takes(self, line: Line, words: list[str]) -> bool:
         return (
@@ -84,7 +86,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActionLog:
-    """Belongs to one event loop; files are touched in threads, one at a time."""
+    """Belongs to one event loop; files are accessed in threads, one access at a time."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
@@ -97,7 +99,7 @@ class ActionLog:
         return str(self._folder or "")
 
     async def add(self, *lines: Line) -> None:
-        """Durable when it returns. Never raises: a full disk must not keep an administrator from making room."""
+        """Durable when it returns. Never raises: a full disk must not keep an administrator from freeing space."""
         kept = [_cut(line) for line in lines]
         for line in kept:
             self._recent.appendleft(line)
@@ -111,7 +113,7 @@ class ActionLog:
                 _log.error("console_action_not_written", reason=str(error))
 
     async def find(self, question: Question, limit: int) -> tuple[list[Line], bool]:
-        """The newest lines that fit, newest first, and whether there are more. At most SCAN_MAX lines are looked at."""
+        """The newest matching lines, newest first, and whether there are more. Scans at most SCAN_MAX lines."""
         if self._folder is None:
             return _chosen(iter(self._recent), question, limit)
         async with self._turn:
@@ -147,7 +149,7 @@ def _append(folder: Path, lines: Sequence[bytes]) -> None:
 
 
 def _write(descriptor: int, content: bytes) -> None:
-    """On disk when it returns; raises OSError also when only a part had room, which the next line then sets apart."""
+    """Durable when it returns. Also raises OSError when only a part fitted; the next line is then separated from it."""
     if os.write(descriptor, content) < len(content):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     os.fsync(descriptor)

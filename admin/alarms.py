@@ -1,5 +1,5 @@
-"""What is wrong, in words, worst first: the top of the overview. Rules over what is known anyway, so that asking costs
-some milliseconds for 10,000 queues; each alarm leads to where one can do something about it."""
+"""What is wrong, in words, worst first: the top of the overview. The rules use only data that is already known, so
+checking 10,000 queues takes a few milliseconds; each alarm links to where the problem can be solved."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DANGER, WARNING = 0, 1
 
 
 class Alarm(msgspec.Struct, frozen=True, order=True):
-    """`weight` orders alarms of one level, largest first as it is negative."""
+    """`weight` orders alarms of the same level; it is negative, so the largest comes first."""
 
     level: int
     weight: float
@@ -44,7 +44,8 @@ class Alarm(msgspec.Struct, frozen=True, order=True):
 
 
 def alarms_of(visit: Visit, problem: str) -> list[Alarm]:
-    """Of the account that is looked at, and of the server. `problem`: what the health check said, "" = all is well."""
+    """The alarms of the account being viewed, and of the server. `problem`: the result of the health check, "" =
+    healthy."""
     found = list(_of_server(visit, problem))
     held, now_ms = visit.console.engine.metrics.depths.held(), visit.now_ms
     in_flight_max = int(IN_FLIGHT_SHARE_MAX * visit.console.engine.tuning.in_flight_max)
@@ -56,7 +57,7 @@ def alarms_of(visit: Visit, problem: str) -> list[Alarm]:
 
 
 def _is_suspect(depth: Depth, now_ms: int, in_flight_max: int) -> bool:
-    """Whether anything could be wrong with a queue. Asked for each that holds messages: it must cost next to
+    """Whether anything might be wrong with a queue. Called for each queue that holds messages, so it must cost next to
     nothing."""
     counts = depth.counts
     age_ms = now_ms - counts.oldest_ms if counts.oldest_ms else 0
@@ -84,7 +85,7 @@ def _of_server(visit: Visit, problem: str) -> Iterator[Alarm]:
 
 
 def of_parts(visit: Visit, residents: Sequence[Resident]) -> Iterator[Alarm]:
-    """Of cache servers, hosts of the store and other nodes, as far as is known without asking."""
+    """Alarms of cache servers, hosts of the store and other nodes, as far as known without querying them."""
     metrics, path = visit.console.engine.metrics, visit.links.to("/nodes")
     troubled = int(metrics.watched().get(CACHE_TROUBLE, 0))
     if troubled:
@@ -100,7 +101,7 @@ def of_parts(visit: Visit, residents: Sequence[Resident]) -> Iterator[Alarm]:
 
 
 def _of_hosts(hosts: Sequence[StoreHost], path: str) -> Iterator[Alarm]:
-    """One for a data centre that is lost as a whole, else one for each host."""
+    """One alarm for a data centre that is completely unreachable, else one per host."""
     number_of = Counter(host.datacenter for host in hosts)
     lost = [host for host in hosts if host.is_up is False]
     lost_of = Counter(host.datacenter for host in lost)
@@ -140,7 +141,7 @@ def _of_queue(visit: Visit, depth: Depth) -> Iterator[Alarm]:
 
 
 def _failed_moves(visit: Visit) -> Iterator[Alarm]:
-    """Of queues whose newest move failed while they still hold messages."""
+    """Alarms of queues whose latest move failed and which still hold messages."""
     engine = visit.console.engine
     for task in engine.moves.newest():
         queue = engine.registry.get(task.source)
@@ -159,8 +160,8 @@ def _dead_letters(visit: Visit, queue: Queue, counts: Counts, age_ms: int) -> Al
 
 
 def _is_read(visit: Visit, queue: Queue) -> bool:
-    """Whether somebody received from it lately, or waits to. Unknown counts as read: over a shared cache other nodes
-    may receive."""
+    """Whether somebody received from it recently, or is waiting to. Unknown counts as read: with a shared cache, other
+    nodes may receive."""
     if visit.console.engine.metrics.build.cache not in ("", "memory"):
         return True
     if visit.console.engine.waiters.count(queue.uid):
@@ -173,7 +174,7 @@ def _is_read(visit: Visit, queue: Queue) -> bool:
 
 
 def _failures(ring: Ring, now_ms: int) -> tuple[float, float]:
-    """Failed calls and all calls of the last minute."""
+    """Failed calls and all calls in the last minute."""
     chart = ring.chart(60, now_ms // 1_000)
     calls, errors = (chart.fields.index(name) for name in ("calls", "errors"))
     total = sum(row[calls] or 0 for row in chart.rows)

@@ -1,4 +1,4 @@
-"""Answers that are no page of their own: files, redirects with a message, errors in words, cookies."""
+"""Responses other than pages: files, redirects with a message, errors in words, cookies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORDS = {404: "There is no such page.", 405: "This page does not accept that me
 
 
 async def static(request: web.Request) -> web.StreamResponse:
-    """A script, style or picture. Open to anybody who may see the login page."""
+    """A script, style or picture. Available to anybody who may see the login page."""
     asset = request.app[CONSOLE].assets.get(request.match_info["name"])
     if asset is None:
         raise web.HTTPNotFound
@@ -36,13 +36,13 @@ async def static(request: web.Request) -> web.StreamResponse:
 
 
 def redirect(path: str) -> web.Response:
-    """After a POST: go and GET that."""
+    """After a POST: the browser GETs this path."""
     return web.Response(status=303, headers={"Location": path})
 
 
 def to_login(visit: Visit) -> web.StreamResponse:
-    """The login page, which leads back here. A link on another site brings no cookie with it (SameSite=Strict), so such
-    a visit is repeated once from here, where it does."""
+    """The login page, which leads back here. A link from another site sends no cookie (SameSite=Strict), so such a
+    request is repeated once from this page, which does send it."""
     request = visit.request
     if visit.is_refresh:
         return web.Response(status=401, headers={"HX-Refresh": "true"})
@@ -53,31 +53,31 @@ def to_login(visit: Visit) -> web.StreamResponse:
 
 
 def expired(visit: Visit) -> web.StreamResponse:
-    """The form's token is not this session's: nothing was done."""
+    """The form's token does not belong to this session: nothing was done."""
     if not visit.is_logged_in:
         return to_login(visit)
     return visit.page("error.html", status=403, title="Out of date", text=EXPIRED)
 
 
 def go_on(visit: Visit, done: Done) -> web.Response:
-    """To the page after the action, which tells what was done."""
+    """Redirects to the page after the action, which shows what was done."""
     key_id, secret = done.key
     return _flashing(visit, redirect(done.path), Flash(done.text, key_id=key_id, secret=secret))
 
 
 def back(visit: Visit, form: Form, text: str) -> web.Response:
-    """To the page where the form was, which tells why nothing was done."""
+    """Redirects to the page with the form, which shows why nothing was done."""
     return _flashing(visit, redirect(origin_of(visit, form)), Flash(text, is_error=True))
 
 
 def origin_of(visit: Visit, form: Form) -> str:
-    """The page that a form says it stands on, when that is one of ours."""
+    """The page that a form says it is on, if that is one of ours."""
     wanted = form.text("back")
     return wanted if visit.links.is_ours(wanted) else visit.links.to("/")
 
 
 async def log(visit: Visit, action: str, *told: Told) -> None:
-    """Into the log of changes, a line for each."""
+    """Writes to the log of changes, one line for each."""
     await visit.console.actions.add(
         *(
             Line(
@@ -97,7 +97,7 @@ async def log(visit: Visit, action: str, *told: Told) -> None:
 
 
 def with_cookies(visit: Visit, response: web.StreamResponse) -> web.StreamResponse:
-    """The session's cookie, when it is new or was not seen for a while; and a shown message is gone."""
+    """Renews the session cookie if it is new or was not renewed for a while, and clears a message that was shown."""
     if response.prepared:
         return response
     sessions = visit.console.sessions
@@ -113,13 +113,13 @@ def with_cookies(visit: Visit, response: web.StreamResponse) -> web.StreamRespon
 
 
 def set_cookie(visit: Visit, response: web.StreamResponse, name: str, value: str, age_s: int) -> None:
-    """Never readable by scripts, never sent from other sites."""
+    """Not readable by scripts, not sent by other sites."""
     path = visit.links.base
     response.set_cookie(name, value, max_age=age_s, path=path, httponly=True, samesite="Strict", secure=visit.is_secure)
 
 
 async def http_error(request: web.Request, error: web.HTTPException) -> web.StreamResponse:
-    """aiohttp's own answers, in our frame."""
+    """aiohttp's own errors, in our frame."""
     if error.status < 400:
         return redirect_of(error)
     return await failure(request, CqsError(_WORDS.get(error.status, error.reason)), error.status)
@@ -130,7 +130,7 @@ def redirect_of(error: web.HTTPException) -> web.Response:
 
 
 async def failure(request: web.Request, error: CqsError, status: int) -> web.StreamResponse:
-    """The error as a page; bare, when it is not even known who asks."""
+    """The error as a page; a bare one if the requester is unknown."""
     try:
         visit = await admit(request.app[CONSOLE], request)
     except CqsError as refused:

@@ -1,4 +1,4 @@
-"""A call of the API in the words of the `cqs` command, as far as it has words for it.
+"""Translates an API call to a `cqs` command line, where one exists.
 
 SendMessage {"QueueUrl": "http://h/000000000000/orders", "MessageBody": "hi"}   ──►   send orders hi
 """
@@ -14,7 +14,7 @@ Params = Mapping[str, object]
 
 
 class Names(NamedTuple):
-    """What `cqs` is to call a queue: by its name in the `home` account, else by its URL."""
+    """How `cqs` refers to a queue: by its name in the `home` account, else by its URL."""
 
     endpoint: str
     home: str
@@ -31,13 +31,13 @@ _Words = Callable[[Mapping[str, Any], Names], list[str] | None]
 
 
 def words_of(action: str, params: Params, names: Names) -> list[str] | None:
-    """The words after `cqs`; None = there are none."""
+    """The words after `cqs`; None = there is no such command."""
     say = _ACTIONS.get(action)
     return say(params, names) if say is not None else None
 
 
 def _line(command: str, options: list[str], *given: str) -> list[str]:
-    """What is given comes last, and is no option even when it looks like one."""
+    """Positional arguments come last, after `--` if one looks like an option."""
     end = ["--"] if any(one.startswith("-") for one in given) else []
     return [command, *options, *end, *given]
 

@@ -1,6 +1,6 @@
-"""What an audit found wrong with single messages, read from its figures, so that each leads to the message.
+"""The single messages with problems that an audit found, read from its figures, so that the console can link to each.
 
-The figures are a file that a job wrote; whatever in it is not as expected is no finding.
+The figures are a file written by a job; anything unexpected in it is ignored.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FIGURES = "report.json"
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """`at_ms` 0 = not known."""
+    """`at_ms` 0 = unknown."""
 
     kind: str
     queue: QueueName
@@ -43,7 +43,7 @@ class _Figures(msgspec.Struct):
 
 
 def findings_of(content: bytes) -> list[Finding]:
-    """The first SHOWN_MAX; [] for what are no figures of an audit."""
+    """The first SHOWN_MAX; [] if the content is not an audit's figures."""
     try:
         rows = msgspec.json.decode(content, type=_Figures).tables.findings[:SHOWN_MAX]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,14 +1,14 @@
-"""What can't be undone once it is done is therefore done a moment later, and until then can be called off. What can be
-undone (settings) is done at once, and can be put back for a while.
+"""Delays what can't be undone for a moment, during which it can be cancelled. What can be undone (settings) is done at
+once, and can be restored for a while.
 
-    begin ──► waits GRACE_MS, shown on every page with "Undo" ──► done, or told why not
+    begin ──► waits GRACE_MS, shown on every page with "Undo" ──► done, or the reason why not
                        │
                        ├── undone ──────────────────┐
-                       └── the server ends ─────────┴──► nothing was done
+                       └── the server stops ────────┴──► nothing was done
 
-    offer ──► shown on every page with "Undo" for REGRET_MS ──► forgotten; undone ──► put back as it was
+    offer ──► shown on every page with "Undo" for REGRET_MS ──► dropped; undone ──► restored to what it was
 
-Kept in this process: a crash in the meantime leaves everything as it was.
+Held in this process's memory: a crash during the wait leaves everything as it was.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _log = structlog.get_logger("cqs.console")
 
 
 class TooMuchPending(CqsError):
-    """PENDING_MAX wait already."""
+    """PENDING_MAX changes are already pending."""
 
 
 class Pending:
-    """Something that is about to be done, or was done and can be put back. `problem`: why it could not be done, "" = it
-    could, or is not done yet."""
+    """A change that is about to be made, or was made and can be undone. `problem`: why it could not be made, "" = it
+    was made, or not yet."""
 
     def __init__(self, number: int, text: str, account: str, due_ms: int) -> None:
         self.number = number
@@ -43,18 +43,18 @@ class Pending:
         self.due_ms = due_ms
         self.problem = ""
         self.target = ""
-        """What it is done to, for the log of changes: the first of several."""
+        """The target of the change, for the log of changes: the first of several."""
         self.task: asyncio.Task[None] | None = None
-        """While it waits."""
+        """Set while it waits."""
         self.queue = ""
-        """Whose settings can be put back: the name of a queue of the account; "" = it waits to be done."""
+        """The queue of the account whose settings can be restored; "" = the change is not made yet."""
         self.put_back: Callable[[], Awaitable[object]] | None = None
         self.dropped: Callable[[], Awaitable[object]] | None = None
-        """Told when the server ends before it is done."""
+        """Called if the server stops before the change is made."""
 
 
 class Grace:
-    """Belongs to one event loop. `wait_ms` 0 = everything is done at once and for good; `pause` waits that many
+    """Belongs to one event loop. `wait_ms` 0 = everything is done at once and can't be undone; `pause` waits that many
     seconds."""
 
     def __init__(
@@ -64,7 +64,7 @@ class Grace:
         pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
         first: int = 0,
     ) -> None:
-        """Numbers count from above `first`, so that those of several workers and nodes differ."""
+        """Numbers start above `first`, so that those of several workers and nodes differ."""
         self._clock = clock
         self._wait_ms = wait_ms
         self._pause = pause
@@ -81,7 +81,7 @@ class Grace:
         return self._wait_ms // 1_000
 
     def of(self, account: str) -> list[Pending]:
-        """What waits, and what failed lately."""
+        """Pending changes, and those that failed recently."""
         now_ms = self._clock.now_ms()
         for one in list(self._pending.values()):
             if one.problem and now_ms - one.due_ms > FAILED_SHOWN_MS:
@@ -99,8 +99,8 @@ class Grace:
         dropped: Callable[[], Awaitable[object]] | None = None,
         target: str = "",
     ) -> Pending:
-        """Does it after the wait; the work's answer says what of it failed, "" = nothing. `dropped` is called instead
-        when the server ends before. `target` is what it is done to. Raises TooMuchPending."""
+        """Runs `work` after the wait; its result says which part failed, "" = none. `dropped` is called instead if the
+        server stops before. `target` is what the change applies to. Raises TooMuchPending."""
         if sum(one.put_back is None for one in self._pending.values()) >= PENDING_MAX:
             raise TooMuchPending(f"{PENDING_MAX} changes are already pending. Try again in {self.wait_s} s.")
         pending = self._add(text, account, self._wait_ms)
@@ -109,8 +109,8 @@ class Grace:
         return pending
 
     def offer(self, text: str, queue: QueueName, put_back: Callable[[], Awaitable[object]]) -> None:
-        """Something of the queue was changed, and can be put back for a while; what was offered for it before can't be
-        any more. Beyond OFFERS_MAX the oldest is forgotten."""
+        """Offers to undo a change of the queue for a while; replaces an earlier offer for that queue. Beyond
+        OFFERS_MAX, the oldest offer is dropped."""
         if not self.is_on:
             return
         offers = [one for one in self._pending.values() if one.put_back is not None]
@@ -124,7 +124,7 @@ class Grace:
         self._start(pending, self._expire(pending))
 
     async def undo(self, pending: Pending) -> bool:
-        """False: too late, it is being done or was. Raises what putting back raises: then it may be tried again."""
+        """False: too late, it is being done or was done. Raises what restoring raises; then it can be tried again."""
         if pending.task is None:
             return False
         if pending.put_back is not None:
@@ -133,7 +133,7 @@ class Grace:
         return True
 
     async def end(self) -> None:
-        """The server is going down: what still waits is not done, what is being done is finished."""
+        """Called when the server stops: pending changes are not made, a change in progress is completed."""
         waiting = [one for one in self._pending.values() if one.task is not None]
         for one in list(self._pending.values()):
             self._forget(one)

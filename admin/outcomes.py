@@ -1,7 +1,7 @@
-"""What the files of a reports folder say in short: the verdict of each audit (`report.json`; `figures.json` of one that
-goes on) and of each fault drill (`drills.json`), so that the list of reports answers before one of them is opened.
+"""A summary of the files in a reports folder: the verdict of each audit (`report.json`; `figures.json` of a streaming
+one) and of each fault drill (`drills.json`), so that the list of reports shows them without opening one.
 
-The files are what jobs wrote; whatever in them is not as expected is no outcome.
+The files were written by jobs; anything unexpected in them is ignored.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from admin.reports import Report
 
 DRILLS, PAGE, STREAM = "drills.json", "report.html", "figures.json"
 READ_MAX = 50
-"""Files that are looked into for the list, newest first."""
+"""Number of files that are read for the list, newest first."""
 READ_BYTES_MAX = 4_000_000
 DRILLS_MAX = 200
 T = TypeVar("T")
@@ -25,7 +25,7 @@ _KINDS = {"proven": "good", "violated": "danger", "unproven": "flight"}
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True):
-    """An audit, in a line. `name`: the page to open, below the folder; `lost` None = not proven."""
+    """An audit, in one line. `name`: the page to open, relative to the folder; `lost` None = not proven."""
 
     name: str
     title: str
@@ -38,7 +38,8 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Drill(msgspec.Struct, frozen=True, kw_only=True):
-    """A fault drill, as `python -m tests.drills --into FOLDER` leaves it. `broken`: which promises, [] = passed."""
+    """A fault drill, as written by `python -m tests.drills --into FOLDER`. `broken`: the broken promises, [] =
+    passed."""
 
     name: str = ""
     place: str = ""
@@ -76,7 +77,7 @@ class _Figures(msgspec.Struct):
 
 
 def audits_of(reports: Sequence[Report], read: Callable[[str], bytes | None]) -> list[Audit]:
-    """The audits among the reports, in their order. `read` gives a report's bytes by its name. Blocks for the disk."""
+    """The audits among the reports, in their order. `read` returns a report's bytes by its name. Blocks on disk I/O."""
     names = {report.name for report in reports}
     figures = [
         one for one in reports if PurePosixPath(one.name).name in (FIGURES, STREAM) and one.size <= READ_BYTES_MAX
@@ -102,7 +103,7 @@ def audits_of(reports: Sequence[Report], read: Callable[[str], bytes | None]) ->
 
 
 def drills_of(content: bytes | None) -> list[Drill]:
-    """The drills of one `drills.json`, those that broke a promise first; [] for what is none."""
+    """The drills of one `drills.json`, those that broke a promise first; [] if the content is not one."""
     told = _decoded(content, dict[str, Drill])
     rows = [row for row in (told or {}).values() if row.name][:DRILLS_MAX]
     return sorted(rows, key=lambda row: not row.broken)

@@ -1,4 +1,4 @@
-"""One request to the console, with who made it: what every page and action is given."""
+"""One request to the console, with the user who made it: the argument of every page and action."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ QUERY_LENGTH_MAX = 2_000
 
 
 class Told(NamedTuple):
-    """What the log of changes is told: a line of it. `error` "" = it was done."""
+    """One line for the log of changes. `error` "" = it succeeded."""
 
     target: str = ""
     detail: str = ""
@@ -31,8 +31,8 @@ class Told(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What an action did. `path`: where to go on; `target`, `detail`: for the log of changes, or `told` for several
-    lines of it; `key`: the id and secret of a new access key, for the next page alone."""
+    """The result of an action. `path`: where to redirect; `target`, `detail`: for the log of changes, or `told` for
+    several lines in it; `key`: the ID and secret of a new access key, for the next page only."""
 
     text: str
     path: str
@@ -53,7 +53,7 @@ class Visit:
     session: Session
     viewer: Viewer
     is_locked: bool
-    """Whether somebody has a password. Until then only this machine gets in."""
+    """Whether any user has a password. Until then, only this machine has access."""
     is_logged_in: bool = True
     flash: Flash | None = None
 
@@ -63,7 +63,8 @@ class Visit:
 
     @cached_property
     def account(self) -> str:
-        """The account looked at: of the path or the query, else the viewer's own; never one that may not be seen."""
+        """The account being viewed: from the path or the query, else the viewer's own; never one that the viewer may
+        not see."""
         wanted = self.parts.get("account") or self.query("account")
         return wanted if wanted and self.viewer.sees(wanted) else self.viewer.account
 
@@ -74,30 +75,31 @@ class Visit:
 
     @property
     def is_refresh(self) -> bool:
-        """Whether the page asks for its own live part, by itself."""
+        """Whether the page itself requested its live part."""
         return self.request.headers.get("HX-Request") == "true"
 
     @property
     def is_secure(self) -> bool:
-        """Whether the browser seems to have come over TLS: for links and cookies, which are only its own."""
+        """Whether the browser appears to have come over TLS. Used only for links and cookies, which affect only that
+        browser."""
         about = self.console.about
         is_told = about.is_forwarded_trusted and told(self.request, "X-Forwarded-Proto") == "https"
         return is_told or is_secure(self.request, about.proxies)
 
     @property
     def endpoint(self) -> str:
-        """Where API clients find the server, as the browser does."""
+        """The server's URL for API clients, as the browser sees it."""
         host = self.request.headers.get("Host", "localhost")
         return self.console.about.public_url or f"{'https' if self.is_secure else 'http'}://{host}"
 
     @cached_property
     def address(self) -> str:
-        """The client's, as far as it is known."""
+        """The client's address, as far as known."""
         return client_of(self.request, self.console.about.proxies)
 
     @property
     def circumstances(self) -> Circumstances:
-        """What the conditions of a policy may ask for."""
+        """What the conditions of a policy may refer to."""
         return Circumstances(
             now_ms=self.now_ms,
             source_ip=self.address or None,
@@ -106,26 +108,26 @@ class Visit:
         )
 
     def query(self, name: str, default: str = "") -> str:
-        """A value of the address, cut to a bearable length."""
+        """A value of the query string, truncated to QUERY_LENGTH_MAX."""
         return self.request.query.get(name, default)[:QUERY_LENGTH_MAX]
 
     def number(self, name: str, default: int, low: int, high: int) -> int:
-        """A number of the address; whatever is none, or out of range, is the default."""
+        """A number in the query string; the default if it is invalid or out of range."""
         text = self.query(name)
         is_fine = text.isascii() and text.isdigit() and len(text) < 19
         return int(text) if is_fine and low <= int(text) <= high else default
 
     def numbered(self, part: str) -> int:
-        """The number that a part of the path is; 0 = it is none."""
+        """A part of the path as a number; 0 = it is not one."""
         text = self.parts[part]
         return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
     def queue(self, permission: str) -> Queue:
-        """The queue that the path names. Raises QueueDoesNotExist, AccessDenied."""
+        """The queue in the path. Raises QueueDoesNotExist, AccessDenied."""
         return self.queue_named(QueueName(self.parts["account"], self.parts["queue"]), permission)
 
     def queue_named(self, name: QueueName, permission: str) -> Queue:
-        """The queue, if the viewer may do this to it. Raises QueueDoesNotExist, AccessDenied."""
+        """The queue, if the viewer has this permission on it. Raises QueueDoesNotExist, AccessDenied."""
         if not self.viewer.sees(name.account):
             raise QueueDoesNotExist
         queue = self.console.engine.registry.find(name)
@@ -144,8 +146,8 @@ class Visit:
         self.viewer.check_queue(permission, queue, self.circumstances if self.console.about.is_enforced else None)
 
     async def renewed(self) -> Visit:
-        """The same visit with what the user may do by now: for what is done after the answer. Raises AccessDenied for a
-        user who is gone or disabled by then, StoreUnavailable."""
+        """The same visit with the user's current permissions, for work done after the response. Raises AccessDenied if
+        the user has since been deleted or disabled, StoreUnavailable."""
         if not self.viewer.user:
             return self
         users = (await self.console.accounts.identities()).users
@@ -155,28 +157,26 @@ class Visit:
         return replace(self, viewer=viewer_of(user, self.console.about.home))
 
     async def names(self) -> dict[str, str]:
-        """Users by the id under which they send and receive, those of accounts that the viewer sees. Raises
-        StoreUnavailable."""
+        """User names by the ID under which they send and receive. Raises StoreUnavailable."""
         everybody = (await self.console.accounts.identities()).users
         return {user.user_id: user.name for user in everybody if self.viewer.sees(user.account)}
 
     @property
     def is_at_home(self) -> bool:
-        """Whether the viewer is of the server's own account: the nodes are no other account's business."""
+        """Whether the viewer belongs to the server's own account: other accounts may not see the nodes."""
         return self.viewer.account == self.console.about.home
 
     def check_home(self) -> None:
-        """Raises AccessDenied unless the viewer is of the server's own account."""
+        """Raises AccessDenied unless the viewer belongs to the server's own account."""
         if not self.is_at_home:
             raise AccessDenied(f"Only users of the server's own account ({self.console.about.home}) may do this.")
 
     def may(self, permission: str) -> bool:
-        """For templates: whether to offer it. The server asks again when it is done."""
+        """For templates: whether to offer it. The server checks again when it is done."""
         return self.viewer.may(permission)
 
     def here(self, path: str = "", /, **changes: object) -> str:
-        """The address of this page, or of another with the same query, some of which is changed; "" takes a value
-        away."""
+        """The address of this page, or of another with the same query, with some values changed; "" removes a value."""
         query: dict[str, object] = {name: self.request.query.getall(name) for name in self.request.query}
         for name, value in changes.items():
             query.pop(name, None)
@@ -185,7 +185,7 @@ class Visit:
         return self.links.to(path or self.request.rel_url.raw_path.removeprefix(PREFIX), query)
 
     def page(self, template: str, *, status: int = 200, **values: object) -> web.Response:
-        """The page, or only its live part when the page itself asks."""
+        """The page, or only its live part when the page itself requests it."""
         everything = {**values, "visit": self, "links": self.links, "now_ms": self.now_ms, "about": self.console.about}
         templates = self.console.templates
         text = templates.live(template, everything) if self.is_refresh else templates.page(template, everything)
@@ -194,12 +194,12 @@ class Visit:
 
     @property
     def pending(self) -> list[Pending]:
-        """What will be done in a moment, in the account that is looked at."""
+        """Changes that are about to be made in the account being viewed."""
         return self.console.grace.of(self.account) if self.is_logged_in else []
 
     @property
     def worker(self) -> str:
-        """Which of the node's workers answers; "" = it is one process."""
+        """Which of the node's workers answers; "" = there is only one process."""
         return self.console.engine.fellows.name
 
     @property
@@ -208,6 +208,6 @@ class Visit:
 
     @property
     def theme(self) -> str:
-        """light or dark when chosen by hand, "" = as the system."""
+        """light or dark if chosen explicitly, "" = the system's setting."""
         chosen = self.request.cookies.get("cqs_theme", "")
         return chosen if chosen in ("light", "dark") else ""

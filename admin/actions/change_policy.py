@@ -1,4 +1,4 @@
-"""Changing who else may use a queue: the whole text, or one statement more or less."""
+"""Changes who else may use a queue: the whole policy text, or a single statement."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from cqs.service import permissions, policy_reader, queues
 
 
 async def save(visit: Visit, form: Form) -> Done:
-    """The text becomes the policy. Raises BadInput, InvalidAttributeValue with the reason, and as
-    `queues.change_settings`."""
+    """The text becomes the policy. Raises BadInput, InvalidAttributeValue with the reason, and what
+    `queues.change_settings` raises."""
     queue = visit.queue("SetQueueAttributes")
     text = form.text("policy").strip()
     if text:
@@ -27,7 +27,7 @@ async def save(visit: Visit, form: Form) -> Done:
 
 
 async def add(visit: Visit, form: Form) -> Done:
-    """A statement that allows accounts some actions. Raises as `permissions.add`."""
+    """Adds a statement that allows accounts some actions. Raises what `permissions.add` raises."""
     queue = visit.queue("AddPermission")
     accounts, actions = form.text("accounts").split(), form.all("actions")
     label = form.word("label")
@@ -38,7 +38,7 @@ async def add(visit: Visit, form: Form) -> Done:
 
 
 async def remove(visit: Visit, form: Form) -> Done:
-    """Takes a statement away by its label. Raises as `permissions.remove`."""
+    """Removes a statement by its label. Raises what `permissions.remove` raises."""
     queue = visit.queue("RemovePermission")
     label = form.word("label")
     await permissions.remove(visit.console.engine, queue, label)

@@ -1,4 +1,4 @@
-"""Changing a queue's settings and tags: only what is other than before is written, and told in the log."""
+"""Changes a queue's settings and tags: only differences are written and logged."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def act(visit: Visit, form: Form) -> Done:
 
 
 async def _tag(visit: Visit, queue: Queue, wanted: dict[str, str]) -> tuple[list[str], dict[str, str]]:
-    """Which tags went, and which are new or other."""
+    """Which tags were removed, and which were added or changed."""
     engine = visit.console.engine
     gone = [key for key in queue.tags if key not in wanted]
     new = {key: value for key, value in wanted.items() if queue.tags.get(key) != value}

@@ -1,4 +1,4 @@
-"""What is done to chosen messages of a queue; see `cqs.service.chosen`."""
+"""Applies an action to selected messages of a queue; see `cqs.service.chosen`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PAST = {
 
 
 async def act(visit: Visit, form: Form) -> Done:
-    """Raises BadInput, AccessDenied, and as `chosen.change`."""
+    """Raises BadInput, AccessDenied, and what `chosen.change` raises."""
     what = Change(form.chosen("do", "What to do", tuple(Change)))
     queue = visit.queue(PERMISSION_OF[what])
     wanted = list(dict.fromkeys(form.all("chosen")))
@@ -54,7 +54,7 @@ async def act(visit: Visit, form: Form) -> Done:
 
 
 def _lines(queue: Queue, what: str, message_ids: Sequence[str]) -> list[Told]:
-    """For the log of changes, all of them, so many on a line as it holds."""
+    """All IDs for the log of changes, as many per line as fit."""
     return [
         Told(queue.arn, f"{what} ({place + 1:,} to {place + len(some):,} of {len(message_ids):,}): {', '.join(some)}")
         for place in range(0, len(message_ids), IDS_A_LINE)

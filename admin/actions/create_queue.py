@@ -1,4 +1,4 @@
-"""Creating a queue, with all that it can be given."""
+"""Creates a queue, with all of its settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cqs.service.queue_rules import FIFO_SUFFIX
 
 
 async def act(visit: Visit, form: Form) -> Done:
-    """Raises BadInput, and what `queues.create` raises; a queue of that name is not taken for the wanted one."""
+    """Raises BadInput, and what `queues.create` raises; an existing queue of that name is an error."""
     account = form.word("account", visit.account)
     if not queue_form.may_own(visit.viewer, account):
         raise BadInput("Account: twelve digits of an account that you may use are needed.")

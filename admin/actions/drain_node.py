@@ -1,4 +1,4 @@
-"""Taking this node out, and in again, with all its workers; see `cqs.service.drain`."""
+"""Drains this node, or puts it back into service, with all its workers; see `cqs.service.drain`."""
 
 from __future__ import annotations
 

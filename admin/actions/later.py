@@ -1,5 +1,5 @@
-"""What is done after the time in which it can be called off. The log of changes says when it was asked for, and what
-became of it: done, failed, called off (by "Undo"), or dropped because the server ended."""
+"""Performs an action after the time in which it can be cancelled. The log of changes records when it was requested, and
+its outcome: done, failed, cancelled (by "Undo"), or dropped because the server stopped."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ def later(
     work: Callable[[], Awaitable[Sequence[Told]]],
     said: Callable[[Sequence[Told]], str],
 ) -> list[Told]:
-    """Does the work after the wait; the log is told its answer, and the pages what is `said` of it if a part failed.
-    `text` says what will be done, `about` to what, a line each. Returns what the log is to be told now. Raises
-    TooMuchPending."""
+    """Runs the work after the wait; logs its result, and shows `said` of it on the pages if a part failed. `text` says
+    what will be done, `about` to what, one line each. Returns the lines to log now. Raises TooMuchPending."""
 
     async def do() -> str:
         told: Sequence[Told] = [one._replace(error=_IN_THE_CONSOLE) for one in about]

@@ -1,7 +1,7 @@
-"""Logging in: the tries are counted, the session is a new one, the password is seen by nobody.
+"""Logging in: attempts are counted, each login starts a new session, and the password is never logged or shown.
 
-Each wrong try is in the log of changes; what comes while the door is locked is not, or whoever knocks long enough could
-push everything else out of the log.
+Each failed attempt is in the log of changes, except while logins are locked; otherwise a persistent attacker could push
+everything else out of the log.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _WRONG = "The user name or password is wrong."
 _NAME_MAX = 100
 _who = msgspec.json.Decoder(tuple[str, str])
 _TRIED, _FORGIVEN = "tried", "forgiven"
-"""What workers of a node tell each other, so that their number does not multiply the tries."""
+"""Messages between a node's workers, so that the number of workers does not multiply the attempts."""
 
 
 async def act(visit: Visit, form: Form) -> web.StreamResponse:
-    """The page that was asked for, with a new session; or the form again, 401 or (locked) 429."""
+    """The requested page, with a new session; or the form again, with 401 or (locked) 429."""
     console, address = visit.console, visit.address
     name, goal = form.word("user")[:_NAME_MAX], login.goal_of(visit, form.text("next"))
     wait_ms = console.throttle.begin(name, address)
@@ -52,7 +52,7 @@ async def act(visit: Visit, form: Form) -> web.StreamResponse:
 
 
 def listen(console: Console) -> None:
-    """Counts what is tried at the other workers of the node."""
+    """Counts attempts at the other workers of the node."""
     throttle = console.throttle
 
     async def tried(who: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Logging out: here, or wherever the user is logged in."""
+"""Logging out: this session, or all sessions of the user."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from admin.visit import Told, Visit
 
 
 async def here(visit: Visit, form: Form) -> web.StreamResponse:
-    """Ends this session, for good. Raises IdentityError, StoreUnavailable, OutcomeUnknown."""
+    """Ends this session permanently. Raises IdentityError, StoreUnavailable, OutcomeUnknown."""
     if visit.viewer.user:
         await visit.console.accounts.end_session(visit.viewer.user, visit.session.sid, visit.session.end_ms)
     await log(visit, "LogOut", Told())

@@ -1,4 +1,4 @@
-"""Access keys: made (the secret is shown once), disabled, dropped."""
+"""Access keys: creates (the secret is shown once), disables and deletes them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cqs.errors import IdentityError
 
 
 async def add(visit: Visit, form: Form) -> Done:
-    """The secret is on the page that follows, once. Raises IdentityError, StoreUnavailable, OutcomeUnknown."""
+    """The next page shows the secret, once. Raises IdentityError, StoreUnavailable, OutcomeUnknown."""
     name = (await person_of(visit, visit.parts["user"])).user.name
     key = await visit.console.accounts.add_key(name)
     path = visit.links.to(f"/users/{name}")
@@ -33,7 +33,7 @@ async def drop(visit: Visit, form: Form) -> Done:
 
 
 async def _own_key(visit: Visit, form: Form) -> tuple[str, str]:
-    """The user of the path and the key of the form, which must be that user's."""
+    """The user in the path and the key in the form, which must be that user's."""
     person = await person_of(visit, visit.parts["user"])
     key_id = form.word("key")
     if key_id not in {key.key_id for key in person.keys}:

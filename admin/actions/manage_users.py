@@ -1,4 +1,5 @@
-"""Users: made, changed, disabled, dropped. Each is in force at once, and ends the user's sessions."""
+"""Users: creates, changes, disables and deletes them. Each change takes effect at once, and ends the user's
+sessions."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ async def set_enabled(visit: Visit, form: Form) -> Done:
 
 
 async def drop(visit: Visit, form: Form) -> Done:
-    """With its keys, after its name was typed. Raises BadInput, IdentityError, StoreUnavailable, OutcomeUnknown."""
+    """Deletes the user and its keys, after its name was typed. Raises BadInput, IdentityError, StoreUnavailable,
+    OutcomeUnknown."""
     person = await person_of(visit, visit.parts["user"])
     name = person.user.name
     if form.word("typed") != name:
@@ -64,7 +66,7 @@ async def drop(visit: Visit, form: Form) -> Done:
 
 
 def _check_first(visit: Visit, role: Role, account: str, password: str) -> None:
-    """The first password closes the door behind whoever sets it."""
+    """The first password restricts the console to users with a password, so it must be an administrator's."""
     home = visit.console.about.home
     if password and not visit.is_locked and (role is not Role.ADMINISTRATOR or account != home):
         raise BadInput(

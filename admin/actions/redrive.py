@@ -1,8 +1,8 @@
-"""Sending dead letters back: all of a queue by a move task of the service; those chosen, or all that match, as a job.
+"""Sends dead letters back: all of a queue with a move task of the service; selected or matching ones with a job.
 
-A letter is sent anew before the old one goes, so a crash leaves it twice at worst and never nowhere. Where it goes:
-the queue that it came from, or the one that was named. Letters of a FIFO queue go one after the other, and when one
-could not go, those of its group that were sent after it stay, too.
+A message is sent again before the old one is deleted, so a crash leaves it twice at worst and never loses it. The
+target is its source queue, or a named queue. Messages of a FIFO queue are sent one after the other; if one can't be
+sent, later messages of its group stay too.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _check_target(visit: Visit, queue: Queue, arn: str) -> None:
 
 
 class _Redrive:
-    """The job: those that were chosen by id, or all that are alike."""
+    """The job: messages selected by ID, or all that match."""
 
     def __init__(self, visit: Visit, queue: Queue, target_arn: str, rate: int) -> None:
         self._visit = visit
@@ -85,7 +85,7 @@ class _Redrive:
         self.wanted = Filter()
         self.source = self.shape = self.error = ""
         self._stuck: set[str | None] = set()
-        """Groups of which a letter could not go."""
+        """Groups with a message that could not be sent."""
 
     async def run(self, job: Job) -> None:
         if self.chosen:
@@ -115,8 +115,8 @@ class _Redrive:
                 return
 
     async def _step(self, job: Job, letters: list[Peeked | None]) -> None:
-        """Some letters side by side, or in order, then as long a pause as the rate wants. Raises AccessDenied when who
-        began it may not any more."""
+        """Sends some messages concurrently, or in order for FIFO, then pauses for as long as the rate requires. Raises
+        AccessDenied if the user who started the job has lost the permission."""
         self._visit = await self._visit.renewed()
         self._visit.queue_named(self._queue.key, "StartMessageMoveTask")
         if self._queue.settings.is_fifo:
@@ -147,7 +147,7 @@ class _Redrive:
         return problem
 
     async def _send_back(self, letter: Peeked | None) -> str:
-        """Why not, "" when it was done."""
+        """Why it failed, "" on success."""
         if letter is None:
             return "The message was already gone."
         message = letter.message

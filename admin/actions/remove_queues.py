@@ -1,5 +1,5 @@
-"""Purging and deleting: one queue or many, after its text was typed. Each is a step of its own: what fails is told, and
-does not hold up the others."""
+"""Purges or deletes one queue or many, after a confirmation was typed. Each is a step of its own: a failure is
+reported, and does not stop the others."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ async def _each(visit: Visit, form: Form, verb: str, permission: str, do: Do) ->
 def _later(
     visit: Visit, account: str, verb: str, chosen: Mapping[str, Queue], permission: str, do: Do, path: str
 ) -> Done:
-    """After the time in which it can be undone: by who may do it then, and to these queues, not to namesakes."""
+    """After the time in which it can be undone; with the user's permissions at that time, and only these queues, not
+    new ones with the same names."""
     names = list(chosen)
 
     async def work() -> Sequence[Told]:
@@ -79,14 +80,14 @@ def _later(
 
 
 def _named(names: Sequence[str]) -> str:
-    """For whoever may want to call it off: the names, or the first of many."""
+    """For users who may want to cancel it: the names, or the first of many."""
     shown = names[:NAMED_MAX] if len(names) > NAMED_MAX else names[:-1]
     rest = counted(len(names) - NAMED_MAX, "more queue") if len(names) > NAMED_MAX else names[-1]
     return f"{', '.join(shown)} and {rest}" if shown else rest
 
 
 async def _all(account: str, names: Sequence[str], one: Callable[[str], Awaitable[None]]) -> list[Told]:
-    """Whose turn succeeded, and why the others' did not."""
+    """The result for each queue: done, or why not."""
     told = []
     for name in names:
         error = ""
@@ -99,7 +100,7 @@ async def _all(account: str, names: Sequence[str], one: Callable[[str], Awaitabl
 
 
 def _said(verb: str, told: Sequence[Told]) -> str:
-    """In the words of the page."""
+    """The result in words, for the page."""
     past = _PAST[verb]
     done = [line.target.partition("/")[2] for line in told if not line.error]
     failed = [f"{line.target.partition('/')[2]}: {line.error}" for line in told if line.error]

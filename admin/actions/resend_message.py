@@ -1,4 +1,4 @@
-"""Editing a message and sending it again, to its own queue or another, with or without the original."""
+"""Edits a message and sends it again, to its own queue or another, and optionally deletes the original."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cqs.service.resend import Edits, resend
 
 
 async def act(visit: Visit, form: Form) -> Done:
-    """Raises BadInput, ResourceNotFound when the original is gone, and what `resend` raises."""
+    """Raises BadInput, ResourceNotFound when the original no longer exists, and what `resend` raises."""
     source = visit.queue("ResendMessage")
     name = form.word("target") or source.name
     if not limits.QUEUE_NAME.fullmatch(name):

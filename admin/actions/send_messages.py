@@ -1,4 +1,4 @@
-"""Sending: one message, or many as lines, all checked before the first is sent."""
+"""Sends one message, or many as lines; all are checked before the first is sent."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def _many(visit: Visit, form: Form, queue: Queue) -> Done:
 
 
 async def _send(visit: Visit, queue: Queue, batch: list[Draft]) -> tuple[list[int], CqsError | None]:
-    """The places of those that were not sent, or of which that is not known, and why."""
+    """The indexes of messages that were not sent, or whose outcome is unknown, and why."""
     try:
         answers = await send_batch(visit.console.engine, queue, batch, visit.viewer.caller(queue.account).sender_id)
     except CqsError as error:
@@ -52,7 +52,7 @@ async def _send(visit: Visit, queue: Queue, batch: list[Draft]) -> tuple[list[in
 
 
 def _batches(drafts: list[Draft]) -> Iterator[list[Draft]]:
-    """As many at a time as SQS takes, by number and by size."""
+    """As many at a time as SQS accepts, by number and by size."""
     batch: list[Draft] = []
     size = 0
     for draft in drafts:

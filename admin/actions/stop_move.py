@@ -1,4 +1,4 @@
-"""Stopping a move or a job: it ends after the step under way; what was moved stays moved."""
+"""Stops a move or a job: it ends after the current step; messages already moved stay moved."""
 
 from __future__ import annotations
 

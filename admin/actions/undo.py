@@ -1,4 +1,4 @@
-"""Calling off what waits to be done, or putting back what was done, at whichever worker of this node it is kept."""
+"""Cancels a pending change, or restores what was changed, on whichever worker of this node it is kept."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from cqs.queue import Queue, QueueName
 from cqs.service.reversal import put_back
 
 _PENDING, _UNDO = "pending", "undo"
-"""What workers ask each other, with a number."""
+"""The questions that workers ask each other, with a number."""
 _TOO_LATE = "Too late: this was already done or cancelled, or somebody has changed it since."
 _NOT_HERE = f"{_TOO_LATE} Or it is pending on another node; only that node's console can undo it."
 
 
 class _Kept(msgspec.Struct, frozen=True):
-    """What is to be undone, as workers tell each other of it."""
+    """A change that can be undone, as workers describe it to each other."""
 
     account: str = ""
     queue: str = ""
@@ -29,7 +29,7 @@ class _Kept(msgspec.Struct, frozen=True):
 
 
 async def act(visit: Visit, form: Form) -> Done:
-    """Raises BadInput when it is too late, AccessDenied, and as `reversal.put_back`."""
+    """Raises BadInput when it is too late, AccessDenied, and what `reversal.put_back` raises."""
     number = visit.numbered("number")
     pending = visit.console.grace.get(number)
     if pending is not None:
@@ -44,8 +44,9 @@ async def act(visit: Visit, form: Form) -> Done:
 
 
 def offer(visit: Visit, before: Queue, text: str, steps: int = 1) -> None:
-    """Lets the settings and tags that a queue had `before` be put back for a while. `steps`: how often it was changed
-    for that; when it is of another version than that makes, somebody else has changed it, too: nothing is offered."""
+    """Offers to restore the settings and tags that a queue had `before`, for a while. `steps`: how many writes the
+    change took; if the queue's version does not match that, somebody else has changed it too, and nothing is
+    offered."""
     engine = visit.console.engine
     now = engine.registry.get(before.key)
     if now is None or now.uid != before.uid or not steps or now.version != before.version + steps:
@@ -55,7 +56,7 @@ def offer(visit: Visit, before: Queue, text: str, steps: int = 1) -> None:
 
 
 def listen(console: Console) -> None:
-    """Lets the other workers of the node undo what is kept at this one."""
+    """Lets the node's other workers undo what is kept in this one."""
     grace = console.grace
 
     async def tell(number: str) -> bytes:
@@ -82,7 +83,7 @@ def _kept(pending: Pending) -> _Kept:
 
 
 def _check(visit: Visit, kept: _Kept) -> None:
-    """Raises BadInput for what is none of the viewer's business, AccessDenied."""
+    """Raises BadInput for a change of an account that the viewer may not see, AccessDenied."""
     if not visit.viewer.sees(kept.account):
         raise BadInput(_TOO_LATE)
     if kept.queue:
@@ -90,7 +91,7 @@ def _check(visit: Visit, kept: _Kept) -> None:
 
 
 async def _elsewhere(visit: Visit, number: str) -> tuple[_Kept, str]:
-    """What another worker kept, and what it did with it, "" = nothing. Numbers are no other worker's."""
+    """What another worker kept, and the result of undoing it, "" = nothing. No other worker uses the same number."""
     fellows = visit.console.engine.fellows
     found = [msgspec.json.decode(kept, type=_Kept) for kept in (await fellows.ask(_PENDING, number)).values() if kept]
     if not found:

@@ -1,4 +1,4 @@
-"""Who changed what: the log of changes, searched and taken away."""
+"""The log of changes: search and download."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXPORTED_MAX = 50_000
 
 
 async def show(visit: Visit) -> web.StreamResponse:
-    """The newest that fit; older ones by `before`."""
+    """The newest matching lines; older ones by `skip`."""
     visit.viewer.check(MANAGE)
     question = _question(visit)
     lines, is_more = await visit.console.actions.find(question, SHOWN_MAX)

@@ -1,4 +1,4 @@
-"""The figures behind the charts of a page, of one queue or of the node."""
+"""The data for the charts of a page, of one queue or of the node."""
 
 from __future__ import annotations
 

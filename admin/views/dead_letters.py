@@ -1,5 +1,5 @@
-"""Dead letters: all queues that hold some, and the workshop of one of them, where they are looked at, grouped, edited
-and sent back."""
+"""Dead letters: all queues that hold some, and the page of one of them, where they are viewed, grouped, edited and sent
+back."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ QUEUES_MAX = 200
 
 
 class Letter(msgspec.Struct, frozen=True):
-    """A dead letter, for the list."""
+    """A dead letter, as listed."""
 
     found: Peeked
     kind: Kind
@@ -55,7 +55,7 @@ async def show_all(visit: Visit) -> web.StreamResponse:
 
 
 async def show(visit: Visit) -> web.StreamResponse:
-    """The workshop of a dead-letter queue; for another queue, where its dead letters go."""
+    """The page of a dead-letter queue; for any other queue, where its dead letters go."""
     queue = visit.queue("PeekMessages")
     engine = visit.console.engine
     sources = engine.registry.sources(queue, "", 50)
@@ -103,7 +103,7 @@ def _snippets(visit: Visit, queue: Queue) -> Snippets:
 
 
 async def letters_of(visit: Visit, queue: Queue) -> list[Letter]:
-    """The letters that the address asks for, of those that the workshop looks at."""
+    """The dead letters that match the address, among those that the page scans."""
     looked_at, _ = await _look(visit, queue)
     return _fitting(visit, looked_at)
 
@@ -118,8 +118,8 @@ def _fitting(visit: Visit, looked_at: list[Letter]) -> list[Letter]:
 
 
 async def _look(visit: Visit, queue: Queue) -> tuple[list[Letter], bool]:
-    """What is to be told of each is found out once, and between large ones others have their turn: bodies are
-    anybody's, and reading megabytes of JSON takes its time."""
+    """Everything shown about a message is computed once, yielding to the event loop between large ones: bodies are
+    untrusted, and parsing megabytes of JSON takes time."""
     try:
         found, is_more = await oldest(visit.console.engine, queue, State.READY, LOOKED_AT_MAX)
     except CacheUnavailable:
@@ -138,7 +138,7 @@ async def _look(visit: Visit, queue: Queue) -> tuple[list[Letter], bool]:
 
 
 def _groups(visit: Visit, looked_at: list[Letter]) -> list[tuple[Group, str]]:
-    """Each group with the address that shows it alone."""
+    """Each group with the address that shows only that group."""
     groups = grouped(one.kind for one in looked_at)[:12]
     return [
         (one, visit.here(**{"from": one.kind.source, "shape": one.kind.shape, "error": one.kind.error}))
@@ -151,6 +151,6 @@ async def _tasks(visit: Visit, queue: Queue) -> list[MoveTask]:
 
 
 def target_name(task: MoveTask) -> str:
-    """Where a move goes, for people."""
+    """The target of a move, in words."""
     name = name_of_arn(task.target_arn) if task.target_arn else None
     return name.name if name is not None else "where each came from"

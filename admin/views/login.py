@@ -1,4 +1,4 @@
-"""The page that asks who is there."""
+"""The login page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DOORS = ("/login", "/log-out", "/log-out-everywhere")
 
 
 async def show(visit: Visit) -> web.StreamResponse:
-    """The form, or the way in for who needs none."""
+    """The form, or a redirect for users who need no login."""
     goal = goal_of(visit, visit.query("next"))
     if visit.is_logged_in:
         return redirect(goal)
@@ -19,12 +19,12 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 
 def form(visit: Visit, *, next_path: str, user: str = "", error: str = "", status: int = 200) -> web.StreamResponse:
-    """The form, with what was typed before, except for the password."""
+    """The form, with what was entered before, except for the password."""
     return visit.page("login.html", status=status, next=next_path, user=user, error=error)
 
 
 def goal_of(visit: Visit, wanted: str) -> str:
-    """Where to go after the login: a page of ours, or the overview."""
+    """Where to go after the login: one of our pages, or the overview."""
     doors = [visit.links.path(path) for path in _DOORS]
     is_fine = visit.links.is_ours(wanted) and wanted.partition("?")[0] not in doors
     return wanted if is_fine else visit.links.to("/")

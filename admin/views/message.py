@@ -1,4 +1,4 @@
-"""One message: its body in several ways, what it carries, where it has been; taken away as a file."""
+"""One message: its body in several forms, its attributes and its history; the body as a download."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ID_LENGTH_MAX = 200
 
 
 async def show(visit: Visit) -> web.StreamResponse:
-    """The message; of one that is gone, what is still remembered."""
+    """The message; if it no longer exists, what is still known about it."""
     queue = visit.queue("GetMessage")
     try:
         found = await _found(visit, queue)
@@ -51,8 +51,8 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 
 async def in_journal(visit: Visit) -> web.StreamResponse:
-    """What the event journal has of the message, which may be gone; asked for by hand, since it reads files. A page of
-    its own, or a part of the message's."""
+    """The message's events in the event journal, even if it no longer exists; only on request, because it reads files.
+    A page of its own, or a part of the message's page."""
     queue = visit.queue("GetMessage")
     folder = visit.console.about.journal
     address = visit.parts["message"][:ID_LENGTH_MAX].lower()
@@ -64,7 +64,7 @@ async def in_journal(visit: Visit) -> web.StreamResponse:
 
 
 async def as_file(visit: Visit) -> web.StreamResponse:
-    """The body as it is, never to be shown by a browser."""
+    """The body unchanged, never displayed by a browser."""
     queue = visit.queue("GetMessage")
     message = (await _found(visit, queue)).message
     name = f"{queue.name}-{message.message_id}.txt"
@@ -72,7 +72,7 @@ async def as_file(visit: Visit) -> web.StreamResponse:
 
 
 def send_params(url: str, message: Message) -> Params:
-    """SendMessage's parameters that send the same again."""
+    """SendMessage parameters that send the same message again."""
     params: dict[str, object] = {"QueueUrl": url, "MessageBody": message.body}
     if message.attributes:
         params["MessageAttributes"] = {

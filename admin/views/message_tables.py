@@ -1,5 +1,5 @@
-"""Messages taken away as CSV: what the list of a queue's messages, or the workshop of its dead letters, shows, and what
-lies beyond the page."""
+"""Messages as CSV downloads: the contents of a queue's message list, or of its dead-letter page, beyond what one page
+shows."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from cqs.service.peek import COUNT_MAX, SCAN_MAX, Peeked, peek
 
 ROWS_MAX = 5_000
 BYTES_MAX = 20_000_000
-"""Of bodies."""
+"""Total size of the bodies."""
 _HEAD = ("message_id", "state", "group", "sent", "visible", "receives", "bytes", "sender", "body")
 _LETTER_HEAD = ("message_id", "from", "why", "shape", "error", "came", "sent", "body")
 
 
 async def as_table(visit: Visit) -> web.StreamResponse:
-    """The first ROWS_MAX messages of the state that fit, or as many as have BYTES_MAX, or are among SCAN_LIMIT."""
+    """The first ROWS_MAX matching messages of the state, limited to BYTES_MAX and to the first SCAN_LIMIT messages."""
     queue = visit.queue("PeekMessages")
     rows = [_row(one) for one in await _found(visit, queue, state_of(visit))]
     return await table(f"{queue.name}-messages.csv", _HEAD, rows)
 
 
 async def letters_as_table(visit: Visit) -> web.StreamResponse:
-    """The letters that the workshop looks at, those that fit, with what it says of each."""
+    """The matching dead letters among those that the page scans, with what it shows about each."""
     queue = visit.queue("PeekMessages")
     rows = []
     for letter in await letters_of(visit, queue):

@@ -1,8 +1,8 @@
-"""Messages of a queue, looked at without receiving them: nothing is hidden, counted or moved.
+"""Lists messages of a queue without receiving them: nothing is hidden, counted or moved.
 
-A page of the list is asked for in steps of a few milliseconds of looking, each of which tells how far it has come; the
-page's script asks for the next step by itself until there is enough to show, SCAN_LIMIT messages have been looked at,
-or somebody stops it. Without a script there is a link to go on.
+The list is loaded in steps of a few milliseconds, each of which reports how far it has come; the page's script requests
+the next step until there is enough to show, SCAN_LIMIT messages have been scanned, or the user stops it. Without
+scripts, a link continues.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ STATES = {State.READY: "Ready", State.IN_FLIGHT: "In flight", State.DELAYED: "De
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """What one step found. `after` "" = all was looked at."""
+    """The result of one step. `after` "" = everything was scanned."""
 
     found: list[Peeked]
     scanned: int
     after: str
     holders: dict[int, tuple[str, int]]
     is_going_on: bool
-    """The next step should follow by itself."""
+    """The next step should follow automatically."""
 
 
 async def show(visit: Visit) -> web.StreamResponse:
-    """The page, or (asked by its script) the next step's rows."""
+    """The page, or (requested by its script) the next step's rows."""
     queue = visit.queue("PeekMessages")
     state = state_of(visit)
     question = (queue.storage_id, state, visit.request.query_string)
@@ -101,7 +101,7 @@ def _without(name: str) -> dict[str, object]:
 
 
 def state_of(visit: Visit) -> State:
-    """Which state the address asks for."""
+    """The state in the address."""
     text = visit.query("state")
     return State(text) if text in tuple(State) else State.READY
 

@@ -1,4 +1,4 @@
-"""Moves of messages between queues: those of the service, and the jobs of this console, with their progress."""
+"""Moves of messages between queues: the service's move tasks and this console's jobs, with their progress."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ENDS = {MoveStatus.COMPLETED: "done", MoveStatus.CANCELLED: "stopped", MoveStat
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
-    """A move or a job, for the list and for its page. `total` 0 = not known."""
+    """A move or a job, for the list and for its page. `total` 0 = unknown."""
 
     title: str
     path: str
@@ -41,7 +41,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def show_all(visit: Visit) -> web.StreamResponse:
-    """Newest first, what is running before what has ended."""
+    """Newest first, running ones before those that have ended."""
     moves = [of_job(visit, job) for job in visit.console.jobs.of(visit.account)]
     engine = visit.console.engine
     for queue in find(engine, visit.account, Choice(kind="dead_letter", order="name")):
@@ -79,7 +79,7 @@ def job_of(visit: Visit) -> Job:
 
 
 def of_task(visit: Visit, task: MoveTask) -> Move:
-    """The service's own."""
+    """A move task of the service."""
     return Move(
         title=f"{task.source.name} to {target_name(task)}",
         path=visit.links.to("/moves/task", handle=task.handle),
@@ -96,7 +96,7 @@ def of_task(visit: Visit, task: MoveTask) -> Move:
 
 
 def of_job(visit: Visit, job: Job) -> Move:
-    """The console's."""
+    """A job of the console."""
     path = visit.links.to(f"/moves/job/{job.number}")
     return Move(
         title=job.title,

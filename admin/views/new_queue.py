@@ -1,4 +1,4 @@
-"""The form for a new queue, empty, or with what was typed and why it was not done."""
+"""The form for a new queue: empty, or with what was entered and why it failed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cqs.errors import CqsError
 from cqs.queue import Settings
 
 NAMES_MAX = 500
-"""Queues offered as dead-letter queues; any other can be typed."""
+"""Number of queues suggested as dead-letter queues; any other can be entered."""
 
 
 async def show(visit: Visit) -> web.StreamResponse:
@@ -22,7 +22,7 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 
 async def retry(visit: Visit, form: Form, error: CqsError) -> web.StreamResponse:
-    """The form again, as it was typed."""
+    """The form again, as it was entered."""
     values = {field: form.text(field) for field in queue_form.write(Settings())}
     return _page(visit, values, name=form.text("name"), tags=form.text("tags"), error=str(error), status=422)
 
@@ -43,7 +43,7 @@ def _page(
 
 
 def form_parts(visit: Visit) -> dict[str, object]:
-    """What the fields of settings need beside their values."""
+    """What the settings fields need besides their values."""
     queues = visit.console.engine.registry.page(visit.account, "", "", NAMES_MAX)
     return {
         "limits": queue_form.LIMITS,

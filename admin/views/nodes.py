@@ -1,5 +1,5 @@
-"""The nodes: what runs here and since when, which calls it answers, how fast and with which failures, and how cache and
-store do."""
+"""The nodes: what runs here and since when, which calls it answers, how fast and with which failures, and the state of
+cache and store."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MAX_RSS_UNIT = 1 if sys.platform == "darwin" else 1_024
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
-    """One action, or one call of a layer. Times in seconds; the upper ends of histogram buckets."""
+    """One action, or one call of a layer. Times in seconds; upper bounds of histogram buckets."""
 
     name: str
     count: int
@@ -42,7 +42,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Share(NamedTuple):
-    """What one cache server carries: queues, their part of all (0 to 1), and messages as last sampled."""
+    """What one cache server holds: queues, their share of all (0 to 1), and messages as last sampled."""
 
     queues: int = 0
     part: float = 0.0
@@ -50,7 +50,7 @@ class Share(NamedTuple):
 
 
 async def show(visit: Visit) -> web.StreamResponse:
-    """This node's numbers, since it started."""
+    """This node's metrics since it started."""
     engine, metrics = visit.console.engine, visit.console.engine.metrics
     actions = sorted((_action(name, stats) for name, stats in metrics.calls.by_action.items()), key=_by_count)
     layers = [
@@ -90,7 +90,7 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 
 async def _shares(visit: Visit) -> Mapping[str, Share]:
-    """What has its hot state on each cache server."""
+    """What each cache server holds."""
     engine, place = visit.console.engine, visit.console.about.place
 
     async def count() -> Mapping[str, Share]:
@@ -110,7 +110,8 @@ async def _shares(visit: Visit) -> Mapping[str, Share]:
 
 
 async def _servers(visit: Visit) -> tuple[int, Mapping[str, ServerReport]]:
-    """With the time when they were asked. Asked seldom: each answer is a round trip to a server that may be silent."""
+    """The reports with the time they were requested. Requested rarely: each is a round trip to a server that may not
+    respond."""
     ask = visit.console.about.servers
     if ask is None:
         return visit.now_ms, {}
@@ -123,7 +124,7 @@ async def _servers(visit: Visit) -> tuple[int, Mapping[str, ServerReport]]:
 
 
 async def nodes_of(visit: Visit) -> Sequence[Node] | None:
-    """All nodes that live; None when they are not known now, or there are none."""
+    """All living nodes; None when they are unknown at the moment, or when there is only this one."""
     ask = visit.console.about.nodes
     try:
         return await ask() if ask is not None else None
@@ -164,7 +165,7 @@ def _by_count(timing: Timing) -> int:
 
 
 def _memory() -> int:
-    """Bytes that the process holds; where the system does not tell, the most it ever held."""
+    """The process's memory in bytes; where the system does not report it, its peak."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * PAGE_BYTES

@@ -1,4 +1,4 @@
-"""The whole system at a glance: what is wrong in words, then figures, charts, and the queues that hold most."""
+"""The whole system at a glance: problems in words, then figures, charts, and the fullest queues."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOP_MAX = 8
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """Of all queues of all accounts, over the last minute where it is a rate."""
+    """Totals over all queues of all accounts; rates cover the last minute."""
 
     depth: Counts
     sent: float
@@ -35,7 +35,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def show(visit: Visit) -> web.StreamResponse:
-    """The page; what is sampled anyway, and the fullest queues counted anew."""
+    """The page: sampled figures, and current counts of the fullest queues."""
     problem = await visit.console.health.problem()
     nodes = await nodes_of(visit)
     heard = await visit.console.abroad.heard()
@@ -59,7 +59,7 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 
 def _first_steps(visit: Visit) -> Snippets:
-    """For somebody who has no queue yet: one is made, and a message goes through it."""
+    """For a user without queues: commands that create one and send a message through it."""
     url = f"{visit.endpoint}/{visit.account}/hello"
     return snippets(
         visit,
@@ -70,7 +70,7 @@ def _first_steps(visit: Visit) -> Snippets:
 
 
 def figures_of(visit: Visit) -> Figures:
-    """As last sampled; nothing is counted for it."""
+    """As last sampled; nothing is counted for this."""
     engine = visit.console.engine
     metrics = engine.metrics
     now_s = visit.now_ms // 1_000

@@ -24,7 +24,7 @@ _SOMEBODY = {"AWSAccountIds": ["111122223333"], "Actions": ["SendMessage"]}
 
 
 class Statement(msgspec.Struct, frozen=True):
-    """A statement of the policy, for the list."""
+    """A statement of the policy, as listed."""
 
     sid: str
     effect: str
@@ -32,7 +32,7 @@ class Statement(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What the tester found."""
+    """The tester's result."""
 
     is_allowed: bool
     text: str
@@ -44,14 +44,14 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 
 async def retry(visit: Visit, form: Form, error: CqsError) -> web.StreamResponse:
-    """The page again, with the policy as it was typed, and of the version that it was typed for."""
+    """The page again, with the policy as it was entered, and the version that it was entered for."""
     queue = visit.queue("GetQueueAttributes")
     text = form.text("policy") if form.has("policy") else _pretty(queue.settings.policy)
     return _page(visit, queue, text, error=str(error), status=422, built=form)
 
 
 async def check(visit: Visit, form: Form) -> web.StreamResponse:
-    """Whether a text would be taken as the policy, while it is typed."""
+    """Checks whether the text is a valid policy, while it is being typed."""
     visit.queue("GetQueueAttributes")
     text = form.text("policy").strip()
     try:

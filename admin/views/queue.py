@@ -1,4 +1,4 @@
-"""A queue: how full it is and how fast it goes, who reads it, where it lies, and what it is called."""
+"""A queue: its depth and rates, its receivers, its location, and its names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOURCES_MAX = 50
 
 
 class Group(msgspec.Struct, frozen=True):
-    """A message group, or a tenant of a fair queue, among the messages that were looked at."""
+    """A message group, or a tenant of a fair queue, among the scanned messages."""
 
     name: str
     ready: int
@@ -69,7 +69,7 @@ async def _state(visit: Visit, queue: Queue) -> ShardState | None:
 
 
 async def _groups(visit: Visit, queue: Queue) -> list[Group]:
-    """The largest groups among the messages that stand first, GROUPS_SCANNED_MAX in each state."""
+    """The largest groups among the first messages, GROUPS_SCANNED_MAX in each state."""
     try:
         ready, in_flight = [await _by_group(visit, queue, state) for state in (State.READY, State.IN_FLIGHT)]
     except CacheUnavailable:

@@ -1,4 +1,4 @@
-"""The list of queues; taken away as CSV or TOML; found by a few letters."""
+"""The list of queues; downloads as CSV or TOML; search by a part of the name."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ PAGE_NUMBER_MAX = 1_000_000
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One queue of the list. `counts` None = not known: the cache can't be asked, or has not the queue."""
+    """One queue of the list. `counts` None = unknown: the cache does not respond, or does not have the queue."""
 
     queue: Queue
     counts: Counts | None
     residency: str
-    """"" = the cache can't be asked."""
+    """"" = the cache does not respond."""
     is_dirty: bool
-    """Receives are answered by the store until the cache is repaired."""
+    """The store answers receives until the cache is repaired."""
     in_rate: float
     out_rate: float
     sent: list[float | None]
@@ -50,11 +50,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     dead_letter: str
     """Name of its dead-letter queue, "" = none."""
     sources: int
-    """How many queues have this one as theirs; at most 2 are counted."""
+    """How many queues have this one as their dead-letter queue; counts up to 2."""
 
 
 async def show(visit: Visit) -> web.StreamResponse:
-    """The list, cut, sorted and paged as the address says."""
+    """The list, filtered, sorted and paged as the address says."""
     choice = choice_of(visit)
     found = find(visit.console.engine, visit.account, choice)
     page, pages = paged(found, visit.number("page", 1, 1, PAGE_NUMBER_MAX), PER_PAGE)
@@ -77,7 +77,7 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 
 async def rows_of(visit: Visit, chosen: Sequence[Queue]) -> list[Row]:
-    """The queues as they are at this moment, asked together."""
+    """The current state of the queues, requested together."""
     sights = await statistics.survey(visit.console.engine, chosen)
     return [_row_of(visit, queue, sight) for queue, sight in zip(chosen, sights, strict=True)]
 
@@ -104,7 +104,7 @@ def _row_of(visit: Visit, queue: Queue, sight: Sight | None) -> Row:
 
 
 async def find_few(visit: Visit) -> web.StreamResponse:
-    """Under the search field, while one types."""
+    """Suggestions below the search field while typing."""
     text = visit.query("q").strip()
     found = find(visit.console.engine, visit.account, Choice(text=text)) if text else []
     rows = [(queue, counts_of(visit.console.engine, queue)) for queue in found[:FOUND_MAX]]
@@ -112,7 +112,7 @@ async def find_few(visit: Visit) -> web.StreamResponse:
 
 
 async def as_table(visit: Visit) -> web.StreamResponse:
-    """What the list shows, all pages of it, as CSV."""
+    """The whole list, over all its pages, as CSV."""
     engine = visit.console.engine
     head = ("name", "account", "type", "ready", "in_flight", "delayed", "oldest_s", "in_per_s", "out_per_s", "arn")
     lines = []
@@ -127,8 +127,7 @@ async def as_table(visit: Visit) -> web.StreamResponse:
 
 
 async def as_declarations(visit: Visit) -> web.StreamResponse:
-    """What the list shows as TOML that a server's configuration can hold, without queues whose policy denies the viewer
-    a look at their settings."""
+    """The whole list as TOML for a server's configuration file."""
     listed = find(visit.console.engine, visit.account, choice_of(visit))
     found = [queue for queue in listed if visit.may_to("GetQueueAttributes", queue)]
     content = as_toml(found, visit.console.about.home)
@@ -144,7 +143,7 @@ def accounts_of(visit: Visit) -> list[str]:
 
 
 def _chips(visit: Visit, choice: Choice) -> list[tuple[str, str]]:
-    """What the list is cut down to, each with the address of the list without it."""
+    """The active filters, each with the address of the list without it."""
     chips = []
     if choice.text:
         chips.append((f"name has {choice.text}", visit.here(q="", page="")))

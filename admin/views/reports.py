@@ -1,5 +1,5 @@
-"""Audit reports: listed, and opened in a frame that is locked up, since a job wrote them out of message contents. They
-tell of all accounts, so they are only for users of the server's own."""
+"""Audit reports: the list, and single reports in a sandboxed frame, because jobs generate them from message contents.
+They cover all accounts, so only users of the server's own account may see them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHOWN_AS_TEXT_MAX = 400_000
 
 
 class _Seen(NamedTuple):
-    """What lies in the folder; drills are those of the newest file that has any."""
+    """The contents of the folder; drills are those of the newest file that has any."""
 
     files: list[Report]
     audits: list[Audit]
@@ -54,7 +54,7 @@ def _seen_in(folder: Path) -> _Seen:
 
 
 async def show(visit: Visit) -> web.StreamResponse:
-    """One report within the page: a text as text, anything else in its own frame."""
+    """One report within the page: text as text, anything else in a frame of its own."""
     name, content, content_type = await _read(visit)
     is_text = content_type.startswith("text/plain") or content_type in ("application/json", "text/csv; charset=utf-8")
     text = content[:SHOWN_AS_TEXT_MAX].decode("utf-8", "replace") if is_text else ""
@@ -70,7 +70,7 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 
 async def _findings(visit: Visit, name: str) -> list[Finding]:
-    """Of the figures that lie beside the report, or are it."""
+    """The findings in the figures beside the report, or in the report if it is the figures."""
     folder = visit.console.about.reports
     beside = (PurePosixPath(name).parent / FIGURES).as_posix()
     found = await asyncio.to_thread(reports.read, folder, beside) if folder is not None else None
@@ -78,7 +78,7 @@ async def _findings(visit: Visit, name: str) -> list[Finding]:
 
 
 async def raw(visit: Visit) -> web.StreamResponse:
-    """The file itself: to be shown only in the page's frame, or taken away."""
+    """The file itself: displayed only in the page's frame, or downloaded."""
     name, content, content_type = await _read(visit)
     if visit.query("download"):
         return attachment(content, name.rpartition("/")[2], "application/octet-stream")

@@ -1,4 +1,4 @@
-"""The form that sends: one message, or a line each; empty, or with a message to be edited and sent again."""
+"""The form for sending one message, or one per line; empty, or with a message to edit and send again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cqs.service.peek import find
 
 
 class Fields(msgspec.Struct, frozen=True, kw_only=True):
-    """What the form holds."""
+    """The contents of the form."""
 
     body: str = ""
     attributes: list[tuple[str, str, str]]
@@ -41,7 +41,7 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 
 async def edit(visit: Visit) -> web.StreamResponse:
-    """The form with a message that is there."""
+    """The form, filled with an existing message."""
     queue = visit.queue("ResendMessage")
     message = (await find(visit.console.engine, queue, visit.parts["message"][:200])).message
     is_copy = visit.query("copy") == "1"
@@ -57,7 +57,8 @@ async def edit(visit: Visit) -> web.StreamResponse:
 
 
 async def retry(visit: Visit, form: Form, error: CqsError) -> web.StreamResponse:
-    """The form again, as it was typed, without what was sent; that of a new message where the original is gone."""
+    """The form again, as it was entered, without what was sent; the form for a new message if the original no longer
+    exists."""
     queue = visit.queue("SendMessage")
     rest = "\n".join(error.rest) if isinstance(error, PartlySent) else form.text("lines")
     fields = Fields(
@@ -81,7 +82,7 @@ async def retry(visit: Visit, form: Form, error: CqsError) -> web.StreamResponse
 def _page(
     visit: Visit, queue: Queue, fields: Fields, *, original: str = "", error: str = "", status: int = 200
 ) -> web.StreamResponse:
-    """`original`: the id of the message that is edited, "" = a new one."""
+    """`original`: the ID of the message being edited, "" = a new one."""
     names = [one.name for one in visit.console.engine.registry.page(queue.account, "", "", NAMES_MAX)]
     return visit.page(
         "send.html",

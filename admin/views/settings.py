@@ -1,4 +1,4 @@
-"""A queue's settings and tags, to read and to change."""
+"""A queue's settings and tags: view and change."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 
 async def retry(visit: Visit, form: Form, error: CqsError) -> web.StreamResponse:
-    """The form again, as it was typed, and of the version that it was typed for: what others change meanwhile is not
-    undone by the next try."""
+    """The form again, as it was entered, with the version that it was entered for: trying again does not undo what
+    others have changed in the meantime."""
     queue = visit.queue("GetQueueAttributes")
     values = {field: form.text(field) for field in queue_form.write(queue.settings)}
     return _page(visit, queue, values, form.text("tags"), typed=form, error=str(error), status=422)

@@ -1,4 +1,4 @@
-"""Before queues are purged or deleted: what exactly will go, and a text to type."""
+"""Confirmation before queues are purged or deleted: exactly which ones, and a text to type."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VERBS = {"purge": "PurgeQueue", "delete": "DeleteQueue"}
 
 
 async def show(visit: Visit) -> web.StreamResponse:
-    """The chosen queues, or all that the filter finds."""
+    """The selected queues, or all that match the filter."""
     verb = visit.query("do")
     verb = verb if verb in VERBS else "purge"
     visit.viewer.check(VERBS[verb])
@@ -41,7 +41,7 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 
 def phrase(verb: str, names: list[str]) -> str:
-    """What has to be typed: the queue's name; for several, what is done to how many."""
+    """The text to type: the queue's name; for several queues, the action and their number."""
     return names[0] if len(names) == 1 else f"{verb} {counted(len(names), 'queue')}"
 
 
@@ -55,6 +55,6 @@ def _chosen(visit: Visit) -> list[Queue]:
 
 
 async def _counts(visit: Visit, chosen: Sequence[Queue]) -> list[Counts | None]:
-    """None = not known: the cache does not answer, or has not all of the queue."""
+    """None = unknown: the cache does not respond, or does not have all of the queue."""
     sights = await survey(visit.console.engine, chosen)
     return [one.counts if one is not None and one.state.residency is Residency.READY else None for one in sights]

@@ -1,4 +1,4 @@
-"""Users, their roles and their access keys. A new key's secret is shown on the page that made it, and never again."""
+"""Users, their roles and their access keys. A new key's secret is shown once, on the page that created it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def show_all(visit: Visit) -> web.StreamResponse:
 
 
 async def retry_add(visit: Visit, form: Form, error: CqsError) -> web.StreamResponse:
-    """The list again, with what was typed but for the password."""
+    """The list again, with what was entered except for the password."""
     return await _list(visit, form, str(error), 422)
 
 
@@ -44,12 +44,13 @@ async def show(visit: Visit) -> web.StreamResponse:
 
 
 async def retry(visit: Visit, form: Form, error: CqsError) -> web.StreamResponse:
-    """The user's page again, with why nothing was done."""
+    """The user's page again, with the reason why nothing was done."""
     return await page_of(visit, visit.parts["user"], error=str(error), status=422)
 
 
 async def page_of(visit: Visit, name: str, *, error: str = "", status: int = 200) -> web.StreamResponse:
-    """One user; with a key that was just made, its secret. Raises NoSuchIdentity when the viewer may not see it."""
+    """One user; with the secret of a key that was just created. Raises NoSuchIdentity when the viewer may not see the
+    user."""
     person = await person_of(visit, name)
     return visit.page(
         "user.html",
@@ -66,8 +67,8 @@ async def page_of(visit: Visit, name: str, *, error: str = "", status: int = 200
 
 
 async def person_of(visit: Visit, name: str) -> Person:
-    """A user whom the viewer may manage: of the own account, or of any for administrators of the home account. Raises
-    NoSuchIdentity, with the same words for one that does not exist."""
+    """A user whom the viewer may manage: of the viewer's own account, or of any account for administrators of the home
+    account. Raises NoSuchIdentity, with the same text for a user who does not exist."""
     visit.viewer.check(MANAGE)
     found = [one for one in await _people(visit) if one.user.name == name]
     if not found:
@@ -113,6 +114,6 @@ def _snippets(visit: Visit, name: str) -> Snippets:
 
 
 def _command(visit: Visit, words: str) -> str:
-    """For the machine that has the server's data."""
+    """A command to run where the server's data is."""
     data = visit.console.about.data
     return f"cqs {words}" + (f" --data-dir {shlex.quote(data)}" if data else "")
