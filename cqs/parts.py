@@ -108,8 +108,8 @@ def _all_of(witnesses: list[Witness]) -> Witness:
 
 def origins_of(config: Config) -> Origins:
     """The web origins that may call the server."""
-    is_loopback_only = config.security.auth == "open" and not config.listening.is_open_to_network
-    return Origins(config.listening.origins, is_loopback_only=is_loopback_only)
+    is_open, listening = config.security.auth == "open", config.listening
+    return Origins(listening.origins, is_open=is_open, is_loopback_only=is_open and not listening.is_open_to_network)
 
 
 def dispatcher_of(

@@ -7,7 +7,8 @@ anything happens.
     Origin: another, or null                      a page that may not                           403
     no Origin, Sec-Fetch-Site: none               typed into the address bar                    served
     no Origin, Sec-Fetch-Site: anything else      an image, a link, DNS rebinding               403
-    neither, GET, Host may be a public name       perhaps DNS rebinding over plain http         403 on loopback
+    neither, GET, Host may be a public name       perhaps DNS rebinding over plain http         403, open on loopback
+    neither, GET, Host is 0.0.0.0 or like it      perhaps an image: not announced to there      403, open
     neither                                       no browser: an SDK, curl                      served
 """
 
@@ -30,9 +31,12 @@ _EXPOSED = b"x-amzn-RequestId, x-amzn-query-error"
 class Origins:
     """The listed origins: `scheme://host[:port]`, `:*` for any port, `*` for all."""
 
-    def __init__(self, allowed: Sequence[str] = LOCAL, *, is_loopback_only: bool = False) -> None:
-        """`is_loopback_only`: the server listens only on loopback, so no client has a reason to use a public name for
-        it."""
+    def __init__(
+        self, allowed: Sequence[str] = LOCAL, *, is_open: bool = False, is_loopback_only: bool = False
+    ) -> None:
+        """`is_open`: requests need no signature, which no page could make. `is_loopback_only`: such a server listens
+        only on loopback, so no client has a reason to use a public name for it."""
+        self._is_open = is_open or is_loopback_only
         self._is_loopback_only = is_loopback_only
         patterns = [
             re.escape(origin.removesuffix(_ANY_PORT)) + (r"(?::[0-9]{1,5})?" if origin.endswith(_ANY_PORT) else "")
@@ -51,15 +55,26 @@ class Origins:
                 raise OriginRefused(origin.decode("latin-1")[:200])
         elif head.get(b"sec-fetch-site", b"none") != b"none":
             raise OriginRefused("")
-        elif self._is_loopback_only and method == b"GET":
+        elif self._is_open and method == b"GET":
             self._check_host(head.get(b"host", b"").lower())
 
     def _check_host(self, host: bytes) -> None:
         """Browsers send Origin with every POST, but over plain http send nothing that identifies a page's GET to its
         own host."""
         is_listed = self._is_allowed(b"http://" + host) or self._is_allowed(b"https://" + host)
-        if not (is_listed or _is_private(_PORT.sub(b"", host))):
+        if not (is_listed or self._is_fine(_PORT.sub(b"", host))):
             raise OriginRefused(host.decode("latin-1")[:200])
+
+    def _is_fine(self, name: bytes) -> bool:
+        """An address; on loopback else only the name of this machine or of a container, which nobody can have bound to
+        loopback in the DNS. Two kinds of address reach loopback though browsers do not take them for it, and so send a
+        page's requests there without saying so: the unspecified one, and IPv4 ones written as IPv6."""
+        try:
+            address = ip_address(name.strip(b"[]").decode("latin-1"))
+        except ValueError:
+            bare = name.removesuffix(b".")
+            return not self._is_loopback_only or b"." not in bare or bare.endswith(b".localhost")
+        return not address.is_unspecified and getattr(address, "ipv4_mapped", None) is None
 
     def cors_headers(self, head: Head) -> Headers:
         """The headers that let the page read the answer; none for callers that are not pages, or not listed."""
@@ -83,15 +98,3 @@ class Origins:
 
     def _is_allowed(self, origin: bytes) -> bool:
         return self._allowed is not None and self._allowed.fullmatch(origin) is not None
-
-
-def _is_private(name: bytes) -> bool:
-    """An address, or the name of this machine or of a container: no name that somebody could have bound to loopback in
-    the DNS. Two kinds of address reach loopback though browsers do not take them for it, and so send a page's requests
-    there without saying so: the unspecified one, and IPv4 ones written as IPv6."""
-    try:
-        address = ip_address(name.strip(b"[]").decode("latin-1"))
-    except ValueError:
-        bare = name.removesuffix(b".")
-        return b"." not in bare or bare.endswith(b".localhost")
-    return not address.is_unspecified and getattr(address, "ipv4_mapped", None) is None

@@ -171,3 +171,24 @@ async def test_name_bound_to_loopback_by_somebody_else_can_not_be_used_for_a_get
     reply = await world.dispatcher.dispatch(Request(b"GET", b"/?" + query, [(b"Host", host)]))
 
     assert (reply.status == 200) is is_served
+
+
+@pytest.mark.parametrize(
+    ("host", "is_served"),
+    [
+        (b"0.0.0.0:9324", False),
+        (b"[::]", False),
+        (b"[::ffff:7f00:1]:9324", False),
+        (b"sqs.internal.example:9324", True),
+        (b"10.0.0.7", True),
+    ],
+)
+async def test_open_server_on_a_network_has_names_and_still_no_unannounced_address(
+    host: bytes, is_served: bool
+) -> None:
+    """As in a container whose port is published on the loopback of a developer's machine."""
+    world = await make_world(origins=Origins(is_open=True))
+
+    reply = await world.dispatcher.dispatch(Request(b"GET", b"/?Action=ListQueues", [(b"Host", host)]))
+
+    assert (reply.status == 200) is is_served
