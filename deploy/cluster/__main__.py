@@ -1,7 +1,7 @@
 """`make cluster`: a cluster in the foreground, until SIGTERM or Ctrl-C.
 
-Standard output has one line for each server, then `ready`. Standard error tells which data centre they are in, when
-there are two, and what goes wrong later.
+Standard output has one line for each server, then `ready`. Standard error tells which data centre they are in, if
+there are two, how to use the cluster, and what goes wrong later.
 """
 
 from __future__ import annotations
@@ -65,6 +65,8 @@ def _tell(cluster: Cluster) -> None:
     if len(cluster.shares) > 1:
         _tell_where(cluster)
     print("ready", flush=True)
+    first = cluster.apis[0].endpoint
+    print(f"use it: export AWS_ENDPOINT_URL_SQS={first}    console: {first}/ADMIN    stop it: Ctrl-C", file=sys.stderr)
 
 
 def _tell_where(cluster: Cluster) -> None:
