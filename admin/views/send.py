@@ -43,6 +43,7 @@ async def show(visit: Visit) -> web.StreamResponse:
 async def edit(visit: Visit) -> web.StreamResponse:
     """The form, filled with an existing message."""
     queue = visit.queue("ResendMessage")
+    visit.queue("GetMessage")
     message = (await find(visit.console.engine, queue, visit.parts["message"][:200])).message
     is_copy = visit.query("copy") == "1"
     target = "" if is_copy else visit.query("to") or queue.name
