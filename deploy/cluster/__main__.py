@@ -64,9 +64,10 @@ def _tell(cluster: Cluster) -> None:
     print("\n".join(lines), flush=True)
     if len(cluster.shares) > 1:
         _tell_where(cluster)
-    print("ready", flush=True)
     first = cluster.apis[0].endpoint
-    print(f"use it: export AWS_ENDPOINT_URL_SQS={first}    console: {first}/ADMIN    stop it: Ctrl-C", file=sys.stderr)
+    hint = f"use it: export AWS_ENDPOINT_URL_SQS={first}    console: {first}/ADMIN    stop it: Ctrl-C"
+    print(hint, file=sys.stderr, flush=True)
+    print("ready", flush=True)
 
 
 def _tell_where(cluster: Cluster) -> None:

@@ -109,6 +109,7 @@ def test_what_one_node_took_another_gives_out(arguments: list[str], kinds: dict[
     assert (process.returncode, output) == (0, "")
     ports = [server[2] for server in servers if server and server[1].startswith("api")]
     told = [f"dc{at}: http://127.0.0.1:{port}, redis " for at, port in enumerate(ports, start=1)] if arguments else []
+    told.append(f"use it: export AWS_ENDPOINT_URL_SQS=http://127.0.0.1:{ports[0]} ")
     assert [line.startswith(start) for line, start in zip(errors.splitlines(), told, strict=True)] == [True] * len(told)
     assert [pid for pid in pids if runs(pid)] == []
     assert [folder for folder in folders if folder.parent.exists()] == []
