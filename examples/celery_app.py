@@ -1,11 +1,11 @@
-"""Celery, with CQS as its broker.
+"""Celery with CQS as its broker.
 
     pip install 'celery[sqs]'
     celery --workdir examples -A celery_app worker --loglevel info
-    python examples/celery_app.py             # in another shell: a task for now, and one for later
+    python examples/celery_app.py             # in another shell: one task for now, and one for later
 
-A task is deleted after it ran (`task_acks_late`), so that one whose worker dies comes again after `visibility_timeout`.
-Remote control and events want a fan-out, which SQS has not.
+A task is deleted after it has run (`task_acks_late`), so that a task whose worker dies is redelivered after
+`visibility_timeout`. Remote control and events need fan-out, which SQS does not have.
 """
 
 from celery import Celery

@@ -1,4 +1,4 @@
-"""Dead letters: a message that fails twice is set aside; once the bug is mended, all of them are moved back.
+"""Dead-letter queue: a message that fails twice is moved to it; once the bug is fixed, all of them are moved back.
 
 pip install boto3
 python examples/dead_letters.py
@@ -17,7 +17,7 @@ def work(body: str, is_mended: bool) -> None:
 
 
 def serve(sqs: Any, queue: str, is_mended: bool) -> None:
-    """Until nothing comes any more."""
+    """Until the queue stays empty."""
     while messages := sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=1).get("Messages"):
         receipt = {"QueueUrl": queue, "ReceiptHandle": messages[0]["ReceiptHandle"]}
         try:

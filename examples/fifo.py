@@ -1,4 +1,4 @@
-"""FIFO: what concerns one customer happens in order, customers are served side by side, a repeated send adds nothing.
+"""FIFO: one customer's messages are processed in order, customers in parallel, and a repeated send adds nothing.
 
 pip install boto3
 python examples/fifo.py
@@ -27,7 +27,7 @@ def send(sqs: Any, queue: str) -> None:
 
 
 def serve(sqs: Any, queue: str, worker: int) -> None:
-    """While a message is in hand, nobody gets a later one of its group."""
+    """While a message is in flight, no consumer gets a later one of its group."""
     poll = partial(sqs.receive_message, QueueUrl=queue, MessageSystemAttributeNames=["MessageGroupId"])
     while messages := poll(WaitTimeSeconds=2).get("Messages"):
         for message in messages:

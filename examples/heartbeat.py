@@ -1,10 +1,10 @@
-"""Long work: the message stays hidden as long as its worker is alive, and comes back soon after one died.
+"""Long processing: the message stays hidden while its worker is alive, and reappears soon after the worker dies.
 
     pip install boto3
     python examples/heartbeat.py
 
-The visibility timeout is that of a death, not of the longest work: here two seconds, and the work takes five. The
-message is also sent with a delay, so that nobody gets it before its time.
+The visibility timeout is how long a dead worker goes unnoticed, not how long the longest work takes: here it is two
+seconds, and the work takes five. The message is also sent with a delay, so that nobody receives it earlier.
 """
 
 import threading
@@ -20,7 +20,7 @@ DELAY_S, VISIBILITY_S, WORK_S = 1, 2, 5
 
 @contextmanager
 def kept_hidden(sqs: Any, receipt: dict[str, str]) -> Iterator[None]:
-    """Hides the message anew three times in each timeout, until the block is left."""
+    """Extends the visibility timeout three times per timeout, until the block ends."""
     is_done = threading.Event()
 
     def beat() -> None:

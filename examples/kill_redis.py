@@ -1,11 +1,11 @@
-"""Kill Redis while ten thousand messages are in flight, and have Spark say what was lost.
+"""Kills Redis while ten thousand messages are in flight, and lets Spark determine what was lost.
 
     pip install boto3 -e '.[redis,spark]'        # and redis-server, and Java 17
     python examples/kill_redis.py [MESSAGES]
 
-Starts a Redis and a server of its own, which keeps its messages in SQLite and an event journal beside it. Ten in twelve
-messages are received, Redis is killed and comes back empty, and the consumers go on with the receipts that they have.
-The audit then reads journal and store; its last line is the verdict.
+Starts its own Redis and its own server, which keeps its messages in SQLite and writes an event journal. Ten of twelve
+messages are received, Redis is killed and restarts empty, and the consumers continue with the receipt handles that they
+have. The audit then reads the journal and the store; its last line is the verdict.
 """
 
 import subprocess
@@ -23,7 +23,7 @@ ACCESS = {"region_name": "us-east-1", "aws_access_key_id": "000000000000", "aws_
 
 
 def receive(sqs: Any, queue: str) -> list[dict[str, str]]:
-    """Up to ten receipts, as entries of a batch delete; none after two seconds without a message."""
+    """Up to ten receipt handles, as entries of a batch delete; none after two seconds without a message."""
     messages = sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10, WaitTimeSeconds=2).get("Messages", [])
     return [{"Id": str(at), "ReceiptHandle": one["ReceiptHandle"]} for at, one in enumerate(messages)]
 

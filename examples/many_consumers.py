@@ -1,9 +1,9 @@
-"""Fifty consumers in one process: each has a long poll of its own, and one event loop carries them all.
+"""Fifty consumers in one process: each has its own long poll, and all share one event loop.
 
     pip install aiobotocore
     python examples/many_consumers.py
 
-The connection pool has to be as large as the number of polls, or they wait for each other.
+The connection pool must be as large as the number of polls; otherwise they wait for each other.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ async def send(sqs: Any, queue: str) -> None:
 
 
 async def consume(sqs: Any, queue: str) -> int:
-    """Until nothing comes for five seconds; how many messages it was."""
+    """Until nothing comes for five seconds; returns the number of messages."""
     count = 0
     while messages := (await sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=5)).get("Messages"):
         for message in messages:

@@ -1,4 +1,4 @@
-// JavaScript: sends three messages in one call, receives them by long polls, deletes them.
+// JavaScript: sends three messages in one call, receives them with long polling, deletes them.
 //
 //     npm install --no-save @aws-sdk/client-sqs
 //     node examples/teas.mjs

@@ -1,10 +1,10 @@
-"""A worker: long polls, deletes a message once its work is done, and stops in order on Ctrl-C or SIGTERM.
+"""A worker: uses long polling, deletes a message once it is processed, and shuts down gracefully on Ctrl-C or SIGTERM.
 
     pip install boto3
     python examples/worker.py
     cqs send orders "two teas, please"        # in another shell
 
-Whoever is asked to stop finishes the message in hand and gives the others of its batch back at once. A poll is over
+When asked to stop, it finishes the current message and makes the others of its batch visible at once. A poll ends
 within 20 seconds, and most supervisors wait for 30.
 """
 
@@ -19,7 +19,7 @@ stopping = threading.Event()
 
 
 def work(body: str) -> None:
-    """Raise, and the message comes again when its visibility timeout is over."""
+    """If it raises, the message is redelivered when its visibility timeout expires."""
     print("working on:", body, flush=True)
     time.sleep(1)
 

@@ -1,7 +1,7 @@
 """`make cluster`: a cluster in the foreground, until SIGTERM or Ctrl-C.
 
-Standard output has one line for each server, then `ready`. Standard error tells which data centre they are in, if
-there are two, how to use the cluster, and what goes wrong later.
+Standard output has one line per server, then `ready`. Standard error says which data centre they belong to, if there
+are two, and how to use the cluster; it also reports later problems.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _USAGE = "usage: python -m deploy.cluster [--two-datacenters]"
 
 
 class _Asked(BaseException):
-    """Told to stop."""
+    """Raised by a stop signal."""
 
 
 def main(arguments: list[str]) -> int:
-    """The exit code: 0 when told to stop, 1 when something did not start, 2 for wrong usage."""
+    """Returns the exit code: 0 when stopped by a signal, 1 when something did not start, 2 for wrong usage."""
     if arguments not in ([], ["--two-datacenters"]):
         print(_USAGE, file=sys.stderr)
         return 2
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _hear(number: int, frame: FrameType | None) -> None:
-    """The first one ends the cluster; `make` and a terminal may send more, which say the same."""
+    """The first signal ends the cluster; `make` and a terminal may send more, which are ignored."""
     for each in STOP_SIGNALS:
         signal.signal(each, signal.SIG_IGN)
     raise _Asked
@@ -71,7 +71,7 @@ def _tell(cluster: Cluster) -> None:
 
 
 def _tell_where(cluster: Cluster) -> None:
-    """A line for each data centre on standard error: programs that read the servers' lines need not know of it."""
+    """One line per data centre on standard error, so that programs that parse the servers' lines are not affected."""
     for name in cluster.shares:
         parts = [node.endpoint for node in cluster.api[name]]
         parts += [f"redis {redis.port}" for redis in cluster.redis[name]]
@@ -80,7 +80,7 @@ def _tell_where(cluster: Cluster) -> None:
 
 
 def _watch(cluster: Cluster) -> None:
-    """For ever: tells of API nodes that ended, each once. They are not started again."""
+    """Runs forever: reports each API node that ends, once. Ended nodes are not restarted."""
     ended: set[str] = set()
     while True:
         time.sleep(_LOOK_S)

@@ -1,4 +1,4 @@
-"""An API node as a process: `cqs serve` with its log in a file, at a port that stays its own over restarts."""
+"""An API node as a process: `cqs serve` with its log in a file, and a port that it keeps across restarts."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ STOP_S = 20
 
 
 class ApiFailed(Exception):
-    """A node did not come up; the text has the end of its log."""
+    """A node did not start; the text contains the end of its log."""
 
 
 class ApiNode:
-    """`arguments` go to `cqs serve`, and may be changed between a stop and a start; so may `environment`, which is
-    added to this process's own."""
+    """`arguments` are passed to `cqs serve` and may be changed between a stop and a start; so may `environment`, which
+    is added to this process's environment."""
 
     def __init__(self, name: str, folder: Path, port: int, arguments: Sequence[str]) -> None:
         self.name = name
@@ -47,7 +47,7 @@ class ApiNode:
 
     @property
     def log(self) -> Path:
-        """What it logged, of all its lives: one JSON object a line."""
+        """The log of all its runs: one JSON object per line."""
         return self.folder / "log"
 
     def launch(self) -> None:
@@ -68,7 +68,7 @@ class ApiNode:
             )
 
     def wait(self, seconds: float = START_S) -> None:
-        """Returns when /ready says so. Raises ApiFailed."""
+        """Returns when /ready reports ready. Raises ApiFailed."""
         deadline = time.monotonic() + seconds
         while not self.is_ready():
             if self.has_ended():
@@ -91,7 +91,7 @@ class ApiNode:
         return self._process is None or self._process.poll() is not None
 
     def stop(self) -> int:
-        """An orderly end, by force after STOP_S; the exit code. Idempotent: 0 when nothing runs."""
+        """A graceful stop, forced after STOP_S; returns the exit code. Idempotent: 0 when nothing runs."""
         if self._process is None:
             return 0
         self.ask_to_stop()
@@ -100,13 +100,13 @@ class ApiNode:
         return self.kill()
 
     def ask_to_stop(self) -> None:
-        """SIGTERM, without waiting. Idempotent."""
+        """Sends SIGTERM, without waiting. Idempotent."""
         if not self.has_ended():
             self.resume()
             os.kill(self.pid, signal.SIGTERM)
 
     def kill(self) -> int:
-        """kill -9; the exit code. Idempotent."""
+        """kill -9; returns the exit code. Idempotent."""
         if self._process is None:
             return 0
         process, self._process = self._process, None

@@ -27,7 +27,7 @@ HEAP = "512m"
 
 @dataclass(frozen=True)
 class Share:
-    """How many of each a data centre gets."""
+    """How many of each a data centre has."""
 
     cassandra: int
     redis: int
@@ -39,8 +39,8 @@ TWO_DATACENTERS = {"dc1": Share(cassandra=1, redis=1, api=1), "dc2": Share(cassa
 
 
 class Cluster(Started):
-    """Everything runs from `start` to `stop`; use it with `with`. Parts may be stopped, killed, paused and started one
-    by one in between."""
+    """Everything runs from `start` to `stop`; use it in a `with` statement. In between, single parts may be stopped,
+    killed, paused and started."""
 
     def __init__(self, shares: Mapping[str, Share] | None = None, tuning: Tuning | None = None) -> None:
         self.shares = dict(shares or ONE_DATACENTER)
@@ -70,7 +70,7 @@ class Cluster(Started):
         return [node for node in self.ring.nodes if node.datacenter == datacenter]
 
     def arguments(self, datacenter: str) -> list[str]:
-        """What `cqs serve` is told of the servers of a data centre."""
+        """The `cqs serve` arguments that name a data centre's servers."""
         words = [word for redis in self.redis[datacenter] for word in ("--redis", redis.url)]
         words += [word for node in self.cassandras(datacenter) for word in ("--cassandra", node.address)]
         return [*words, "--cassandra-port", str(self.ring.port), "--cassandra-datacenter", datacenter]
@@ -87,7 +87,7 @@ class Cluster(Started):
             node.wait()
 
     def stop(self) -> None:
-        """API nodes in order, the others at once, for their data go, too. Idempotent."""
+        """Stops API nodes gracefully and kills the others, because their data is deleted too. Idempotent."""
         for node in self.apis:
             node.ask_to_stop()
         for node in self.apis:
@@ -97,7 +97,7 @@ class Cluster(Started):
         self.ring.stop()
 
     def _apply_schema(self) -> None:
-        """Repeats until the nodes see enough of each other for it."""
+        """Retries until the nodes see enough of each other."""
         options = Options(hosts=tuple(self.ring.contact_points), port=self.ring.port)
         replicas = {name: min(REPLICAS_MAX, share.cassandra) for name, share in self.shares.items()}
         deadline = time.monotonic() + SCHEMA_S

@@ -1,7 +1,7 @@
 """Free ports, and processes that end with their parent.
 
-A signal that raises between the start of a process and its being remembered would leave it behind, so it is held back
-for as long:
+A signal handler that raises after a process was started, but before the process is recorded, would leave the process
+behind. So signals are blocked in between:
 
     with signals_held():
         self._process = Popen(…, preexec_fn=ends_with_parent())
@@ -20,12 +20,12 @@ from itertools import islice
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _PR_SET_PDEATHSIG = 1
 _PORTS = range(10_000, 32_768)
-"""Above them are those that Linux gives to clients, any moment."""
+"""Above this range are the ephemeral ports that Linux assigns to clients at any time."""
 
 
 def free_ports(addresses: Sequence[str], count: int) -> list[int]:
-    """Ports that are free on all the addresses at this moment, by chance, so that two that look at once find others.
-    Raises OSError when there are fewer."""
+    """Ports that are currently free on all the addresses, chosen at random, so that two concurrent callers find
+    different ones. Raises OSError when there are fewer."""
     shuffled = random.SystemRandom().sample(_PORTS, len(_PORTS))
     found = list(islice((port for port in shuffled if _is_free(addresses, port)), count))
     if len(found) < count:
@@ -42,7 +42,7 @@ def _is_free(addresses: Sequence[str], port: int) -> bool:
 
 
 def ends_with_parent(number: int = signal.SIGKILL) -> Callable[[], None]:
-    """For `preexec_fn`: the child gets this signal when its parent is gone."""
+    """For `preexec_fn`: the child gets this signal when its parent ends."""
     prctl = ctypes.CDLL(None).prctl
 
     def ask() -> None:
@@ -54,7 +54,7 @@ def ends_with_parent(number: int = signal.SIGKILL) -> Callable[[], None]:
 
 @contextlib.contextmanager
 def signals_held() -> Iterator[None]:
-    """Inside, no signal that asks to stop is heard; one that came is heard at the end."""
+    """Blocks stop signals inside; a signal that arrives is handled at the end."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     try:
         yield

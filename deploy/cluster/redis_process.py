@@ -1,4 +1,4 @@
-"""A Redis server as a process: empty at each start, because what a cache holds is filled again from the store."""
+"""A Redis server as a process: empty at each start, because the cache is refilled from the store."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ START_S = 30
 
 
 class RedisProcess(Started):
-    """A redis-server that keeps nothing on disk, on a unix socket or (`port`) on 127.0.0.1. Start it with `with`; it is
-    stopped by its process id, and can be started again at the same place."""
+    """A redis-server without persistence, on a Unix socket or (`port`) on 127.0.0.1. Start it in a `with` statement; it
+    is stopped by its process ID, and can be restarted at the same address."""
 
     def __init__(self, *options: str, folder: Path | None = None, port: int = 0) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="cqs-redis-")) if folder is None else folder
@@ -37,11 +37,11 @@ class RedisProcess(Started):
 
     @property
     def url(self) -> str:
-        """As `--redis` takes it."""
+        """In the form that `--redis` accepts."""
         return f"redis://127.0.0.1:{self.port}" if self.port else f"unix://{self.path}"
 
     def start(self) -> None:
-        """Returns when it answers."""
+        """Returns when it responds."""
         command = ["redis-server", "--port", str(self.port), "--save", "", "--appendonly", "no"]
         command += ["--bind", "127.0.0.1"] if self.port else ["--unixsocket", self.path]
         command += ["--dir", str(self.folder), "--daemonize", "no", *self._options]
@@ -62,7 +62,7 @@ class RedisProcess(Started):
                 self._process.wait(0.01)
 
     def stop(self) -> None:
-        """At once; idempotent."""
+        """Kills it. Idempotent."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

@@ -45,15 +45,15 @@ _SYNC = {"batch": "commitlog_sync: batch", "periodic": "commitlog_sync: periodic
 
 
 class CassandraFailed(Exception):
-    """A node can't be had or does not start; the text says why."""
+    """A node can't be installed or does not start; the text says why."""
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """What is changed of a node. `tombstones_max`: how many a read may meet before it fails. `sync`: whether a write is
-    answered when the commit log is synced to the disk (batch), or before, as Cassandra does by default (periodic).
-    `is_brief`: it lives for minutes. The JVM compiles everything quickly and nothing well: a start takes a quarter less
-    of CPU."""
+    """Changes to a node's configuration. `tombstones_max`: how many tombstones a read may scan before it fails. `sync`:
+    whether a write is acknowledged after the commit log is synced to disk (batch) or before, which is Cassandra's
+    default (periodic). `is_brief`: the node runs for minutes only, so the JVM compiles quickly instead of well: a start
+    takes a quarter less CPU."""
 
     tombstones_max: int = 100_000
     heap_min: str = "512m"
@@ -63,7 +63,7 @@ class Tuning:
 
 
 def fetch_jars() -> Path:
-    """The folder with the server's jars, fetched when it is not there. Raises CassandraFailed."""
+    """The folder with the server's jars, fetched if missing. Raises CassandraFailed."""
     folder = CACHE / f"lib-{VERSION}"
     if not folder.exists():
         print(f"fetching Cassandra {VERSION} by Maven ...", file=sys.stderr)
@@ -83,7 +83,7 @@ def fetch_jars() -> Path:
 
 
 class Node:
-    """One Cassandra process. `stop` and `kill` keep its data, so that `start` brings it back."""
+    """One Cassandra process. `stop` and `kill` keep its data, and `start` brings it back."""
 
     def __init__(self, folder: Path, address: str, port: int, datacenter: str) -> None:
         self.folder = folder
@@ -124,7 +124,7 @@ class Node:
             )
 
     def wait(self, seconds: float = START_S) -> None:
-        """Returns when CQL is answered. Raises CassandraFailed when the process ends or the time runs out."""
+        """Returns when it responds to CQL. Raises CassandraFailed when the process ends or the time runs out."""
         assert self._process is not None
         deadline = time.monotonic() + seconds
         while not self._answers():
@@ -143,7 +143,7 @@ class Node:
         os.kill(self.pid, signal.SIGCONT)
 
     def stop(self) -> None:
-        """An orderly end, by force after STOP_S. Idempotent."""
+        """A graceful stop, forced after STOP_S. Idempotent."""
         if self._process is not None:
             self.resume()
             self._process.terminate()
@@ -172,7 +172,7 @@ class Node:
 
 
 class Ring(Started):
-    """Nodes that form one cluster, one for each entry of `datacenters`."""
+    """Nodes that form one cluster, one for each element of `datacenters`."""
 
     def __init__(self, datacenters: Sequence[str] = ("dc1",), tuning: Tuning | None = None) -> None:
         fetch_jars()
@@ -191,7 +191,8 @@ class Ring(Started):
         return [node.address for node in self.nodes]
 
     def start(self) -> None:
-        """Returns when every node answers: the seed first, then the others together. Raises CassandraFailed."""
+        """Returns when every node responds: the seed is started first, then the others together. Raises
+        CassandraFailed."""
         self.nodes[0].launch(self.tuning)
         self.nodes[0].wait()
         for node in self.nodes[1:]:
@@ -202,7 +203,7 @@ class Ring(Started):
             self._wait_until_joined(node)
 
     def stop(self) -> None:
-        """Ends all nodes and removes their data. Idempotent."""
+        """Stops all nodes and removes their data. Idempotent."""
         for node in reversed(self.nodes):
             node.kill()
         shutil.rmtree(self.folder, ignore_errors=True)

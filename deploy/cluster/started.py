@@ -1,4 +1,4 @@
-"""What runs for as long as a `with` does."""
+"""Processes whose lifetime is a `with` block."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Self
 
 
 class Started(ABC):
-    """Started by `with`, and stopped at its end, or at once when the start fails."""
+    """Started at the beginning of a `with` block, and stopped at its end, or at once if the start fails."""
 
     @abstractmethod
     def start(self) -> None:
@@ -15,7 +15,7 @@ class Started(ABC):
 
     @abstractmethod
     def stop(self) -> None:
-        """Idempotent, and right after a start that failed."""
+        """Idempotent; also allowed after a failed start."""
 
     def __enter__(self) -> Self:
         try:

@@ -1,4 +1,4 @@
-// Go: sends three messages in one call, receives them by long polls, deletes them.
+// Go: sends three messages in one call, receives them with long polling, deletes them.
 //
 //	cd examples/go
 //	go run .

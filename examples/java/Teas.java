@@ -1,4 +1,4 @@
-// Java: sends three messages in one call, receives them by long polls, deletes them.
+// Java: sends three messages in one call, receives them with long polling, deletes them.
 //
 //     cd examples/java
 //     mvn -q dependency:copy-dependencies
