@@ -1,4 +1,4 @@
-"""The Redis cache passes the contract on fakeredis, where no Redis is installed."""
+"""The Redis cache passes the contract on fakeredis, so it is tested even without an installed Redis."""
 
 from __future__ import annotations
 

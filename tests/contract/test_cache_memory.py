@@ -1,4 +1,4 @@
-"""The memory cache passes the contract; and what only it promises: its bounds of memory and of work."""
+"""The memory cache passes the contract and keeps its own bounds of memory and work."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class TestMemoryCache(CacheContract):
 
 
 class TestBodyBudget:
-    """Messages beyond the budget are known without their content; the oldest keep theirs."""
+    """Messages beyond the budget are cached without their content; the oldest keep theirs."""
 
     @pytest.fixture
     async def bench(self) -> CacheBench:

@@ -1,4 +1,4 @@
-"""The Redis cache passes the contract on a real Redis; and what only big shards there show."""
+"""The Redis cache passes the contract on a real Redis, and tests that need large shards."""
 
 from __future__ import annotations
 

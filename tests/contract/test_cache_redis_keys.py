@@ -1,4 +1,4 @@
-"""How long a shard stays in Redis: all its keys have one expiry, which its use puts off."""
+"""How long a shard stays in Redis: all its keys have the same expiry, which each use extends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = needs.needs("redis-server")
 KEEP_MS = 1_000_000
 AFTER_STATE_MS = 1_000
 SLACK_MS = 5_000
-"""Between two commands of a test on a busy machine."""
+"""The time that may pass between two commands of a test on a busy machine."""
 
 
 @pytest.fixture
@@ -48,17 +48,17 @@ async def bench(absent: CacheBench) -> CacheBench:
 
 
 def keys_of(admin: redis.Redis) -> list[str]:
-    """Those of the shard."""
+    """Returns the keys of the shard."""
     return cast("list[str]", admin.keys("cqs:{*"))
 
 
 def left_ms(admin: redis.Redis) -> dict[str, int]:
-    """How long each key of the shard will live."""
+    """Returns the TTL of each key of the shard."""
     return {key: admin.pttl(key) for key in keys_of(admin)}
 
 
 def ends_ms(admin: redis.Redis) -> dict[str, int]:
-    """When each key of the shard ends, since the epoch."""
+    """Returns the expiry of each key of the shard, in ms since the Unix epoch."""
     if admin.info()["redis_version"] < "7":
         needs.absent("needs PEXPIRETIME, of Redis 7", "apt-get install redis-server")
     return {key: admin.pexpiretime(key) for key in keys_of(admin)}
@@ -69,7 +69,7 @@ def is_about(actual_ms: int, expected_ms: int) -> bool:
 
 
 async def use(bench: CacheBench) -> None:
-    """All kinds of things, which make, empty and make again every key but those of tenants."""
+    """Makes calls that create, empty and recreate every kind of key, except those of tenants."""
     await bench.put(1, 2, 3)
     await bench.put(4, delay_ms=1_000)
     taken = (await bench.take(3)).received
@@ -82,7 +82,7 @@ async def use(bench: CacheBench) -> None:
 
 
 def assert_all_end_together(admin: redis.Redis) -> None:
-    """The state first, and by so much that it does not matter how long the scripts took that said so."""
+    """Checks that the state expires first, with a margin larger than the time the scripts took."""
     ends = {key.rpartition(":")[2]: end for key, end in ends_ms(admin).items() if ":attempt:" not in key}
     state = ends.pop("state")
     assert all(state + 500 < end < state + 1_500 for end in ends.values()), (state, ends)
@@ -230,7 +230,7 @@ async def test_kept_answer_lives_no_longer_than_its_replay(bench: CacheBench, ad
 
 
 async def test_no_key_ends_before_the_state_that_says_it_is_there(absent: CacheBench, admin: redis.Redis) -> None:
-    """Each PEXPIRE reads the clock anew (Redis 7.0 and older), so what is set last may live for a millisecond more."""
+    """Each PEXPIRE reads the clock itself (Redis 7.0 and older), so the key set last may live a millisecond longer."""
     early: list[str] = []
     for _ in range(300):
         await absent.open()

@@ -1,4 +1,4 @@
-"""Nodes with different lists of Redis servers never serve one queue from two of them."""
+"""Nodes with different lists of Redis servers never serve the same queue from two servers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def list_of(processes: list[RedisProcess], version: int, let_go_ms: int = 1) -> 
 async def node(
     stack: AsyncExitStack, processes: list[RedisProcess], version: int, listed: ServerList | None = None
 ) -> RedisCache:
-    """A node whose list is these servers."""
+    """A node that has these servers in its list."""
     servers = {process.path: server_at(process) for process in processes}
     owner = Ring(dict.fromkeys(servers, 1.0)).owner
     listed = listed or list_of(processes, version)
@@ -57,7 +57,7 @@ async def fill(cache: RedisCache) -> None:
 
 
 async def look(cache: RedisCache) -> None:
-    """What each node does beside, every LOOK_S."""
+    """Runs the check that each node does in the background every LOOK_S."""
     for server in {id(cache.server_of(shard)): cache.server_of(shard) for shard in SHARDS}.values():
         await server._keep_list(await run_id_at(server))  # type: ignore[arg-type,attr-defined]
 
@@ -67,7 +67,7 @@ async def run_id_at(server: RedisServer) -> str:
 
 
 async def problems(cache: RedisCache) -> dict[str, tuple[str, ...]]:
-    """What /ready tells of each server."""
+    """Returns the problems of each server that /ready shows."""
     return {name: tuple(report.problems) for name, report in (await cache.servers.reports()).items()}
 
 
@@ -135,7 +135,7 @@ async def test_what_moved_away_and_back_is_filled_anew(stack: AsyncExitStack, pr
 
 
 async def note_and_die(cache: RedisCache, process: RedisProcess, listed: ServerList) -> None:
-    """A node of that list notes it in the server, and no more."""
+    """A node records its list in the server and then does nothing more."""
     server = next(one for one in map(cache.server_of, SHARDS) if one.name == process.path)  # type: ignore[attr-defined]
     await listed.note(server.link.call, process.path, "1", "0")  # type: ignore[attr-defined]
 
@@ -192,7 +192,7 @@ async def test_a_node_gives_way_to_a_newer_list_that_has_none_of_its_servers(
 async def test_what_a_node_gave_up_is_filled_anew_when_it_may_use_it_again(
     stack: AsyncExitStack, processes: list[RedisProcess], version: int, is_told: bool
 ) -> None:
-    """`is_told`: it had noted that while there were nodes of the other list."""
+    """`is_told`: it had recorded that while nodes with the other list existed."""
     listed = list_of(processes[:1], 1)
     old = await node(stack, processes[:1], 1, listed)
     await fill(old)

@@ -1,4 +1,4 @@
-"""Servers that were out of the nodes' sight and have run on: what they hold is of before, and is filled anew."""
+"""Servers that were unreachable but kept running: their content is stale, so shards are refilled."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ async def test_a_server_that_a_list_passed_over_is_filled_anew(
 
 
 class _Overtaken(ServerList):
-    """Before it is noted, another node of the same list has come."""
+    """Another node with the same list connects before this one has recorded it."""
 
     def __init__(self, version: int, address: Path) -> None:
         super().__init__(version, [NAME], lambda _: NAME, let_go_ms=1)
@@ -123,7 +123,7 @@ async def test_a_server_that_a_list_passed_over_is_of_before_for_each_of_its_nod
 
 
 class _Unanswered(ServerList):
-    """The first answer is lost."""
+    """A link that loses the first answer."""
 
     is_lost = False
 

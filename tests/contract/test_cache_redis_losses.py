@@ -1,4 +1,4 @@
-"""What the Redis cache does when a server dies or begins a new life."""
+"""What the Redis cache does when a server dies or restarts empty."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = needs("redis-server")
 
 
 class TestLives:
-    """A shard belongs to one life of its server."""
+    """A shard belongs to one incarnation of its server."""
 
     async def test_server_restarted_empty_knows_no_shards(self, own: RedisProcess, clock: ManualClock) -> None:
         async with cache_on(server_at(own), clock=clock) as cache:
@@ -75,14 +75,14 @@ async def restart(process: RedisProcess, cache: RedisCache) -> None:
 
 
 async def stop(process: RedisProcess, cache: RedisCache) -> None:
-    """And the cache has noticed."""
+    """Stops the server and waits until the cache has detected it."""
     process.stop()
     with pytest.raises(CacheUnavailable):
         await cache.state(SHARD)
 
 
 def link_of(cache: RedisCache) -> Link:
-    """To the server of `SHARD`."""
+    """Returns the link to the server of `SHARD`."""
     server = cache.server_of(SHARD)
     assert isinstance(server, RedisServer)
     return server.link
@@ -91,7 +91,7 @@ def link_of(cache: RedisCache) -> Link:
 class TestDeadServers:
     @pytest.fixture
     async def two(self, own: RedisProcess, clock: ManualClock) -> AsyncIterator[tuple[CacheBench, CacheBench]]:
-        """An open shard on a server of its own each; the first one's server is `own`."""
+        """Two open shards, each on its own server; the first one's server is `own`."""
         with RedisProcess() as other:
             async with cache_on(server_at(own), server_at(other), clock=clock) as cache:
                 shards = [Shard(number) for number in range(1, 50)]

@@ -1,4 +1,5 @@
-"""A lost reply is harmless: every call to the Redis cache may be repeated, and a take repeats itself."""
+"""A lost reply is harmless: every call to the Redis cache can be retried, and a retried take returns the same
+messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Redis cache makes of servers that are full, hold damaged content, or are not fit."""
+"""How the Redis cache handles servers that are full, contain damaged data, or are unsuitable."""
 
 from __future__ import annotations
 

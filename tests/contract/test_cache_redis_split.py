@@ -1,4 +1,4 @@
-"""One address that leads two nodes to two servers."""
+"""One address under which two nodes reach two different servers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def list_of(cache: RedisCache) -> ServerList:
 
 
 async def look(cache: RedisCache) -> None:
-    """What each node does beside, every LOOK_S."""
+    """Runs the check that each node does in the background every LOOK_S."""
     await server_of(cache)._keep_list(list_of(cache).run_ids[NAME])
 
 

@@ -1,4 +1,4 @@
-"""A node that stood still, and a server that others may have left meanwhile."""
+"""A node that was paused, and a server that other nodes may have stopped using meanwhile."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = needs("redis-server")
 
 
 class Still:
-    """A node that stands still for as long as the test says, and its clock."""
+    """A node that is paused for as long as the test says, and its clock."""
 
     def __init__(self, cache: RedisCache) -> None:
         self._now_s = 0.0

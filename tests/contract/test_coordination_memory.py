@@ -1,4 +1,4 @@
-"""The cluster of one process, against the contract."""
+"""The in-process cluster, tested against the contract."""
 
 from __future__ import annotations
 

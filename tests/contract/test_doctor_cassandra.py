@@ -1,4 +1,4 @@
-"""`cqs doctor` on a real Cassandra, and a start that a cluster is not ready for."""
+"""`cqs doctor` on a real Cassandra, and a server start while the cluster is not ready."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = [needs("java", "mvn"), pytest.mark.slow]
 
 @pytest.fixture
 def options(cassandra_ring: Ring) -> Iterator[Options]:
-    """A keyspace of its own, not made yet; gone afterwards."""
+    """Options with the test's own keyspace, which does not exist yet and is dropped afterwards."""
     options = options_of(cassandra_ring, "examined")
     yield options
     asyncio.run(ask(options_of(cassandra_ring, "system"), "DROP KEYSPACE IF EXISTS examined"))

@@ -1,4 +1,4 @@
-"""`cqs doctor` on three nodes in two data centres: who answers, who does not, and what the others still tell."""
+"""`cqs doctor` on three nodes in two data centres: which nodes answer, and what they report about the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A receive that waits on one node is woken by what happens on another, through a real Redis."""
+"""A receive that waits on one node is woken by calls on another, through a real Redis."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def admin_of(process: RedisProcess) -> redis.Redis:
 
 
 def publishes(process: RedisProcess) -> int:
-    """How many messages the scripts have published so far."""
+    """Returns how many notifications the scripts have published so far."""
     with admin_of(process) as admin:
         stats = admin.info("commandstats")
         assert isinstance(stats, dict)

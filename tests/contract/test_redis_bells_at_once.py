@@ -1,5 +1,5 @@
-"""Receives that wait on several nodes while several calls make messages ready at once: as many are woken as messages,
-through a real Redis."""
+"""Receives wait on several nodes while concurrent calls make messages visible: one receive wakes per message, through a
+real Redis."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def three(own: RedisProcess) -> AsyncIterator[list[Node]]:
 
 
 async def stored(node: Node, queue: Queue, body: str) -> Message:
-    """A message that the store has and the cache has never heard of."""
+    """Adds a message to the store only, not to the cache."""
     message = Message(
         address=node.engine.addresses.next(node.engine.store.rows),
         body=body,
@@ -72,7 +72,7 @@ async def test_as_many_as_messages_are_woken_whichever_nodes_do_what_at_once(thr
 
 
 async def waiting(node: Node, queue: Queue, polls: list[asyncio.Task[list[Delivery]]]) -> None:
-    """Adds a receive that has yet to look."""
+    """Adds a receive that has not looked for messages yet."""
     request = ReceiveRequest(1, wait_ms=WAIT_MS)
     polls.append(asyncio.create_task(receive(node.engine, queue, request, lambda: True)))
 

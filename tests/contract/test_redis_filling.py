@@ -1,4 +1,4 @@
-"""A FIFO queue whose shard is being filled, on a real Redis: its receives wait, and never read the store."""
+"""A FIFO queue whose shard is being filled, on a real Redis: its receives wait and never read the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FIFO queues on a Redis that is full: they can't be served from the store, and must not stand still for it."""
+"""FIFO queues on a full Redis: they can't be served from the store, but must still make progress."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.redis_server import RedisProcess
 pytestmark = needs("redis-server")
 BODY_BYTES = 200_000
 BALLAST_BYTES = 16 << 20
-"""Beside it, what a connection takes is nothing."""
+"""So large that the memory of a connection is negligible."""
 
 
 @pytest.fixture

@@ -1,5 +1,4 @@
-"""The pipelined link to one Redis: whatever happens to calls and connections, nobody gets another's answer, and
-everybody gets one."""
+"""The pipelined link to one Redis: whatever happens to calls and connections, each call gets exactly its own answer."""
 
 from __future__ import annotations
 

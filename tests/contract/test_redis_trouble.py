@@ -1,5 +1,5 @@
-"""What Redis does behind our back, each noticed by itself within a look, with two nodes on real servers: lost, flushed,
-restored from a copy, turned into a replica, made to evict, full, or silent."""
+"""Changes of Redis that nodes must detect by their periodic checks alone, with two nodes on real servers: Redis is
+lost, flushed, restored from a copy, made a replica, set to evict, full, or unresponsive."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def eventually(condition: Callable[[], bool]) -> None:
 
 
 async def told(node: Node, queue: Queue, words: str) -> None:
-    """The node's own looks notice it; nobody calls."""
+    """Waits until the node's own periodic checks detect it, without any calls."""
     server = server_of(node, queue)
     await eventually(lambda: words in server.trouble)
 
@@ -56,7 +56,8 @@ async def in_order(node: Node, queue: Queue) -> None:
 
 
 async def drained(queue: Queue, *nodes: Node) -> list[str]:
-    """All bodies that the nodes get, taken in turn and deleted, until the queue is served by the cache and empty."""
+    """Receives and deletes on the nodes in turn until the queue is served by the cache and empty. Returns all
+    bodies."""
     bodies: list[str] = []
     async with asyncio.timeout(PATIENCE_S):
         while True:
@@ -74,11 +75,11 @@ async def drained(queue: Queue, *nodes: Node) -> list[str]:
 
 
 class TestLostContents:
-    """Nothing acknowledged is lost, nothing deleted returns, nothing in flight is handed out again."""
+    """No acknowledged message is lost, no deleted one reappears, none in flight is delivered again."""
 
     @pytest.fixture
     async def used(self, two: list[Node], own: RedisProcess) -> Queue:
-        """Of four messages one is in flight, one deleted; a copy of Redis was taken before that."""
+        """Four messages, of which one is in flight and one deleted; a copy of Redis was taken before that."""
         a, b = two
         queue = await a.create("orders", *two)
         await a.send(queue, "one", "two", "three", "four")

@@ -1,5 +1,5 @@
-"""The vesting index of one real Redis, worked by two nodes: each due shard is revealed by one of them, and by the other
-when that one dies."""
+"""The vesting index of one real Redis, processed by two nodes: one of them reveals each due shard, and the other takes
+over if it dies."""
 
 from __future__ import annotations
 

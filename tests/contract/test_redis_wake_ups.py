@@ -1,5 +1,5 @@
-"""Several nodes send, receive, delete, give back and change visibility at once, on a real Redis: when all is said, no
-message that may be handed out lies beside a receive that sleeps, on whichever node."""
+"""Several nodes send, receive, delete, give back and change visibility concurrently, on a real Redis. At the end no
+receive is left waiting, on any node, while there is a message it could get."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STEPS, AT_ONCE_MAX, POLLS_MAX = 60, 9, 12
 
 
 class Day:
-    """What happens to one queue."""
+    """A random history of one queue."""
 
     def __init__(self, nodes: list[Node], queue: Queue, rng: random.Random) -> None:
         self.nodes = nodes
@@ -83,7 +83,7 @@ class Day:
         return sum(node.engine.waiters.asleep(self.queue.uid) for node in self.nodes)
 
     async def may_be_received(self) -> bool:
-        """Of a FIFO group only what stands before the first one in flight."""
+        """In a FIFO group, only the messages before the first one in flight."""
         cache, shard = self.nodes[0].engine.cache, shard_of(self.queue)
         ready = (await cache.peek(shard, State.READY, None, 1_000)).entries
         locks = (await cache.peek(shard, State.IN_FLIGHT, None, 1_000)).entries if shard.is_fifo else []

@@ -1,4 +1,4 @@
-"""The Cassandra store, against the contract, on a real node."""
+"""The Cassandra store, tested against the contract on a real node."""
 
 from __future__ import annotations
 

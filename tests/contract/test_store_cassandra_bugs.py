@@ -1,5 +1,5 @@
-"""Errors that nobody foresaw, in tasks that work for many callers: those who wait are told, and the next are served.
-And ends that come in the midst of work, and crowds."""
+"""Unexpected errors in tasks that work for many callers: waiting callers get the error, later ones are served. Also
+cancellation in the middle of work, and contention."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.contract.store_home import Maker, lease_of
 
 
 class Breaking:
-    """Stands for the session: the first call meets a bug, the others are carried out."""
+    """Replaces the session: the first call raises an unexpected error, the others are executed."""
 
     def __init__(self) -> None:
         self._is_broken = True
@@ -64,7 +64,7 @@ async def test_a_claim_that_meets_a_bug_leaves_nobody_waiting() -> None:
 
 
 class Crowded:
-    """Another node's sequence is in the way so many times."""
+    """Loses that many compare-and-set attempts on a sequence to another node."""
 
     def __init__(self, refusals: int) -> None:
         self._left = refusals

@@ -1,4 +1,4 @@
-"""Claims of the Cassandra store by several nodes, on a real node of Cassandra."""
+"""Claims of the Cassandra store by several CQS nodes, on a real Cassandra node."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Times that are not what they should be: a clock that jumped ahead must not make others blind, nor forget what is in
-flight, and what takes too long must not be written below a mark."""
+"""Wrong clocks and slow writes: a clock that runs ahead must not hide messages from other nodes or lose what is in
+flight, and a write that takes too long must not end up below a mark."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TestAhead(OnCassandra):
     async def ahead(
         self, store: CassandraStore, queue: Queue, home: CassandraHome, clock: ManualClock
     ) -> AsyncIterator[CassandraStore]:
-        """Another node's store, an hour ahead of Cassandra and of the others."""
+        """The store of another node, whose clock is an hour ahead of Cassandra and of the other nodes."""
         ahead = CassandraStore(home.options, ManualClock(clock.now_ms() + HOUR_MS))
         await ahead.open()
         yield ahead
@@ -86,7 +86,7 @@ class TestAhead(OnCassandra):
 
 
 class Slow(Cassandra):
-    """Takes two minutes to read a row."""
+    """A session that takes two minutes to read a row."""
 
     def __init__(self, clock: ManualClock) -> None:
         super().__init__({})

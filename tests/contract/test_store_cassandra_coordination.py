@@ -1,4 +1,4 @@
-"""Nodes that agree through a real Cassandra, against the contract."""
+"""Coordination through a real Cassandra, tested against the contract."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = [needs("java", "mvn"), pytest.mark.slow]
 
 
 class Abroad(CassandraCoordination):
-    """A node of another data centre, as far as it says so itself."""
+    """A node that claims to be in another data centre."""
 
     @property
     def datacenter(self) -> str:

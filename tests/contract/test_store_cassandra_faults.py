@@ -1,4 +1,4 @@
-"""What the Cassandra store does when Cassandra is not there, not ready, or does not answer."""
+"""What the Cassandra store does when Cassandra is missing, not ready, or does not answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SECONDS_MAX = 10
 
 
 async def why_not(options: Options) -> str:
-    """Why a store does not open; within SECONDS_MAX and in one line."""
+    """Returns the error of a store that does not open, which must come within SECONDS_MAX and be one line."""
     started = time.monotonic()
     store = CassandraStore(options, ManualClock())
     with pytest.raises(StoreUnavailable) as failure:
@@ -40,7 +40,7 @@ async def why_not(options: Options) -> str:
 
 @contextmanager
 def paused(node: Node) -> Iterator[None]:
-    """The node is stopped in the middle of whatever it does."""
+    """Pauses the node in the middle of its work."""
     node.pause()
     while not is_stopped(node.pid):
         pass

@@ -1,4 +1,4 @@
-"""Rows whose cells are gone, in every table that has cells: keys alone, as TTLs and deletes may leave them."""
+"""Rows of which only the keys are left, as TTLs and deletes may leave them, in every table that has cells."""
 
 from __future__ import annotations
 

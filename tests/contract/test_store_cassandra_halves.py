@@ -1,4 +1,4 @@
-"""Calls of which one half went well and the other did not: nobody is told "nothing was done", and nothing is lost."""
+"""Calls that succeed only in part: no caller is told that nothing was done, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NO_ANSWER = OperationTimedOut()
 
 
 class Driver:
-    """Stands for the driver: of each request, how it fails and how many nodes it was sent to."""
+    """Replaces the driver: defines how each request fails, and counts the nodes it was sent to."""
 
     def __init__(self, *failures: tuple[Exception, int]) -> None:
         self._failures = list(failures)
@@ -72,7 +72,7 @@ async def test_a_write_of_which_one_attempt_had_no_answer_may_have_happened(
 
 
 class OnePartitionAway:
-    """A session that reads news, but not those of the next minute until `is_whole`."""
+    """A session that reads news, but fails for those of the next minute until `is_whole`."""
 
     datacenter = "dc1"
 

@@ -1,4 +1,4 @@
-"""Accounts, users and keys in a real Cassandra: what every store of identities does."""
+"""Accounts, users and keys in a real Cassandra, tested against the contract of identity stores."""
 
 from __future__ import annotations
 

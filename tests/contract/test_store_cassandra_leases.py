@@ -1,4 +1,4 @@
-"""Leases of the Cassandra store on a real node: living ones, and receive counts that outlive them."""
+"""Leases of the Cassandra store on a real node: live leases, and receive counts that outlive them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ pytestmark = [needs("java", "mvn"), pytest.mark.slow]
 
 VISIBILITY_MS = 30_000
 OVER_MS = VISIBILITY_MS + MINUTE_MS + GRACE_MS
-"""After this, the minute in which a lease ran out is over."""
+"""After this time, the minute in which a lease expired has ended."""
 
 
 async def receives_of(home: CassandraHome, queue: Queue) -> list[int]:
-    """Numbers of the receives that are written down for as long as their messages last."""
+    """Returns the receive numbers that are stored for as long as their messages exist."""
     rows = await ask(home.options, f"SELECT number FROM receives WHERE queue_id = {queue.storage_id} AND row = 0")
     return [row[0] for row in rows]
 

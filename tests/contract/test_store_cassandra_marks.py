@@ -1,4 +1,4 @@
-"""Reading rows of the Cassandra store past tombstones, on a real node: marks, and messages too late for them."""
+"""Reading rows of the Cassandra store past tombstones, on a real node: marks, and messages that arrive below them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ pytestmark = [needs("java", "mvn"), pytest.mark.slow]
 
 HOUR_MS = 3_600_000
 TOMBSTONES = 5_000
-"""More than twice what a read may meet on the test's node."""
+"""More than twice the tombstone failure threshold of the test's node."""
 
 
 async def fill_with_tombstones(store: CassandraStore, queue: Queue, make: Maker, clock: ManualClock) -> None:
-    """TOMBSTONES of messages that were sent within some seconds."""
+    """Creates TOMBSTONES tombstones of messages that were sent within a few seconds."""
     for _ in range(10):
         messages = make.messages(TOMBSTONES // 10)
         await store.append(queue, messages)
@@ -114,7 +114,7 @@ class TestMarks(OnCassandra):
 class TestLateArrivals(OnCassandra):
     @pytest.fixture
     async def late(self, store: CassandraStore, queue: Queue, make: Maker, clock: ManualClock) -> Message:
-        """Stored an hour after its address was made, when the mark has passed it."""
+        """A message stored an hour after its address was made, when the mark is already past it."""
         late = make.message("late")
         clock.advance_ms(HOUR_MS)
         assert await store.head(queue, 0, 10) == []

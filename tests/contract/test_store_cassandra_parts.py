@@ -1,4 +1,4 @@
-"""Parts of the Cassandra store that need no Cassandra: errors told, batches made, ranges narrowed."""
+"""Parts of the Cassandra store that need no Cassandra: error texts, batches, and narrowed ranges."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_every_statement_names_tables_of_the_schema() -> None:
 
 
 class Writer:
-    """Stands for the session: takes batches, and answers when told to."""
+    """Replaces the session: accepts batches, and answers when the test says so."""
 
     def __init__(self) -> None:
         self.batches: list[list[Write]] = []
@@ -99,7 +99,7 @@ class Writer:
 
 
 async def turns() -> None:
-    """Lets the loop do what there is to do."""
+    """Lets the event loop run all pending work."""
     for _ in range(5):
         await asyncio.sleep(0)
 
@@ -185,7 +185,7 @@ class TestPartitions:
 
 
 class Row:
-    """A row of a queue with `living` places; a read that passes more than `dead_max` dead ones fails."""
+    """A row of a queue with messages at `living`; a read fails if it passes more than `dead_max` tombstones."""
 
     def __init__(self, living: Sequence[int], dead_max: int) -> None:
         self.living = living

@@ -1,4 +1,4 @@
-"""How many copies have to answer, by what is asked, and how much may be asked at a time."""
+"""The consistency level of each kind of request, and how many requests may be in flight."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Sent(Exception):
 
 @pytest.fixture
 async def busy() -> Session:
-    """As many requests as may wait for an answer, and all that is sent besides is told."""
+    """A session with the maximum number of requests in flight. Sending another one raises _Sent."""
     session = Session(Options())
     session._loop = asyncio.get_running_loop()
     session._waiting = {session._loop.create_future() for _ in range(WAITING_MAX)}

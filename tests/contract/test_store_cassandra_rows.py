@@ -1,4 +1,4 @@
-"""Rows of the Cassandra store on a real node: stamps, batches, damage, purges."""
+"""Rows of the Cassandra store on a real node: write timestamps, batches, damage, purges."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ class TestRequests(OnCassandra):
     async def test_they_leave_nothing_to_the_garbage_collector(
         self, store: CassandraStore, queue: Queue, make: Maker
     ) -> None:
-        """Or else it would run all the time, and what it has set aside meanwhile would stay (`cqs.heap`)."""
+        """Otherwise the collector would run all the time, and objects it has frozen meanwhile would stay
+        (`cqs.heap`)."""
         messages = make.messages(64)
         await store.append(queue, messages[:1])
 

@@ -1,4 +1,4 @@
-"""What a scan of a queue asks Cassandra for; a session stands in for it, so that its questions can be counted."""
+"""The requests of a queue scan to Cassandra, counted by a fake session."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROWS = 100
 
 
 class Cassandra:
-    """A session over messages by row, at these times (ms). `late`: addresses of a row that are below its mark."""
+    """A fake session with messages by row, sent at these times (ms). `late`: addresses in a row below its mark."""
 
     datacenter = "dc1"
 
@@ -64,7 +64,7 @@ class Cassandra:
 
 
 async def scanned(cassandra: Cassandra, clock: ManualClock, *, is_deep: bool = False) -> list[int]:
-    """The addresses that a scan tells of, sorted."""
+    """Returns the addresses that a scan finds, sorted."""
     session = cast(Session, cassandra)
     time = EarlierClock(session, clock)
     marks = Marks(session, clock, time)

@@ -1,4 +1,4 @@
-"""`cqs schema`, against a real node and against none."""
+"""`cqs schema`, with and without a running Cassandra node."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.needs import needs
 
 
 def cqs(*arguments: str, **environ: str) -> tuple[object, str, str]:
-    """Exit code, output, errors."""
+    """Returns exit code, stdout and stderr."""
     out, errors = io.StringIO(), io.StringIO()
     with (
         redirect_stdout(out),

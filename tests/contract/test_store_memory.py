@@ -1,5 +1,5 @@
-"""The store that forgets, against the contract. Its data outlive `close`; a crash of it is the end of the process, so
-here it is the same as a restart."""
+"""The in-memory store, tested against the contract. Its data survive `close`. Its real crash would end the process, so
+here a crash is the same as a restart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SQLite store, against the contract."""
+"""The SQLite store, tested against the contract."""
 
 from __future__ import annotations
 

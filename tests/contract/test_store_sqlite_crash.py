@@ -1,5 +1,5 @@
-"""`kill -9` of a process that writes to the SQLite store, at random instants, again and again on the same data: what
-was acknowledged is there, what was deleted does not return."""
+"""A process that writes to the SQLite store is repeatedly killed with SIGKILL at random times, on the same data:
+acknowledged messages survive, deleted ones do not reappear."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ALIVE_S_MAX = 0.8
 
 
 class Ledger:
-    """What the children said, over all rounds."""
+    """What the child processes printed, over all rounds."""
 
     def __init__(self) -> None:
         self.asked: dict[str, set[int]] = {kind: set() for kind in "adf"}
@@ -44,7 +44,7 @@ class Ledger:
 
 
 def run_and_kill(folder: Path, seed: int, ledger: Ledger, writer: str) -> int:
-    """Lets a child write for a while, kills it, and returns how much it had acknowledged."""
+    """Lets a child write for a while, kills it, and returns how many calls were acknowledged."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.contract.store_crash_child", str(folder), str(seed), writer],
         stdout=subprocess.PIPE,
@@ -69,7 +69,7 @@ def run_and_kill(folder: Path, seed: int, ledger: Ledger, writer: str) -> int:
 
 
 async def account(folder: Path, ledger: Ledger) -> dict[str, int]:
-    """Compares the store with the ledger: everything here must be 0."""
+    """Compares the store with the ledger. Returns counts of violations, which must all be 0."""
     store = SqliteStore(folder, SystemClock())
     await store.open()
     jobs, fifo = child.queues()

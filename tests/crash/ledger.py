@@ -1,8 +1,8 @@
-"""Who promised what: every message of a run, and every rule that a kill must not break.
+"""Records every message of a run and checks the guarantees that a kill must not break.
 
-A call whose answer was lost in a kill may or may not have happened; the ledger then accepts both. What was answered
-must hold: a send is never lost, a deleted message never returns, a hidden one stays hidden, a counted receive stays
-counted. Only on a standard queue may what was received just before a kill repeat; such repeats are counted.
+A call whose response was lost in a kill may or may not have taken effect; the ledger accepts both. Acknowledged calls
+must hold: a sent message is never lost, a deleted one never reappears, a hidden one stays hidden, a receive stays
+counted. Only on a standard queue may messages received just before a kill be delivered again; the ledger counts these.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 REPEAT_S_MAX = 0.02
-"""What was received within this time before a kill may repeat on a standard queue."""
+"""On a standard queue, messages received within this time before a kill may be delivered again."""
 REPEAT_S_TOLERATED = 2.0
-"""What a busy machine and a slow disk may make of it before the test fails."""
+"""The same on a busy machine with a slow disk; beyond this the test fails."""
 CLOCK_STEP_S = 0.002
-"""The server counts whole milliseconds, cut off at both ends, on a clock that may be slewed."""
+"""Tolerance, since the server truncates times to whole milliseconds, on a clock that may be slewed."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Receive:
 
 @dataclass
 class Entry:
-    """One message, as its sender and its receivers know it."""
+    """One message, as its sender and its consumers know it."""
 
     number: int
     group: str
@@ -37,12 +37,12 @@ class Entry:
     message_id: str = ""
     sequence: str = ""
     is_delete_asked: bool = False
-    """A delete was sent, and not refused."""
+    """A delete was sent and not refused."""
     deleted_s: float | None = None
-    """When a delete was answered."""
+    """When a delete was acknowledged."""
     last: Receive | None = None
     hidden_until_s: float = 0.0
-    """Not to be received before, as far as answers tell."""
+    """The message must not be received before this time, according to the responses."""
 
     @property
     def is_acknowledged(self) -> bool:
@@ -51,7 +51,7 @@ class Entry:
 
 @dataclass
 class Ledger:
-    """One queue's messages. `violations` are in words, one each."""
+    """One queue's messages. `violations` has a line of text for each broken guarantee."""
 
     name: str
     is_fifo: bool
@@ -60,10 +60,10 @@ class Ledger:
     kills_s: list[float] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
     repeats_s: list[float] = field(default_factory=list)
-    """For each message that repeated after a kill: how long before the kill it had been received."""
+    """For each message delivered again after a kill: how long before the kill it had been received."""
 
     def new(self, group: str) -> Entry:
-        """A message that is about to be sent."""
+        """Adds a message that is about to be sent."""
         number = len(self.entries)
         text = f"{self.name} {number} {group} ".ljust(120 + number % 400, "x")
         entry = self.entries[number] = Entry(number, group, f"{text} {zlib.crc32(text.encode())}")
@@ -71,7 +71,7 @@ class Ledger:
         return entry
 
     def sent(self, entry: Entry, message_id: str, sequence: str) -> None:
-        """A send was answered; a FIFO message may be sent again, and must be answered the same."""
+        """Records an acknowledged send. A FIFO message may be sent again and must get the same response."""
         if entry.is_acknowledged and (entry.message_id, entry.sequence) != (message_id, sequence):
             self.violations.append(f"{entry.number} was sent again and became another message")
         entry.message_id, entry.sequence = message_id, sequence
@@ -79,7 +79,7 @@ class Ledger:
     def received(
         self, messages: list[dict[str, Any]], started_s: float, answered_s: float, hidden_s: float
     ) -> list[Entry]:
-        """An answered receive: its entries, in order."""
+        """Records a receive's response and returns its entries, in order."""
         entries: list[Entry] = []
         for message in messages:
             entry = self._entry_of(message)
@@ -95,7 +95,7 @@ class Ledger:
         return entries
 
     def given_back(self, entry: Entry) -> None:
-        """Visibility 0 was asked for."""
+        """Records a request to set the visibility timeout to 0."""
         entry.hidden_until_s = 0.0
 
     @property
@@ -103,7 +103,7 @@ class Ledger:
         return sum(entry.is_acknowledged and entry.deleted_s is None for entry in self.entries.values())
 
     def lost(self) -> list[int]:
-        """After everything was received and deleted: what was acknowledged and never seen off."""
+        """After the drain: returns the messages that were acknowledged but never deleted."""
         return [
             entry.number
             for entry in self.entries.values()
@@ -140,7 +140,7 @@ class Ledger:
             self.violations.append(f"{entry.number} was received {entry.last.count}, then {receive.count} times")
 
     def _before_kill(self, earlier: Receive, later: Receive) -> float | None:
-        """How long before the first kill between two receives the earlier one was answered; None = no kill between."""
+        """The time from the first of two receives to the first kill between them; None = no kill between them."""
         kills_s = [kill_s for kill_s in self.kills_s if earlier.started_s <= kill_s <= later.answered_s]
         return max(kills_s[0] - earlier.answered_s, 0.0) if kills_s else None
 

@@ -1,4 +1,4 @@
-"""Senders and receivers that run until the server dies under them, and write everything into a ledger."""
+"""Producers and consumers that run until the server is killed, and record everything in a ledger."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BACKLOG_MAX = 1_500
 
 @dataclass
 class Load:
-    """One queue under load. `pending` are the FIFO batches whose answers were lost: they are sent again."""
+    """One queue under load. `pending`: FIFO batches whose responses were lost, which are sent again."""
 
     ledger: Ledger
     url: str
@@ -56,7 +56,7 @@ class Load:
             self.ledger.sent(by_id[result["Id"]], result["MessageId"], result.get("SequenceNumber", ""))
 
     async def receive(self, port: int) -> None:
-        """Receives and deletes most, gives some back, forgets some, until the connection is lost."""
+        """Receives, deletes most, gives some back and abandons some, until the connection is lost."""
         async with RawClient(port) as client:
             while True:
                 try:
@@ -106,7 +106,7 @@ class Load:
             doomed[failure["Id"]][0].is_delete_asked = False
 
     async def repeat_sends(self, port: int) -> None:
-        """After a restart: what was sent last to each FIFO group is sent again, and must be answered the same."""
+        """After a restart: sends the last messages of each FIFO group again, which must get the same responses."""
         async with RawClient(port) as client:
             for batch in self.pending.values():
                 await self.send_batch(client, batch)
@@ -117,7 +117,8 @@ class Load:
                     await self.send_batch(client, known[-3:])
 
     async def drain(self, port: int, within_s: float) -> None:
-        """Receives and deletes everything; ends when nothing is visible, in flight or delayed."""
+        """Receives and deletes until no message is visible, in flight or delayed. Raises AssertionError if that takes
+        longer than `within_s`."""
         async with RawClient(port) as client:
             give_up = time.monotonic() + within_s
             while time.monotonic() < give_up:

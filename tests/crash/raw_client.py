@@ -1,4 +1,4 @@
-"""The least of an SQS client: one kept connection, the JSON protocol, and a clear word on what is not known."""
+"""A minimal SQS client: one keep-alive connection, the JSON protocol, and a distinct error for unknown outcomes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, Self
 
 
 class ConnectionLost(Exception):
-    """No answer came: the call may or may not have had its effect."""
+    """No response came: the call may or may not have taken effect."""
 
 
 class Refused(Exception):
-    """The server answered with an error. A 4xx says that nothing happened."""
+    """The server responded with an error. A 4xx means that nothing was done."""
 
     def __init__(self, status: int, answer: dict[str, Any]) -> None:
         super().__init__(f"{status} {answer}")
@@ -21,7 +21,7 @@ class Refused(Exception):
 
 
 class RawClient:
-    """Not safe for calls at the same time: one client a task."""
+    """Not safe for concurrent calls: use one client per task."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -42,7 +42,7 @@ class RawClient:
         self._reader = self._writer = None
 
     async def call(self, action: str, **members: Any) -> dict[str, Any]:
-        """The answer. Raises Refused or ConnectionLost."""
+        """Returns the response. Raises Refused or ConnectionLost."""
         try:
             status, body = await self._exchange(action, json.dumps(members).encode())
         except (OSError, EOFError, asyncio.IncompleteReadError) as error:

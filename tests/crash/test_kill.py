@@ -1,6 +1,6 @@
-"""The server is killed with SIGKILL at random moments under load and started again on the same data. Every message is
-accounted for: acknowledged sends are received in the end with the right checksum, deleted messages never return,
-receive counts, FIFO order and deduplication windows hold. CRASH_SEED repeats a run's choices."""
+"""The server is killed with SIGKILL at random times under load and restarted on the same data. Every message is
+accounted for: acknowledged messages are eventually received with the right checksum, deleted ones never reappear, and
+receive counts, FIFO order and deduplication windows hold. CRASH_SEED repeats a run's random choices."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def create(port: int, name: str, **attributes: str) -> str:
 
 
 async def load_until_killed(server: ServerProcess, loads: list[Load], after_s: float) -> None:
-    """Runs the load, kills the server under it, and waits until every client has noticed."""
+    """Runs the load, kills the server, and waits until every client has lost its connection."""
     fifo_groups = [["a", "b", "c"], ["d", "e", "f"]]
     for load in loads:
         load.is_killed = False

@@ -1,4 +1,4 @@
-"""What was answered about queues holds over a kill: created, changed, tagged, purged and deleted ones."""
+"""Acknowledged changes of queues survive a kill: create, change, tag, purge and delete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Self-signed certificates for servers on 127.0.0.1, good for a day."""
+"""Self-signed certificates for servers on 127.0.0.1, valid for a day."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DAY = datetime.timedelta(days=1)
 
 
 def make_certificate(folder: Path) -> int:
-    """Writes `cert.pem` and `key.pem` anew; the certificate's serial number."""
+    """Writes new `cert.pem` and `key.pem` files. Returns the certificate's serial number."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a test of CQS")])
     now = datetime.datetime.now(datetime.UTC)
@@ -39,7 +39,7 @@ def tls_flags(folder: Path) -> tuple[str, ...]:
 
 
 def connected(port: int) -> ssl.SSLSocket:
-    """A TLS connection that believes any certificate."""
+    """A TLS connection that accepts any certificate."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -47,5 +47,5 @@ def connected(port: int) -> ssl.SSLSocket:
 
 
 def serial_of(connection: ssl.SSLSocket) -> int:
-    """Of the certificate that the server showed."""
+    """Returns the serial number of the certificate that the server presented."""
     return x509.load_der_x509_certificate(connection.getpeercert(True) or b"").serial_number

@@ -1,4 +1,4 @@
-"""`cqs doctor` as tests call it, and a server that answers as a Redis that can't be had here."""
+"""Runs `cqs doctor` for tests, and a fake server that answers like Redis versions that are not available here."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from cqs.cli import cli
 
 @dataclass(frozen=True)
 class Told:
-    """What the doctor said: exit code, and level, part, text and what to do of each finding."""
+    """The doctor's output: exit code, and level, part, text and remedy of each finding."""
 
     code: int
     findings: list[tuple[str, str, str, str]]
 
     def about(self, part: str) -> list[tuple[str, str]]:
-        """Level and text of the findings whose part begins like this."""
+        """Returns level and text of the findings whose part begins like this."""
         return [(level, text) for level, where, text, _ in self.findings if where.startswith(part)]
 
 
@@ -38,7 +38,7 @@ def doctor(*arguments: str, **env: str) -> Told:
 
 @contextmanager
 def pretended_redis(version: str, now_s: int) -> Iterator[str]:
-    """The address of a server that answers INFO, TIME and CONFIG GET as a master of this version and time."""
+    """Yields the address of a server that answers INFO, TIME and CONFIG GET like a master of this version and time."""
     info = f"redis_version:{version}\r\nrole:master\r\nrun_id:abc\r\nused_memory:1\r\n"
 
     class Answers(socketserver.StreamRequestHandler):

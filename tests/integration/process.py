@@ -1,4 +1,4 @@
-"""`cqs serve` as a process of its own, as a user starts it."""
+"""`cqs serve` as its own process, started as a user does."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHANGE_S_MAX = 20.0
 
 
 class Served:
-    """A running server: its log lines so far, its endpoint, and how to end it."""
+    """A running server: its log lines so far, its endpoint, and methods to stop it."""
 
     def __init__(self, process: subprocess.Popen[str], lines: list[dict[str, Any]]) -> None:
         self.process = process
@@ -31,7 +31,7 @@ class Served:
         self.endpoint = str(lines[-1]["endpoint"])
 
     def get(self, path: str) -> tuple[int, str]:
-        """Status and body."""
+        """Returns status and body of a GET."""
         try:
             with urlopen(self.endpoint + path, timeout=10) as answer:
                 return int(answer.status), answer.read().decode()
@@ -39,7 +39,7 @@ class Served:
             return error.code, error.read().decode()
 
     def call(self, action: str, timeout_s: float = 30, **members: object) -> dict[str, Any]:
-        """The answer to one SQS action."""
+        """Calls one SQS action and returns its response."""
         headers = {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": f"AmazonSQS.{action}"}
         request = Request(self.endpoint, json.dumps(members).encode(), headers)
         with urlopen(request, timeout=timeout_s) as answer:
@@ -48,7 +48,7 @@ class Served:
         return told
 
     def consume(self, url: str, count: int) -> None:
-        """Receives and deletes so many messages of a queue, within START_S_MAX."""
+        """Receives and deletes that many messages of a queue, within START_S_MAX."""
         give_up_s = time.monotonic() + START_S_MAX
         while count:
             assert time.monotonic() < give_up_s
@@ -58,14 +58,14 @@ class Served:
                 count -= 1
 
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, str]:
-        """Exit code, and what was left on standard output and error."""
+        """Stops the server. Returns the exit code and the remaining standard output and error."""
         self.process.send_signal(number)
         output, errors = self.process.communicate(timeout=STOP_S_MAX)
         return self.process.returncode, output + errors
 
 
 def until(is_so: Callable[[], bool], within_s: float = CHANGE_S_MAX) -> None:
-    """Returns when it is; fails when it is not in time."""
+    """Waits until the condition holds. Fails if that takes too long."""
     give_up_s = time.monotonic() + within_s
     while not is_so():
         assert time.monotonic() < give_up_s
@@ -77,7 +77,7 @@ def command(*arguments: str) -> list[str]:
 
 
 def refused(*arguments: str, **env: str) -> tuple[int, str]:
-    """Exit code and standard error of a server that must not start."""
+    """Starts a server that must not start. Returns its exit code and standard error."""
     done = subprocess.run(
         command(*arguments), capture_output=True, text=True, timeout=START_S_MAX, cwd=ROOT, env=os.environ | env
     )
@@ -86,7 +86,7 @@ def refused(*arguments: str, **env: str) -> tuple[int, str]:
 
 @contextmanager
 def serving(*arguments: str, port: int = 0, **env: str) -> Iterator[Served]:
-    """A server that says it serves; killed at the end if it still runs."""
+    """Starts a server and waits until it logs that it serves. Kills it at the end if it still runs."""
     process = subprocess.Popen(
         command("--port", str(port), *arguments),
         stdout=subprocess.PIPE,
@@ -105,7 +105,7 @@ def serving(*arguments: str, port: int = 0, **env: str) -> Iterator[Served]:
 
 
 def lines_until_serving(process: subprocess.Popen[str]) -> list[dict[str, Any]]:
-    """What a starting server logs, to the line that says it serves."""
+    """Returns the log lines of a starting server, up to the one that says it serves."""
     assert process.stdout is not None
     lines: list[dict[str, Any]] = []
     give_up_s = time.monotonic() + START_S_MAX

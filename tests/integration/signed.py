@@ -1,8 +1,8 @@
-"""Servers that check who is calling, as processes, and SDK clients of their users, through either lane.
+"""Server processes that check signatures, and SDK clients of their users, on both lanes.
 
-alice  operator, bob  operator of another account, probe  read only, in alice's
-fast       what boto3 sends by itself: plain POSTs
-reference  the same with `Connection: close`, which the fast lane leaves to aiohttp's
+alice  operator, bob  operator of another account, probe  read-only, in alice's account
+fast       what boto3 sends by default: plain POSTs
+reference  the same with `Connection: close`, which the fast lane leaves to aiohttp's lane
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _USERS = "\n".join(
 
 @contextmanager
 def signed_server(folder: Path, auth: str, *flags: str) -> Iterator[Served]:
-    """A server with alice, bob and probe; its data lie in `folder/data`."""
+    """A server with the users alice, bob and probe. Its data are in `folder/data`."""
     users = folder / "users.toml"
     users.write_text(_USERS)
     users.chmod(0o600)
@@ -40,7 +40,7 @@ def signed_server(folder: Path, auth: str, *flags: str) -> Iterator[Served]:
 
 
 def client(server: Served, user: str = "alice", lane: str = "fast", **changes: Any) -> Any:
-    """A boto3 client that signs with the user's key, unless told otherwise, and gives up at once."""
+    """A boto3 client without retries that signs with the user's key by default."""
     key_id, secret = KEYS[user]
     config = Config(retries={"max_attempts": 0}, read_timeout=40).merge(changes.pop("config", Config()))
     given = {"aws_access_key_id": key_id, "aws_secret_access_key": secret, "region_name": "us-east-1"} | changes
@@ -51,7 +51,7 @@ def client(server: Served, user: str = "alice", lane: str = "fast", **changes: A
 
 
 def said(call: Any, **members: Any) -> tuple[int, str]:
-    """Status and code of an error, (200, "") of a success."""
+    """Returns status and error code, or (200, "") on success."""
     try:
         call(**members)
     except ClientError as error:
@@ -65,7 +65,7 @@ def headers_of(error: ClientError) -> dict[str, str]:
 
 
 def disable_by_another_means(folder: Path, key_id: str) -> None:
-    """As another node would: the record changes, and with it the version of all records."""
+    """Disables a user like another node would: changes the record and the version of all records."""
     with closing(sqlite3.connect(folder / "data" / "messages.db", timeout=10)) as db, db:
         changed = db.execute(
             "UPDATE identities SET definition = json_set(definition, '$.is_enabled', json('false'),"

@@ -1,4 +1,4 @@
-"""`make audit` and `make audit-cluster` as they are run: started, played, audited, reconciled and told."""
+"""`make audit` and `make audit-cluster` end to end: start, play, audit, reconcile, report."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LAST_LINE = re.compile(
 
 
 def run(*arguments: str) -> tuple[int, str]:
-    """Acknowledged messages, and the path of the report."""
+    """Returns the number of acknowledged messages and the path of the report."""
     done = subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr[-2_000:]
     told = LAST_LINE.fullmatch(done.stdout.strip().splitlines()[-1])

@@ -1,4 +1,4 @@
-"""`make cluster` and `make cluster-2dc`: what they print, that any node serves any queue, and that nothing is left."""
+"""`make cluster` and `make cluster-2dc`: their output, that any node serves any queue, and that they clean up."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = [needs("java", "mvn", "redis-server"), pytest.mark.slow, pytest.mar
 
 @contextmanager
 def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
-    """The launcher as `make cluster` runs it, in a process group of its own, and its lines until `ready`."""
+    """The launcher as `make cluster` runs it, in its own process group, and its output until `ready`."""
     process = subprocess.Popen(
         [sys.executable, "-m", "deploy.cluster", *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True,
@@ -57,7 +57,7 @@ def lines_until_ready(process: subprocess.Popen[str]) -> list[str]:
 
 
 def folders_of(pids: list[int]) -> list[Path]:
-    """Where those of the processes that are Cassandra nodes keep their data; the cluster's own folder is above."""
+    """Returns the data folders of the processes that are Cassandra nodes; the cluster's folder is above them."""
     words = [word for pid in pids for word in command_of(pid)]
     return [Path(word.removeprefix(STORAGE)) for word in words if word.startswith(STORAGE)]
 
@@ -68,7 +68,7 @@ def sqs_at(endpoint: str) -> boto3.client:
 
 
 def url_once_known(sqs: boto3.client) -> str:
-    """Of the queue that another node made."""
+    """Waits until the node knows a queue that another node created. Returns its URL."""
     give_up_s = time.monotonic() + NEWS_S_MAX
     while time.monotonic() < give_up_s:
         with contextlib.suppress(sqs.exceptions.QueueDoesNotExist):

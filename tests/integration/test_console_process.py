@@ -1,4 +1,4 @@
-"""The console of a server as a process, over plain HTTP: sessions outlive a restart, logged-out ones do not."""
+"""The console of a server process, over plain HTTP: sessions survive a restart, logged-out ones do not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TOKEN = re.compile(r'name="csrf" (?:value|content)="([0-9a-f]+)"')
 
 
 class Browser:
-    """Keeps one cookie, and posts with the token of the page it saw last."""
+    """Keeps one cookie, and posts with the token of the last page it loaded."""
 
     def __init__(self, server: Served, cookie: str = "") -> None:
         self._host = urlsplit(server.endpoint).netloc
@@ -59,7 +59,8 @@ class Browser:
 
 
 def raw(server: Served, request: bytes, *, is_all: bool = False) -> tuple[int, bytes]:
-    """Status and whole answer to these bytes; 0 = it was closed without one. `is_all`: no more will come."""
+    """Sends these bytes and returns status and full response; status 0 = closed without one. `is_all`: the client
+    sends no more."""
     host, port = urlsplit(server.endpoint).netloc.split(":")
     with socket.create_connection((host, int(port)), timeout=20) as connection:
         connection.sendall(request)
@@ -111,7 +112,7 @@ def test_a_drained_node_is_not_ready_until_it_is_taken_in_again(tmp_path: Path) 
 
 @pytest.fixture(scope="module")
 def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server where alice has a password; whatever was asked of it, it never failed."""
+    """A server where alice has a password. No request of the tests may make it log an error or a traceback."""
     with console_server(tmp_path_factory.mktemp("locked")) as server:
         yield server
         code, rest = server.stop()

@@ -1,5 +1,5 @@
-"""What the console's pages offer to be copied is pasted into a shell, against a server that asks who is calling and one
-that does not."""
+"""The commands that the console's pages offer to copy work when pasted into a shell, against a server with and one
+without authentication."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HOSTILE = "-x 'it' \"is\" `id` $HOME\u00e9 @/etc/passwd"
 
 
 def paste(command: str, user: str = "") -> str:
-    """What the shell prints. `cqs` is that of this environment."""
+    """Runs the text in a shell and returns its output. `cqs` is that of this environment."""
     keys = dict(zip(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), KEYS[user], strict=True)) if user else {}
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environ = {"PATH": path, "PYTHONPATH": str(ROOT), "HOME": "/nowhere", **keys}

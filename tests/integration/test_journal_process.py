@@ -1,4 +1,4 @@
-"""The journal of a real server: whole after an orderly end, and honest about a kill."""
+"""The journal of a real server: complete after a graceful stop, and marked as incomplete after a kill."""
 
 from __future__ import annotations
 

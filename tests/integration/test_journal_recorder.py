@@ -1,4 +1,4 @@
-"""The recorder's process: what becomes of the journal when it dies, its disk fails, or its server goes."""
+"""The recorder process: what happens to the journal when the recorder dies, its disk fails, or its server exits."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def delete(journal: Journal, count: int) -> None:
 
 
 def lines_in(folder: Path) -> list[list[Line]]:
-    """Of each file, oldest first."""
+    """Returns the lines of each file, oldest file first."""
     return [lines_of(file.path) for file in files_of(folder)]
 
 

@@ -1,5 +1,5 @@
-"""`make run` stays in the foreground, hears the settings of its environment, and passes SIGTERM on. Its data lies in
-.cqs, unless the environment or the file of settings says where."""
+"""`make run` stays in the foreground, uses the settings in its environment, and forwards SIGTERM. Its data are in .cqs
+unless the environment or the settings file names another folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.needs import absent
 
 @pytest.fixture
 def is_set_up() -> None:
-    """The environment of `make run` is there, so that the test installs nothing."""
+    """Requires that the environment of `make run` is installed, so that the test installs nothing."""
     stamp = ROOT / ".venv" / ".serve"
     if not stamp.exists() or stamp.stat().st_mtime < (ROOT / "pyproject.toml").stat().st_mtime:
         absent("needs what `make run` installs", "make test")

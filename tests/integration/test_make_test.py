@@ -1,4 +1,4 @@
-"""`make test`, in small: runs of pytest side by side, what they print, and that nothing is left of them."""
+"""`make test` on a small scale: parallel runs of pytest, their output, and that they clean up."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUICK = ["tests/unit/test_ring.py"]
 
 @contextmanager
 def started(*runs: list[str]) -> Iterator[subprocess.Popen[str]]:
-    """Killed at the end, which all runs hear, if it did not end by itself."""
+    """Starts it, and kills it at the end if it still runs; all its runs are then interrupted, too."""
     main = f"import sys; from tests.__main__ import main; sys.exit(main({runs!r}))"
     process = subprocess.Popen([sys.executable, "-c", main], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                text=True, cwd=ROOT)  # fmt: skip
@@ -35,7 +35,7 @@ def started(*runs: list[str]) -> Iterator[subprocess.Popen[str]]:
 
 
 def folder_of(pid: int) -> Path:
-    """Of an API node."""
+    """Returns the folder of an API node."""
     words = command_of(pid)
     return Path(words[words.index("--data-dir") + 1])
 

@@ -1,4 +1,4 @@
-"""Real servers that check signatures, and what SDKs hear of them: right, wrong, unknown, expired, missing."""
+"""What SDKs get from real servers that check signatures: right, wrong, unknown, expired and missing ones."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_clock_of_a_client_may_be_off_by_a_quarter_of_an_hour(
 
 
 def sent(server: Served, request: AWSRequest, body: bytes, lane: str) -> tuple[int, bytes]:
-    """The very bytes that were signed, or what somebody made of them."""
+    """Sends the signed bytes, unchanged or tampered with."""
     at = urlsplit(str(request.url))
     connection = http.client.HTTPConnection(at.hostname or "", at.port, timeout=10)
     more = {"Connection": "close"} if lane == "reference" else {}
@@ -112,7 +112,7 @@ def signed_send(server: Served, name: str, lane: str) -> tuple[AWSRequest, bytes
 
 
 def test_captured_request_can_be_sent_again_but_not_changed(server: Served, lane: str) -> None:
-    """What docs/security.md says of replays."""
+    """As docs/security.md says about replays."""
     request, body = signed_send(server, f"captured-{lane}", lane)
 
     assert [sent(server, request, body, lane)[0] for _ in range(2)] == [200, 200]

@@ -1,4 +1,4 @@
-"""Two real nodes on one real Cassandra node and one Redis: either serves every queue, also while one is restarted or
+"""Two real nodes on one real Cassandra node and one Redis: both serve every queue, also while one is restarted or
 killed."""
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ def cluster() -> Iterator[Cluster]:
 
 
 class Load:
-    """One sender and one receiver a node, each of which turns to the other node when its own does not answer."""
+    """One producer and one consumer per node, which switch to the other node when theirs does not answer."""
 
     def __init__(self, nodes: list[ApiNode], queue: str) -> None:
         self._queue = queue
         self._is_sending = self._is_receiving = True
         self.acknowledged: list[str] = []
         self.unknown: set[str] = set()
-        """Sent without an answer."""
+        """Bodies whose sends got no response."""
         self.received: Counter[str] = Counter()
         self.deleted: set[str] = set()
         self.unanswered: set[str] = set()
-        """Handed out in an answer that reached nobody, before they were received."""
+        """Bodies that were in a lost response before they were received."""
         self._threads = [
             threading.Thread(target=work, args=(order, number))
             for number, order in enumerate((nodes, nodes[::-1]))
@@ -105,7 +105,7 @@ class Load:
         return f"{client.meta.endpoint_url}/000000000000/{self._queue}"
 
     def finish(self) -> None:
-        """Ends sending, and receiving once all acknowledged ones are deleted, or after DRAIN_S."""
+        """Stops sending, and stops receiving once all acknowledged messages are deleted or DRAIN_S have passed."""
         self._is_sending = False
         give_up_s = time.monotonic() + DRAIN_S
         while time.monotonic() < give_up_s and not set(self.acknowledged) <= self.deleted:
@@ -126,7 +126,7 @@ class Load:
 
     @property
     def duplicated(self) -> set[str]:
-        """Received more than once although sent once and deleted with an answer."""
+        """Bodies received more than once although they were sent once and their delete was acknowledged."""
         return {body for body, count in self.received.items() if count > 1 and body not in self.unknown}
 
 
@@ -152,7 +152,7 @@ def _leads(node: ApiNode) -> bool:
 
 
 def loaded(cluster: Cluster, queue: str, end: Callable[[ApiNode], object]) -> Load:
-    """A load on a new queue, which saw each node end in turn, and start again."""
+    """A load on a new queue, during which each node was stopped and restarted in turn."""
     sqs_at(cluster.apis[0]).create_queue(QueueName=queue, Attributes={"VisibilityTimeout": "5"})
     load = Load(cluster.apis, queue)
     for node in cluster.apis:
@@ -180,7 +180,7 @@ def test_a_killed_node_loses_nothing_and_repeats_at_most_what_it_was_handing_out
 
 
 def waiting(cluster: Cluster, name: str, hint: str, count: int) -> list[str]:
-    """Bodies in the order of their sends, in a new queue with this consistency hint."""
+    """Sends bodies to a new queue with this consistency hint. Returns them in send order."""
     sqs = sqs_at(cluster.apis[0])
     url = sqs.create_queue(QueueName=name, tags={"cqs:consistency-hint": hint})["QueueUrl"]
     bodies = [f"{number:03}" for number in range(count)]
@@ -190,7 +190,7 @@ def waiting(cluster: Cluster, name: str, hint: str, count: int) -> list[str]:
 
 
 def received_by_turns(cluster: Cluster, name: str, count: int) -> list[str]:
-    """Bodies, one a call, each deleted before the next node is asked."""
+    """Receives one message per call from the nodes in turn, and deletes it before the next call. Returns the bodies."""
     bodies: list[str] = []
     give_up_s = time.monotonic() + 60
     clients = [sqs_at(node) for node in cluster.apis]
@@ -207,7 +207,7 @@ def received_by_turns(cluster: Cluster, name: str, count: int) -> list[str]:
 
 
 def test_without_redis_the_hint_says_how_far_from_the_oldest_a_node_may_take(cluster: Cluster) -> None:
-    """Return-From-Cassandra (BDQS): K = 1 keeps the order, K = 16 takes any of the sixteen oldest; none is lost."""
+    """Return-From-Cassandra (BDQS): K = 1 keeps the order, K = 16 returns any of the 16 oldest; no message is lost."""
     strict, loose = waiting(cluster, "strict", "1", 40), waiting(cluster, "loose", "16", 40)
     (redis,) = cluster.redises
     redis.stop()

@@ -24,7 +24,7 @@ FOLDER = ROOT / "deploy" / "prometheus"
 
 
 class Prometheus:
-    """Its HTTP API."""
+    """The HTTP API of Prometheus."""
 
     def __init__(self, port: int) -> None:
         self._base = f"http://127.0.0.1:{port}/api/v1/"
@@ -34,7 +34,7 @@ class Prometheus:
             return json.loads(answer.read())["data"]
 
     def values(self, query: str) -> dict[str, float]:
-        """Value by the label `queue`, "" without one."""
+        """Returns values by the label `queue`; "" = no label."""
         result = self.ask("query", query=query)["result"]
         return {one["metric"].get("queue", ""): float(one["value"][1]) for one in result}
 
@@ -68,7 +68,7 @@ def prometheus(folder: Path, endpoint: str) -> Iterator[Prometheus]:
 
 
 def eventually(condition: Callable[[], bool]) -> None:
-    """Returns when it holds; Prometheus takes its time to start and to scrape."""
+    """Waits until the condition holds: Prometheus takes some time to start and to scrape."""
     give_up_s = time.monotonic() + WAIT_S_MAX
     while time.monotonic() < give_up_s:
         try:
@@ -81,7 +81,7 @@ def eventually(condition: Callable[[], bool]) -> None:
 
 
 def fill(server: Served) -> None:
-    """Two queues; one is the other's dead-letter queue and holds a message."""
+    """Creates two queues; one is the other's dead-letter queue and has a message."""
     for name in ("orders", "dead"):
         server.call("CreateQueue", QueueName=name)
     orders, dead = (f"{server.endpoint}/000000000000/{name}" for name in ("orders", "dead"))
@@ -122,5 +122,5 @@ def rules(prom: Prometheus) -> list[dict[str, Any]]:
 
 
 def pending(prom: Prometheus) -> set[str]:
-    """Alerts whose expression holds."""
+    """Returns the alerts whose expression is true."""
     return {rule["name"] for rule in rules(prom) if rule["state"] in ("pending", "firing")}

@@ -1,4 +1,4 @@
-"""The example that opens README.md runs, as it stands there, against a real server."""
+"""The first example of README.md runs, exactly as printed there, against a real server."""
 
 from __future__ import annotations
 

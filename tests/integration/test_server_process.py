@@ -1,4 +1,4 @@
-"""The server as a process: what it says, how it starts, how it ends, and what keeps it from starting."""
+"""The server as a process: its output, how it starts and stops, and what prevents it from starting."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cqs import __version__
 from tests.integration.process import ROOT, Served, refused, serving
 
 SECOND_SIGNAL_AFTER_S = 1.3
-"""Longer than the server takes two signals for one."""
+"""Longer than the time within which the server treats two signals as one."""
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_waiting_poll_is_answered_when_the_server_stops(data: str) -> None:
 
 
 def test_signal_heard_twice_at_once_is_one_request(data: str) -> None:
-    """`make` passes on what its whole process group got."""
+    """`make` forwards a signal that its whole process group has already received."""
     with serving("--data-dir", data) as server:
         server.process.send_signal(signal.SIGTERM)
         code, _ = server.stop()
@@ -111,11 +111,11 @@ def test_signal_heard_twice_at_once_is_one_request(data: str) -> None:
 
 
 PLAIN, CHUNKED = "Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"
-"""Requests that end in the middle of their bodies, for the fast lane and for aiohttp's."""
+"""Requests that stop in the middle of their bodies, for the fast lane and for aiohttp's."""
 
 
 def half_a_request(server: Served, rest: str = CHUNKED) -> socket.socket:
-    """A connection whose request never comes to its end."""
+    """A connection whose request is never completed."""
     host, port = server.endpoint.removeprefix("http://").split(":")
     connection = socket.create_connection((host, int(port)))
     connection.sendall(f"POST / HTTP/1.1\r\nHost: x\r\n{rest}".encode())

@@ -1,4 +1,4 @@
-"""Bad surroundings of real servers, at the start and while they run: one clear line, a defined behaviour, no hang."""
+"""Faulty environments of real servers, at start and at run time: one clear line, a defined behaviour, no hang."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def until(is_so: Callable[[], bool]) -> None:
 
 
 def exchange(server: Served) -> None:
-    """A message goes through."""
+    """Sends and receives a message."""
     url = server.call("CreateQueue", QueueName="tea")["QueueUrl"]
     server.call("SendMessage", QueueUrl=url, MessageBody="two cups")
     (message,) = server.call("ReceiveMessage", QueueUrl=url, WaitTimeSeconds=5)["Messages"]

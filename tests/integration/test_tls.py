@@ -1,5 +1,5 @@
-"""TLS on the listener: SDKs through both lanes, a certificate that is changed while connections live, and clients that
-only pretend to speak it."""
+"""TLS on the listener: SDKs on both lanes, a certificate that is replaced while connections are open, and clients that
+don't really speak TLS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that sends its traces to a collector, set up by OpenTelemetry's own variables."""
+"""A server exports traces to a collector, configured by OpenTelemetry's environment variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two accounts on a real server that try to reach into each other, each action, through either lane."""
+"""Two accounts on a real server try to access each other's resources, with each action, on both lanes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SEES_NOTHING = {(400, "NonExistentQueue"), (404, "ResourceNotFoundException"), (
 
 
 class Pair:
-    """Alice with a queue that holds messages, one of them in flight, and a running move task; and Bob."""
+    """Alice, with a queue that has messages, one of them in flight, and a running move task; and Bob."""
 
     def __init__(self, server: Served) -> None:
         self.server = server
@@ -67,7 +67,7 @@ class Pair:
         return said(getattr(client(self.server, user, lane), xform_name(action)), **members)
 
     def state(self) -> dict[str, Any]:
-        """What Bob must not change."""
+        """Returns everything that Bob must not change."""
         attributes = self.alice.get_queue_attributes(QueueUrl=self.url, AttributeNames=["All"])["Attributes"]
         return {**attributes, "tags": self.alice.list_queue_tags(QueueUrl=self.url)["Tags"]}
 

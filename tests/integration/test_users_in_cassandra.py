@@ -1,4 +1,4 @@
-"""Users of a cluster: kept in a real Cassandra, changed by the command line while a server runs."""
+"""Users of a cluster: stored in a real Cassandra, and changed by the command line while a server runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEYSPACE, MASTER_KEY, DEAD_S_MAX = "users", "A" * 43 + "=", 5.0
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Settings, as variables, of servers and commands on a Cassandra node of their own."""
+    """Environment variables for servers and commands on their own Cassandra node."""
     for ring in cassandra_server.session():
         options = cassandra_server.options_of(ring, KEYSPACE)
         asyncio.run(schema.apply(options, {}))
@@ -37,7 +37,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
 
 
 def told(settings: dict[str, str], *words: str) -> Any:
-    """What a command that must succeed tells."""
+    """Runs a command that must succeed and returns its output."""
     result = CliRunner().invoke(cli, [*words, "-o", "json"], env=settings | {"CQS_MASTER_KEY": MASTER_KEY})
     assert result.exit_code == 0, (result.output, result.exception)
     return json.loads(result.stdout)

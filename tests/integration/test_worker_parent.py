@@ -1,5 +1,5 @@
-"""The parent of workers: replaces who ended, passes signals on, and leaves nobody behind. Workers here do next to
-nothing; test_workers.py has real ones."""
+"""The parent of workers replaces workers that exit, forwards signals, and leaves no process behind. Workers here do
+almost nothing; test_workers.py has real ones."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Parent:
         return set(children_of(self.process.pid))
 
     def who_answers(self) -> int:
-        """The pid of a worker, over a new connection; 0 when that was killed within it."""
+        """Returns the pid of the worker that answers a new connection; 0 if it was killed meanwhile."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=S_MAX) as connection:
             return int(connection.recv(64) or 0)
 

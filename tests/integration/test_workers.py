@@ -1,4 +1,4 @@
-"""`cqs serve --workers N`: real processes on one port, with a Redis of the parent's and a real Cassandra."""
+"""`cqs serve --workers N`: real processes on one port, with a Redis started by the parent and a real Cassandra."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def flags(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
 
 
 def named_children_of(server: Served) -> dict[int, str]:
-    """Pids and names of the parent's children."""
+    """Returns pids and names of the parent's children."""
     return {one: name for one in children_of(server.process.pid) if (name := name_of(one))}
 
 
@@ -66,7 +66,7 @@ def scraped_workers(server: Served) -> set[str]:
 
 
 def drained(server: Served, *flags: str) -> dict[str, object]:
-    """What `cqs drain` says."""
+    """Runs `cqs drain` and returns its output."""
     command = [sys.executable, "-m", "cqs", "drain", "--endpoint", server.endpoint, "-o", "json", *flags]
     return dict(json.loads(subprocess.run(command, check=True, capture_output=True).stdout))
 
@@ -78,7 +78,7 @@ def server(flags: list[str]) -> Iterator[Served]:
 
 
 class Load:
-    """Requests on new connections, one after another, in the background; what went wrong is kept."""
+    """Sends requests in the background, one after another, each on a new connection. Keeps the errors."""
 
     def __init__(self, server: Served) -> None:
         self._place = urlsplit(server.endpoint)
@@ -114,7 +114,7 @@ class Load:
 
 
 class TestWorkers:
-    """In order: the later tests replace workers."""
+    """The order matters: the later tests replace workers."""
 
     pytestmark = cluster
 

@@ -1,4 +1,4 @@
-"""A parent of workers that accept on one socket and answer with their pid: run by test_worker_parent.py.
+"""A parent of workers that accept connections on one socket and answer with their pid. Run by test_worker_parent.py.
 
 python -m tests.integration.worker_parent <count> [fail]      prints the port, then `serving`
 """
@@ -23,8 +23,8 @@ listening.setblocking(False)
 
 
 class Asked:
-    """SIGTERM ends a worker between two connections, never within one. `heard` is readable when there was a signal: one
-    that comes just before `select` would not end it otherwise."""
+    """SIGTERM stops a worker between two connections, never during one. `heard` becomes readable on a signal, because
+    one that arrives just before `select` would not interrupt it."""
 
     def __init__(self) -> None:
         self.is_idle = False

@@ -1,7 +1,7 @@
-"""What a queue shard should do, said as simply as possible: lists, and a walk over everything at each step.
+"""A model of a queue shard, as simple as possible: lists, and a scan over all messages at each step.
 
-Standard shards are predicted to the last detail. With tenants, and on FIFO shards, whose turn it is is left open: the
-model checks that what was handed out was allowed, and takes it over; everything else is predicted too.
+It predicts standard shards completely. With tenants, and on FIFO shards, it does not predict whose turn it is: it
+checks that the messages delivered were allowed, and adopts the choice; it predicts everything else.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Note:
     number: int = 0
 
     def says(self, entry: Entry) -> bool:
-        """Whether the cache knows the same of it."""
+        """Whether the cache says the same about the message."""
         return (self.address, self.sent_ms, self.group, self.state, self.visible_ms) == (
             entry.address,
             entry.sent_ms,
@@ -44,7 +44,7 @@ class Note:
 
 @dataclass
 class Answer:
-    """A take that may be repeated."""
+    """The answer of a take that may be repeated."""
 
     tickets: list[Ticket]
     received_ms: int
@@ -52,7 +52,7 @@ class Answer:
 
 
 class ShardModel:
-    """A shard. The order of `line` matters on a standard one only."""
+    """A shard. The order of `line` matters only on a standard shard."""
 
     def __init__(self, is_fifo: bool) -> None:
         self.is_fifo = is_fifo
@@ -115,7 +115,7 @@ class ShardModel:
         return len(notes)
 
     def come_back(self, notes: Sequence[Note]) -> None:
-        """Hidden messages are ready, in the places that the interface gives them."""
+        """Makes hidden messages visible, at the positions that the interface defines."""
         for note in notes:
             note.state, note.visible_ms = State.READY, 0
         in_front = [note.address for note in notes if 0 < note.count < RECEIVES_BEFORE_BACK]
@@ -139,7 +139,7 @@ class ShardModel:
         self.come_back([note for note in delayed if note.visible_ms <= now_ms])
 
     def repeated(self, request: TakeRequest, now_ms: int) -> Answer | None:
-        """The answer that must be given again; its leases last anew."""
+        """Returns the answer that must be repeated, and restarts its leases."""
         answer = self.answers.get(request.request_id)
         if answer is None or now_ms >= answer.until_ms:
             return None
@@ -152,7 +152,7 @@ class ShardModel:
         return answer
 
     def kind_of(self, note: Note, request: TakeRequest, now_ms: int) -> str:
-        """What a take makes of a ready message."""
+        """How a take treats a ready message."""
         if note.sent_ms + request.retention_ms <= now_ms:
             return "expired"
         return "dead" if request.receive_count_max and note.count >= request.receive_count_max else "received"
@@ -161,7 +161,7 @@ class ShardModel:
         return min(request.count_max, request.in_flight_max - len(self.in_state(State.IN_FLIGHT)))
 
     def predict(self, request: TakeRequest, now_ms: int) -> dict[str, list[int]]:
-        """What a take from a standard shard gives."""
+        """Predicts the result of a take from a standard shard."""
         found: dict[str, list[int]] = {"received": [], "dead": [], "expired": []}
         for address in self.line if self.room(request) > 0 else []:
             if len(found["received"]) == self.room(request):
@@ -170,7 +170,7 @@ class ShardModel:
         return found
 
     def allowed(self) -> dict[str | None, list[int]]:
-        """Of each FIFO group what may be handed out, in order."""
+        """Returns the messages of each FIFO group that may be delivered, in order."""
         groups: dict[str | None, list[int]] = {}
         locked: set[str | None] = set()
         for note in sorted(self.notes.values(), key=lambda note: note.address):
@@ -181,7 +181,7 @@ class ShardModel:
         return groups
 
     def check_some(self, taken: Taken, request: TakeRequest, now_ms: int) -> None:
-        """What was handed out was ready, each once, and no less than possible, whoever was preferred."""
+        """Checks that the delivered messages were ready, each once, and as many as possible, whatever the choice."""
         received, dead = [one.address for one in taken.received], [one.address for one in taken.dead]
         for kind, addresses in (("received", received), ("dead", dead), ("expired", taken.expired)):
             assert all(self.kind_of(self.notes[address], request, now_ms) == kind for address in addresses)
@@ -192,7 +192,7 @@ class ShardModel:
         assert len(received) == room or (len(received) < room and set(touched) == set(self.line))
 
     def check_turns(self, taken: Taken, request: TakeRequest, now_ms: int) -> None:
-        """What a FIFO shard handed out was allowed, in order, of few groups, and no less than possible."""
+        """Checks that a FIFO shard's messages were allowed, in order, of few groups, and as many as possible."""
         allowed = self.allowed()
         group_of = {address: group for group, addresses in allowed.items() for address in addresses}
         received, dead = [one.address for one in taken.received], [one.address for one in taken.dead]
@@ -213,7 +213,7 @@ class ShardModel:
             assert touched == group_of.keys()
 
     def accept(self, taken: Taken, request: TakeRequest, now_ms: int) -> None:
-        """Takes over what was handed out."""
+        """Adopts the cache's choice."""
         for address in taken.expired:
             self.remove(address)
         for received in [*taken.received, *taken.dead]:

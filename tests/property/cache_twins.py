@@ -1,6 +1,6 @@
-"""Two caches that are told the same things, and have to say the same.
+"""Two caches that get the same calls and must return the same results.
 
-Receive numbers of the two start at different values, so tickets are kept relative to the first one handed out.
+Their receive numbers start at different values, so tickets are kept relative to the first one of each.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Twins:
-    """`call` asks both and returns what both said; `tell` gives each its own tickets."""
+    """`call` calls both and returns their common result; `tell` passes each its own tickets."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, one: QueueCache, two: QueueCache, shard: Shard) -> None:
         self._loop = loop
@@ -27,7 +27,7 @@ class Twins:
         self.shard = shard
 
     def ask(self, call: Callable[[QueueCache], Coroutine[object, object, T]]) -> tuple[T, T]:
-        """What each says."""
+        """Returns the result of each cache."""
         one, two = self.caches
         return self._loop.run_until_complete(call(one)), self._loop.run_until_complete(call(two))
 
@@ -37,7 +37,7 @@ class Twins:
         return one
 
     def tell(self, call: Callable[[QueueCache, list[Ticket]], Coroutine[object, object, T]], *tickets: Ticket) -> T:
-        """As `call`, about these (relative) tickets."""
+        """Like `call`, for these (relative) tickets."""
         answers = [
             self._loop.run_until_complete(call(cache, [self._absolute(ticket, base) for ticket in tickets]))
             for cache, base in zip(self.caches, self._bases or (0, 0), strict=True)
@@ -46,7 +46,7 @@ class Twins:
         return answers[0]
 
     def take(self, call: Callable[[QueueCache], Coroutine[object, object, Taken]]) -> list[Received]:
-        """Everything handed out, dead ones last, with relative numbers."""
+        """Takes messages and returns all of them, dead letters last, with relative numbers."""
         one, two = self.ask(call)
         self._find_bases(one, two)
         answers = [self._relative(taken, base) for taken, base in zip((one, two), self._bases or (0, 0), strict=True)]
@@ -55,7 +55,7 @@ class Twins:
         return answers[0]
 
     def known(self, addresses: list[int]) -> list[tuple[object, ...] | None]:
-        """Everything that is known of each message."""
+        """Returns everything the caches know about each message."""
         one, two = self.ask(lambda cache: cache.lookup(self.shard, addresses))
         bases = self._bases or (0, 0)
         facts = [[_facts(entry, base) for entry in entries] for entries, base in zip((one, two), bases, strict=True)]
@@ -69,7 +69,7 @@ class Twins:
         return [entry.address for entry in one.entries]
 
     def browse(self, state: State, limit: int) -> None:
-        """Page by page both show the same messages, each once, in whatever order."""
+        """Checks that both show the same messages on each page, each once, in any order."""
         one, two = self.ask(lambda cache: _browsed(cache, self.shard, state, limit))
         assert sorted(one) == sorted(two)
         assert len(set(one)) == len(one)

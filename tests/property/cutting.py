@@ -1,5 +1,5 @@
-"""Ends a coroutine where it waits for the n-th time: as a task is cancelled (what it waits for is cancelled, it hears
-CancelledError there, and what it awaits on its way out it still gets), or as a process is killed, without a word."""
+"""Ends a coroutine at its n-th await. Either like a cancelled task: the awaited future is cancelled, the coroutine gets
+CancelledError, and its cleanup may still await. Or like a killed process: it never continues."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 
 class CutAt:
-    """`await CutAt(coroutine, n, …)` is True when it was cut there, and False when it ended before. Raises what the
-    coroutine raises of its own."""
+    """`await CutAt(coroutine, n, …)` is True if it was cut there, False if it ended before. Raises what the coroutine
+    itself raises."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, object], wait: int, *, is_killed: bool) -> None:
-        """One that is killed stands where it was as long as this lives."""
+        """A killed coroutine stays suspended for as long as this object exists."""
         self._coroutine = coroutine
         self._wait = wait
         self._is_killed = is_killed

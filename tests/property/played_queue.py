@@ -1,6 +1,6 @@
-"""One queue of the real service on a clock that moves only when told to, as a plain object for a rule-based test.
+"""One queue of the real service on a manual clock, as a plain object for a rule-based test.
 
-A restart closes the store and opens it again under an empty cache and a new registry: only what is durable comes back.
+A restart closes the store and reopens it with an empty cache and a new registry: only durable data survive.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ BODY_BUDGET_BYTES = 200
 VISIBILITY_MS = 30_000
 RETENTION_MS = 345_600_000
 _NO_DISK = Path("/dev/shm")
-"""Where files cost no wait for a disk: this is about meaning, not about durability."""
+"""A file system without disk waits: these tests check semantics, not durability."""
 
 
 class PlayedQueue:
-    """A queue and the engine around it. Calls raise what the service raises, except where they answer a bool."""
+    """A queue and its engine. Calls raise what the service raises, except those that return a bool."""
 
     def __init__(self, *, is_fifo: bool, is_in_memory: bool) -> None:
         self.clock = ManualClock()
@@ -88,7 +88,7 @@ class PlayedQueue:
         return self._run(counting.counts(self._engine, self._queue))
 
     def advance_ms(self, by_ms: int) -> None:
-        """Time passes, and what is due is revealed."""
+        """Advances the time and reveals due messages."""
         self.clock.advance_ms(by_ms)
         self._run(self._reveal())
 

@@ -1,7 +1,7 @@
-"""SQS in a hundred lines: what queues must do, without saying how.
+"""SQS in a hundred lines: what queues must do, not how.
 
-Messages are a list in the order of their sends; every rule is a look at that list. Where SQS leaves a choice (which
-message of a standard queue, which group first), the model says what is allowed, not what will be.
+Messages are a list in send order, and every rule is computed from that list. Where SQS leaves a choice (which message
+of a standard queue, which group first), the model says what is allowed; it does not predict.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ModelMessage:
     hidden_until_ms: int = 0
     leases: list[Lease] = field(default_factory=list)
     is_fenced: bool = False
-    """Received since the last of the leases, by a client that vanished: that lease is not the newest."""
+    """Received after the last of the leases by a client that vanished, so that lease is not the newest."""
 
     def is_delayed(self, now_ms: int) -> bool:
         return not self.leases and self.delayed_until_ms > now_ms
@@ -63,12 +63,12 @@ class ModelQueue:
     is_fifo: bool
     messages: list[ModelMessage] = field(default_factory=list)
     leases: list[Lease] = field(default_factory=list)
-    """All that were ever given, also of messages that are gone."""
+    """All leases ever given, also those of messages that are gone."""
     firsts: dict[str, First] = field(default_factory=dict)
     last_sequence: int = 0
 
     def first_of(self, dedup_id: str, now_ms: int) -> First | None:
-        """Who was first with this id, while the window lasts."""
+        """Returns the first send of this deduplication id within its window."""
         first = self.firsts.get(dedup_id)
         return first if first is not None and now_ms - first.sent_ms < DEDUP_WINDOW_MS else None
 
@@ -88,7 +88,7 @@ class ModelQueue:
         return message
 
     def available(self, now_ms: int) -> Iterator[ModelMessage]:
-        """What a receive may give. FIFO: of each group, what lies before its first message in flight."""
+        """Returns the messages a receive may return. FIFO: in each group, those before its first message in flight."""
         if not self.is_fifo:
             yield from (message for message in self.messages if message.is_ready(now_ms))
             return
@@ -100,7 +100,7 @@ class ModelQueue:
                 yield message
 
     def check_receive(self, ids: list[str], count_max: int, now_ms: int) -> None:
-        """The answer to a receive is one that SQS could give."""
+        """Checks that SQS could give this answer to a receive."""
         available = list(self.available(now_ms))
         allowed = [message.message_id for message in available]
         assert len(set(ids)) == len(ids), "one message twice in one answer"
@@ -129,7 +129,7 @@ class ModelQueue:
         return any(kept is message for kept in self.messages)
 
     def may_delete(self, lease: Lease, now_ms: int) -> bool:
-        """Deletes succeed, except by an expired handle of a FIFO queue."""
+        """Deletes succeed, except with an expired receipt handle of a FIFO queue."""
         if not self.is_fifo or not self.holds(lease.message):
             return True
         return lease.is_newest and lease.message.is_in_flight(now_ms)

@@ -1,4 +1,4 @@
-"""The memory cache and a naive model of a shard live through the same random days and agree at every step."""
+"""The memory cache and a naive model of a shard go through the same random histories and agree at every step."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ TIMES = st.sampled_from([0, 1, 500, 1_000, 1_001, 5_000, 30_000])
 
 
 class CacheMachine(RuleBasedStateMachine):
-    """Both, side by side. `handed` are all tickets ever handed out, living and dead."""
+    """Both, side by side. `handed`: all tickets ever given out, valid or not."""
 
     is_fifo = False
     tenants = 0
     """Message groups on a standard shard; 0 = none."""
     scale = 1
-    """How many times more messages than a step says."""
+    """Multiplies the number of messages in each step."""
 
     def __init__(self) -> None:
         super().__init__()

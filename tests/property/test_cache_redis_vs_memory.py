@@ -1,4 +1,4 @@
-"""The memory cache, which is the specification, and the Redis cache live through the same random days, and agree."""
+"""The memory cache, which is the specification, and the Redis cache go through the same random histories and agree."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ GROUPS = st.sampled_from([0, 0, 0, 1, 2])
 
 @pytest.fixture(scope="module", autouse=True)
 def own_redis() -> Iterator[None]:
-    """A Redis that each example leaves empty."""
+    """A Redis that is empty after each example."""
     with RedisProcess() as TwinMachine.process:
         yield
 
 
 class TwinMachine(RuleBasedStateMachine):
-    """Both, side by side. `handed` are all tickets handed out, living and dead."""
+    """Both, side by side. `handed`: all tickets ever given out, valid or not."""
 
     is_fifo = False
     tenants = 0
     """Message groups on a standard shard; 0 = none."""
     scale = 1
-    """How many times more messages than a step says."""
+    """Multiplies the number of messages in each step."""
     retention_ms = 60_000
     process: ClassVar[RedisProcess]
 
@@ -215,7 +215,7 @@ class TwinMachine(RuleBasedStateMachine):
         assert self.soon(one) == self.soon(two)
 
     def soon(self, time_ms: int | None) -> int | None:
-        """The time, when it is not that of an expiry, where the two take different messages for the oldest."""
+        """Returns the time; None for an expiry, since the two may consider different messages the oldest."""
         is_far = self.is_fifo and time_ms is not None and time_ms > self.clock.now_ms() + self.retention_ms // 2
         return None if is_far else time_ms
 

@@ -1,6 +1,6 @@
-"""Every call of a consumer or producer, cut off at each of its awaits in turn: cancelled, as a stopping node does with
-what it can't finish, or with its node killed. Another node goes on, and the client repeats its call there: nothing is
-lost, nothing comes a second time in a FIFO queue or out of its order, and nothing stays locked."""
+"""Every call of a consumer or producer, interrupted at each of its awaits in turn: cancelled, as by a node that stops
+before it can finish, or with its node killed. The client retries the call on another node: no message is lost, none of
+a FIFO queue is delivered twice or out of order, and nothing stays locked."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ class World:
         return Draft(body, group=group, dedup_id=body) if self.orders.settings.is_fifo else Draft(body)
 
     async def send(self, bench: Bench, *bodies: str) -> None:
-        """Each to the group that its first letter names."""
+        """Sends each body to the group named by its first letter."""
         await send_batch(bench.engine, self.orders, [self.draft(body[0], body) for body in bodies], "sender")
 
 
 async def make_world(suffix: str, is_redis: bool, datacenters: tuple[str, str] = ("", "")) -> World:
-    """a1 and b1 are held by a consumer, a2 and c1 ready, d1 a dead letter."""
+    """Creates the queues: a consumer holds a1 and b1; a2 and c1 are ready; d1 is a dead letter."""
     town = Town()
     if is_redis:
         town.cache = FakeRedisCache(town.clock.now_ms)  # type: ignore[assignment]
@@ -128,7 +128,7 @@ async def buries(world: World, bench: Bench) -> None:
 
 
 async def moves_dead_letters(world: World, bench: Bench) -> None:
-    """Between the store's move and the cache's removal, the cache of the source has it once more."""
+    """Between the move in the store and the removal from the cache, the source's cache still has the message."""
     world.may_be_twice.add("d1")
     handle = await move_tasks.start(bench.engine, world.dead.arn, world.orders.arn, 0)
     while await move_runner.step(bench.engine, handle, no_pause) is not None:
@@ -146,7 +146,8 @@ async def deletes_the_queue(world: World, bench: Bench) -> None:
 
 
 async def goes_on(world: World, *, is_killed: bool) -> None:
-    """Node a is gone, b has heard of it, leases and locks have run out, and what only the store has is found."""
+    """Node a is gone, b has detected it, leases and locks have expired, and the sweep has found what only the store
+    has."""
     town, engine = world.town, world.b.engine
     await world.a.engine.background.drain()
     if not is_killed:
@@ -167,7 +168,7 @@ async def goes_on(world: World, *, is_killed: bool) -> None:
 
 
 async def drained(world: World, queue: Queue) -> list[str]:
-    """All that can be received of the queue, through b, each deleted before the next receive."""
+    """Receives everything from the queue through b, deleting each message before the next receive."""
     bodies: list[str] = []
     found = await lookup.present(world.b.engine, queue.key)
     empty = 0
@@ -200,7 +201,7 @@ def check(world: World, orders: list[str], dead: list[str]) -> None:
 
 
 async def lives_through(call: Call, suffix: str, wait: int, *, is_redis: bool, is_killed: bool) -> bool:
-    """False when the call has fewer waits."""
+    """Returns False if the call has fewer awaits."""
     world = await make_world(suffix, is_redis)
     world.town.store.slow(*STORE_CALLS)
     world.town.cache.slow(*FailingCache.CALLS)

@@ -1,6 +1,6 @@
-"""Calls of a consumer or producer, cut off at each of their awaits in turn, with the node and its data centre. The
-other data centre takes the queues over, and the client repeats its call there: nothing is lost, and nothing comes a
-second time in a FIFO queue or out of its order."""
+"""Calls of a consumer or producer, interrupted at each of their awaits in turn because the node and its data centre
+die. The other data centre takes over the queues, and the client retries the call there: no message is lost, and none of
+a FIFO queue is delivered twice or out of order."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from tests.property.test_cut_off import (
 )
 
 EMPTY_S = 3 * GRACE_MS // SECOND_MS
-"""For how long receives may come away empty while a home changes."""
+"""How long receives may be empty while a home changes."""
 
 
 async def goes_on(world: World) -> None:
-    """The first data centre is gone, and what only the store has is found by the other one."""
+    """The first data centre is gone, and the other one has found what only the store has."""
     town = world.town
     await world.a.engine.background.drain()
     del town.nodes["a"]
@@ -76,7 +76,7 @@ async def drained(world: World, queue: Queue) -> list[str]:
 
 
 async def lives_through(call: Call, suffix: str, wait: int) -> bool:
-    """False when the call has fewer waits."""
+    """Returns False if the call has fewer awaits."""
     world = await make_world(suffix, False, ("dc1", "dc2"))
     world.town.store.slow(*STORE_CALLS)
     for cache in world.town.caches.values():

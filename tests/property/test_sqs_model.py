@@ -1,6 +1,6 @@
-"""Random histories of a queue, played on the service (`played_queue`) and on a small model of SQS (`sqs_model`): sends,
-receives, clients that vanish, deletes, changed visibility, purges, time passing and restarts, in any order. Whatever
-the service answers must be something that SQS could have answered, and after every step the counts must agree."""
+"""Random histories of a queue, run on the service (`played_queue`) and on a small model of SQS (`sqs_model`): sends,
+receives, clients that vanish, deletes, changed visibility, purges, passing time and restarts, in any order. SQS must be
+able to give every answer of the service, and after every step the counts must agree."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ PASSING_MS = st.one_of(
 )
 HANDLES_TRIED = 12
 WIPED_AT_MESSAGES = 12
-"""Only a queue with this many messages is purged or left to expire, else most histories would be of empty queues."""
+"""Only queues with this many messages are purged or left to expire; otherwise most histories would have empty
+queues."""
 
 
 class History(RuleBasedStateMachine):
@@ -87,7 +88,7 @@ class History(RuleBasedStateMachine):
 
     @rule(count_max=st.integers(1, 10))
     def receive_and_vanish(self, count_max: int) -> None:
-        """The answer reaches nobody: the messages go back, hidden and counted by nobody."""
+        """The response is never delivered: the messages go back, neither hidden nor counted."""
         taken = self.take(count_max, None)
         self.real.give_back([delivery for delivery, _ in taken])
         for _, message in taken:
@@ -124,7 +125,7 @@ class History(RuleBasedStateMachine):
         self.pass_ms(by_ms)
 
     def pass_ms(self, by_ms: int) -> None:
-        """Not onto the very end of a deduplication window, nor over the end of a message's retention."""
+        """Advances the time, but not exactly to the end of a deduplication window, nor past a message's retention."""
         after_ms = self.real.now_ms + by_ms
         if any(after_ms - first.sent_ms == DEDUP_WINDOW_MS for first in self.model.firsts.values()):
             by_ms += 1
@@ -134,7 +135,7 @@ class History(RuleBasedStateMachine):
     @precondition(lambda self: len(self.model.messages) >= WIPED_AT_MESSAGES)
     @rule()
     def retention_passes(self) -> None:
-        """Nothing is left, at the latest when somebody looks."""
+        """All messages have expired and are gone, at the latest on the next access."""
         self.real.advance_ms(RETENTION_MS)
         self.model.messages.clear()
         assert self.take(10, None) == []
@@ -147,7 +148,7 @@ class History(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        """Takes a moment, as any restart does: a sequence number is drawn from the clock when nothing is left."""
+        """Takes some time, like any restart: sequence numbers start from the clock if no message is left."""
         self.pass_ms(1)
         self.real.restart()
 

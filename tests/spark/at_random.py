@@ -1,5 +1,5 @@
-"""What nobody planned: messages of two queues sent, received in and out of turn, hidden, given back and ended, by a
-seed. Two audits of it have to agree."""
+"""Random histories from a seed: messages of two queues are sent, received in and out of order, hidden, given back and
+ended. Two audits of a history must agree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUEUES = ("random", "random.fifo")
 
 
 class AtRandom:
-    """One queue, of which it knows what is there and who was given what last. Each step is one call."""
+    """Plays one queue and tracks its messages and their latest receivers. Each step is one call."""
 
     def __init__(self, golden: Golden, queue: Queue) -> None:
         self.golden, self.rng = golden, golden.rng
@@ -81,7 +81,7 @@ class AtRandom:
 
 
 def play_at_random(golden: Golden) -> None:
-    """Nothing is left there at the end."""
+    """Plays a random history, which ends with empty queues."""
     queues = [AtRandom(golden, golden.queue(name)) for name in QUEUES]
     for _ in range(STEPS):
         golden.tick(golden.rng.choice(PAUSES_MS))

@@ -1,4 +1,4 @@
-"""One Spark session for all tests here: real, small, on two cores; and what they read."""
+"""One real, small Spark session on two cores for all tests here, and the journals they read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _FOLDER = Path(__file__).parent
 _PARTS = "spark.sql.shuffle.partitions"
 _IGNORED = ("ignore:unclosed:ResourceWarning", "ignore:.*unclosed:pytest.PytestUnraisableExceptionWarning")
-"""py4j leaves its sockets to the garbage collector."""
+"""Warnings to ignore: py4j leaves closing its sockets to the garbage collector."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -44,7 +44,7 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="module")
 def in_parts(spark: SparkSession) -> Iterator[None]:
-    """Shuffles have three parts, as those of a cluster have many: the session's have one."""
+    """Makes shuffles use three partitions, since those of a cluster have many; the session's default is one."""
     spark.conf.set(_PARTS, "3")
     yield
     spark.conf.set(_PARTS, "1")

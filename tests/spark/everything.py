@@ -1,4 +1,4 @@
-"""A run with every fault, for whoever has to find them all."""
+"""A run with every fault, for audits that must find them all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAULTS = {
 
 
 def play_everything(golden: Golden) -> None:
-    """Plays the rules of a FIFO queue, FAULTS in a standard queue, and every other way that messages end."""
+    """Plays the rules of FIFO queues, FAULTS in a standard queue, and every other way a message can end."""
     _fifo(golden)
     _standard(golden)
     _ends(golden)

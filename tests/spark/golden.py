@@ -1,5 +1,5 @@
-"""A run with known answers: a seeded generator plays messages into real journals of two nodes, under a clock that
-stands still, and plants a known number of each fault. Each message gets at most one fault."""
+"""A run with known results: a seeded generator plays messages into real journals of two nodes, on a manual clock, and
+plants a known number of each fault. Each message gets at most one fault."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ from spark_jobs.findings import Kind
 
 VISIBILITY_MS = 30_000
 FALLBACK_NUMBER = 1 << 44
-"""Receives from the store have numbers of the node's own, above those of the cache's."""
+"""Receives from the store are numbered by the node itself, above the numbers of the cache."""
 
 
 def receipt_of(queue: Queue, received: Received) -> Receipt:
-    """By which the receiver changes it."""
+    """Returns the receipt with which the consumer changes the message."""
     return Receipt(received.address, queue.uid, received.receive_number, received.received_ms)
 
 
 class Golden:
-    """Plays into `folder`. `planted` counts what the audit must find, by kind; `redelivered` why, by reason."""
+    """Plays into `folder`. `planted`: how many faults the audit must find, by kind. `redelivered`: redeliveries by
+    reason."""
 
     def __init__(self, folder: Path, seed: int, *, sample_every: int = 1, rows: int = 1) -> None:
         self.rows = rows
@@ -45,9 +46,9 @@ class Golden:
         self.redelivered: Counter[str] = Counter()
         self.acknowledged = 0
         self.first_deliveries: dict[str, list[int]] = {}
-        """By queue: addresses of messages that were sent, in the order of their first deliveries."""
+        """By queue: the addresses of the messages sent, in the order of their first deliveries."""
         self.tenants: dict[int, str] = {}
-        """Of messages, by address."""
+        """Tenants by message address."""
         self.runs: dict[int, str] = {}
         self._known: set[int] = set()
         self._number = 0
@@ -61,7 +62,7 @@ class Golden:
 
     @property
     def node(self) -> JournalHere:
-        """Either node: any may serve any call."""
+        """Chooses one of the nodes: any node may serve any call."""
         return self.rng.choice(self.journals)
 
     def tick(self, ms: int = 1) -> None:
@@ -132,11 +133,11 @@ class Golden:
         self.node.deleted(queue, [message.address for message in messages])
 
     def consume(self, queue: Queue, *messages: Message) -> None:
-        """One receive of all, and their delete."""
+        """Receives all messages in one call and deletes them."""
         self.receive(queue, *messages)
         self.delete(queue, *messages)
 
-    # Faults, and what only looks like one. Each consumes the message it is given.
+    # Faults, and events that only look like one. Each consumes its message.
 
     def fault(self, name: str, queue: Queue, message: Message) -> None:
         getattr(self, name)(queue, message)
@@ -149,8 +150,8 @@ class Golden:
         self.redelivered["timeout ran out"] += 1
 
     def shown(self, queue: Queue, message: Message) -> None:
-        """Made visible by its receiver, in the millisecond of the receive; the line comes after the next receive's, as
-        it may."""
+        """Made visible by its consumer in the millisecond of the receive. Its line comes after that of the next
+        receive, which is allowed."""
         [received] = self.receive(queue, message)
         asked_ms = self.clock.now_ms()
         self.receive(queue, message)
@@ -168,7 +169,7 @@ class Golden:
         self.consume(queue, message)
 
     def replayed(self, queue: Queue, message: Message) -> None:
-        """The same receive answered again, for its attempt id."""
+        """The same receive is answered again because of its attempt id."""
         [received] = self.receive(queue, message)
         self.tick()
         again = msgspec.structs.replace(received, received_ms=self.clock.now_ms())
@@ -199,7 +200,7 @@ class Golden:
         self.redelivered["hidden too short"] += 1
 
     def extended_short(self, queue: Queue, message: Message) -> None:
-        """Extended by a heartbeat, then delivered when the first timeout would have ended."""
+        """Extended by a heartbeat, but redelivered when the first timeout would have ended."""
         [received] = self.receive(queue, message)
         self.tick(VISIBILITY_MS - 1)
         self.node.hidden(queue, receipt_of(queue, received), self.clock.now_ms() + VISIBILITY_MS)
@@ -208,7 +209,7 @@ class Golden:
         self.redelivered["hidden too short"] += 1
 
     def unexpected(self, queue: Queue, _: Message) -> None:
-        """Somebody else's message, besides the given one, which is lost."""
+        """A message that nobody sent is received, and the given one is lost."""
         self.consume(queue, self.message(queue))
         self._plant(Kind.UNEXPECTED, Kind.NOT_RECEIVED)
 
@@ -219,7 +220,7 @@ class Golden:
         self._plant(Kind.FIFO_ORDER)
 
     def shared(self, queue: Queue, group: str) -> None:
-        """Two calls hold messages of the group at a time."""
+        """Two calls hold messages of the group at the same time."""
         first, second = self.send(queue, 2, group)
         self.receive(queue, first)
         self.consume(queue, second)
@@ -227,7 +228,7 @@ class Golden:
         self._plant(Kind.FIFO_TWO_CONSUMERS)
 
     def in_turn(self, queue: Queue, group: str) -> None:
-        """All that FIFO allows: two in a call, one at a time, a timeout that ends before the next."""
+        """What FIFO allows: two messages in a call, one at a time, and a timeout that ends before the next receive."""
         first, second, third, fourth = self.send(queue, 4, group)
         self.consume(queue, first, second)
         self.receive(queue, third)
@@ -237,7 +238,7 @@ class Golden:
         self.redelivered["timeout ran out"] += 1
 
     def move(self, source: Queue, target: Queue, message: Message) -> None:
-        """To another queue, where it is consumed."""
+        """Moves the message to another queue, where it is consumed."""
         moved = msgspec.structs.replace(message, address=self.addresses.next(), moved_id=message.message_id)
         self.node.moved(source, target, [(message.address, moved)])
         self._known.add(moved.address)

@@ -1,4 +1,4 @@
-"""The metrics of order in ten lines, for comparison."""
+"""The order metrics in ten lines, for comparison."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def order(received: Sequence[int]) -> tuple[float, float]:
-    """Out-of-order rate and average displacement of distinct values whose correct order is ascending."""
+    """Returns out-of-order rate and average displacement of distinct values whose correct order is ascending."""
     tops: list[int] = []
     for value in received:
         place = bisect_left(tops, value)

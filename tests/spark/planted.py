@@ -1,5 +1,5 @@
-"""A journal of messages in a real store, and known faults made behind the server's back: what reconciling must find, in
-every store the same."""
+"""A journal of messages in a real store, and known faults made directly in the store: reconciling must find the same in
+every store."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ STORED = SENT - CONSUMED - LOST + ORPHANS + REVIVED
 
 
 class Vandal(Protocol):
-    """A store, and hands that change it unseen."""
+    """A store, and methods that change its data directly."""
 
     def store(self, clock: ManualClock) -> Store: ...
 
     async def remove(self, queue: Queue, messages: Sequence[Message]) -> None: ...
 
     async def add(self, queue: Queue, messages: Sequence[Message]) -> None:
-        """Also those that were deleted."""
+        """Adds messages to the store, even if they were deleted."""
 
     async def garble(self, queue: Queue, messages: Sequence[Message]) -> None:
-        """Other bodies."""
+        """Changes the bodies of messages."""
 
 
 @dataclass
 class InSqlite:
-    """Its file."""
+    """Changes SQLite's file."""
 
     folder: Path
 
@@ -74,7 +74,7 @@ class InSqlite:
 
 @dataclass
 class InCassandra:
-    """Its keyspace. Writes carry stamps above those of the messages' own inserts and deletes."""
+    """Changes the Cassandra keyspace. Its writes have higher timestamps than the messages' own inserts and deletes."""
 
     options: Options
 
@@ -104,7 +104,7 @@ def _key(queue: Queue, message: Message) -> tuple[int, ...]:
 
 
 async def plant(vandal: Vandal, journal: Path, seed: int) -> None:
-    """Sends, consumes and purges, in the store and in the journal, and then the faults."""
+    """Sends, consumes and purges in the store and the journal, then plants the faults."""
     golden = Golden(journal, seed, rows=100)
     orders, purged = golden.queue(f"orders-{seed}"), golden.queue(f"purged-{seed}")
     store = vandal.store(golden.clock)

@@ -1,4 +1,4 @@
-"""The streaming audit of what lies in folders now."""
+"""Runs the streaming audit on the current contents of folders."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def run(spark: SparkSession, *folders: Path, output: Path, delay_ms: int = 600_000, skew_ms: int = 0) -> dict[str, Any]:
-    """The figures when it has read everything, from where an earlier run with this output ended."""
+    """Returns the figures once everything is read. Continues where an earlier run with the same output ended."""
     from spark_jobs.streaming import start
 
     names = [str(folder) for folder in folders]

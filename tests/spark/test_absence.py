@@ -1,4 +1,5 @@
-"""A node's journal without the others': what they may explain is no violation, and is one when all are there."""
+"""A node's journal without the others': events that the others may explain are violations only if all journals are
+there."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Pair:
-    """Nodes a and b on one queue; `here` is the folder with the journal of a alone."""
+    """Nodes a and b on one queue. `here`: the folder with the journal of a only."""
 
     def __init__(self, folder: Path) -> None:
         self.whole, self.here = folder / "whole", folder / "here"

@@ -1,4 +1,4 @@
-"""What the commands refuse in one line, before Spark is started."""
+"""Arguments that the commands reject, in one line, before Spark starts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def told_by(main: Main, given: list[str], capsys: Told) -> str:
-    """The only line of a command that could not be done."""
+    """Returns the one line of output of a command that failed."""
     assert main(given) == 2
     (line,) = capsys.readouterr().err.splitlines()
     return line

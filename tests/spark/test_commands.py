@@ -1,4 +1,4 @@
-"""What the commands refuse before anything is started."""
+"""What the commands reject before they start anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What explains what looks wrong, so that it is a doubt and no violation."""
+"""Events that look wrong but have a possible explanation count as doubts, not as violations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.spark.test_verdict import WHOLE, totals
 
 @pytest.mark.parametrize("kind", [Kind.ORPHAN, Kind.LOST, Kind.UNEXPECTED, Kind.FIFO_ORDER, Kind.STILL_STORED])
 def test_what_was_not_written_down_explains_what_looks_wrong(kind: Kind) -> None:
-    """A store has all messages, a sampled journal some; and one node may sample while another does not."""
+    """A store has all messages, a sampled journal only some; and one node may sample while another does not."""
     store = Reconciled(stored=9, lost=2 if kind is Kind.LOST else 0)
 
     verdict = judge(totals(**{kind.value.replace(" ", "_"): 2}), Integrity(sampled=10), is_drained=False, store=store)

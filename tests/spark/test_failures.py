@@ -1,4 +1,4 @@
-"""What is said when Spark itself fails."""
+"""The messages for failures of Spark itself."""
 
 from __future__ import annotations
 

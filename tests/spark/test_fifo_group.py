@@ -1,4 +1,4 @@
-"""The rules of a message group, step by step, without Spark."""
+"""The rules of message groups, step by step, without Spark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Found = list[tuple[Kind, int]]
 
 
 class Play:
-    """Steps of one group; messages are named by their sequence."""
+    """Steps of one group. Messages are named by their sequence numbers."""
 
     def __init__(self, early_ms: int = 0) -> None:
         self.group = Group(early_ms)
@@ -128,7 +128,7 @@ def test_delivered_and_deleted_in_one_millisecond_is_finished() -> None:
 
 
 def _random_line(rng: random.Random, *, count: int = 60) -> list[Moment]:
-    """Anything that may happen to five messages, in order of time."""
+    """Random events of five messages, in order of time."""
     line = [Moment(EventName.SENT, sequence, str(sequence), sequence, "", 0) for sequence in range(1, 6)]
     for time_ms in range(6, 6 + count):
         sequence, event = rng.randint(1, 5), rng.choice([EventName.RECEIVED, EventName.HIDDEN, EventName.DELETED])

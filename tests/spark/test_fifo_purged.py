@@ -1,4 +1,5 @@
-"""FIFO queues that were purged or deleted: nothing overtakes what went with them, and it leaves the stream's state."""
+"""FIFO queues that were purged or deleted: no delivery counts as overtaking their messages, which leave the stream's
+state."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ DELAY_MS = 30_000
 
 
 def purge(golden: Golden, queue: Queue) -> Queue:
-    """As it is from then on."""
+    """Purges the queue. Returns the queue as it is from then on."""
     golden.tick()
     after = msgspec.structs.replace(queue, generation=queue.generation + 1)
     golden.node.purged(after)
@@ -35,7 +36,7 @@ def settle_all(golden: Golden) -> None:
 
 
 def carried(spark: SparkSession, output: Path, number: int) -> set[str]:
-    """Addresses."""
+    """Returns the addresses of the messages in the stream's state with that number."""
     rows = spark.read.parquet(str(output / "states" / str(number) / "carried")).collect()
     return {row["address"] for row in rows}
 
@@ -78,7 +79,7 @@ def test_what_is_gone_leaves_the_state_of_the_stream(spark: SparkSession, tmp_pa
 
 
 def test_overtaken_before_a_purge_that_is_not_settled_yet_is_found(spark: SparkSession, tmp_path: Path) -> None:
-    """The purge is read while what was overtaken is settled, and the delivery is not."""
+    """The purge is read when the overtaken message is settled but the delivery is not."""
     golden, output = Golden(tmp_path / "journal", seed=23), tmp_path / "out"
     payments = golden.queue("payments.fifo")
     first, second = golden.send(payments, 2, "g")

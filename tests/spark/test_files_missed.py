@@ -1,4 +1,4 @@
-"""Files that were renamed, unpacked or joined, and folders with odd names: none is passed over in silence."""
+"""Files that were renamed, unpacked or joined, and folders with odd names: none is silently skipped."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SENDS = 4
 
 
 def play_two(folder: Path, names: tuple[str, str] = ("a", "b")) -> list[Path]:
-    """Files of two nodes, each with its own sends."""
+    """Writes files of two nodes, each with its own sends."""
     golden = Golden(folder.parent / "unused", seed=33)
     golden.journals = [JournalHere(JournalRules(folder, name), golden.clock, golden.rng) for name in names]
     queue = golden.queue("orders")

@@ -1,4 +1,4 @@
-"""Whether a journal is whole, from summaries of its files."""
+"""Whether a journal is complete, judged by summaries of its files."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Real processes killed by SIGKILL while messages go through them: whatever is missing then is told, and how many
-messages it touches, and "lost 0" is said by nobody."""
+"""Real processes are killed with SIGKILL under load: the audit reports what is missing and how many messages it
+concerns, and never claims "lost 0"."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def send(server: ServerProcess, count: int) -> None:
 
 
 def drain(server: ServerProcess) -> int:
-    """How many messages came, each deleted."""
+    """Receives and deletes all messages. Returns how many there were."""
     client = Client(server.url, "c", random.Random(1))
     url = client.create_queue("orders", 30)
     count = 0
@@ -74,8 +74,8 @@ def drain(server: ServerProcess) -> int:
 
 
 def recorder_that_hears_no_more(server: ServerProcess) -> int:
-    """What was sent before is in its file, and at least one message that is acknowledged meanwhile is not: a frame of
-    the buffer is handed over when it is full."""
+    """Pauses the recorder with SIGSTOP and returns its pid. Earlier sends are in its file, but at least one message
+    acknowledged meanwhile is not: a frame of the buffer is passed on only when it is full."""
     [recorder] = recorders_of(server)
     send(server, BEFORE)
     until(lambda: len(addresses(journal_of(server), EventName.SENT)) == BEFORE)
@@ -99,7 +99,8 @@ def audited(spark: SparkSession, folder: Path) -> Audit:
 
 
 def check(found: Audit, lines: list[Line], kinds: set[GapKind]) -> None:
-    """The messages of `lines` that were received and deleted, but whose send is in no file, are those touched."""
+    """Checks that the messages concerned are those of `lines` that were received and deleted, but whose send is in no
+    file."""
     unsent = addresses(lines, EventName.DELETED) - addresses(lines, EventName.SENT)
     line = last_line(found.totals, found.verdict, "r")
     assert unsent

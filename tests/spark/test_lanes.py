@@ -1,4 +1,4 @@
-"""Work that threads share keeps its order by key."""
+"""Work that is distributed over threads keeps its order per key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ THREADS = 8
 
 
 def worked(pieces: list[tuple[str | None, int]], yields_max: int = 1) -> dict[str | None, list[int]]:
-    """The numbers of each key, in the order in which threads ended with them."""
+    """Returns the numbers of each key in the order in which threads finished them."""
     waiting: Queue[tuple[str | None, int] | None] = Queue(THREADS)
     turns = Turns(waiting, lambda piece: piece[0])
     ended: dict[str | None, list[int]] = defaultdict(list)

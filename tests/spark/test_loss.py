@@ -1,4 +1,4 @@
-"""What is lost, and what only waits."""
+"""Which messages count as lost, and which are only waiting."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_message_that_is_lost_in_two_ways_is_one(spark: SparkSession) -> None:
 
 
 def test_losses_that_receivers_and_the_store_tell_add_up() -> None:
-    """What a queue does not give, though it is stored, and what is gone from the store after a receive."""
+    """Messages that are stored but not delivered, and messages missing from the store after a receive."""
     found = totals(not_received=3, lost=2)
 
     apart, same = (

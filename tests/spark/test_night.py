@@ -1,4 +1,4 @@
-"""A night that is audited while its servers run: one that served, and one that was quiet."""
+"""An audit of a night while the servers still run: one was in use, one idle."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SENT, DELETED, DELETED_LATER = 20, 11, 3
 
 
 class Night:
-    """Plays it; `stored` is what the store has when it is read, a while after the window."""
+    """Plays the night. `stored`: what the store contains when it is read, some time after the window."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -91,8 +91,8 @@ def test_night_of_servers_that_run_is_proven_a_quiet_one_among_them(
 def test_losses_of_the_night_are_found_and_later_ones_are_not_counted(
     spark: SparkSession, tmp_path: Path, night: Night
 ) -> None:
-    """Gone: one of the night, one that was received in it, one that was sent before and one that was sent after it. A
-    message that ended before is there again, and one that nobody sent; after the night, another one nobody sent."""
+    """Missing: a message of the night, one received in it, one sent before it and one sent after it. Wrongly there: a
+    message that ended before, one that nobody sent and, after the night, another one that nobody sent."""
     heard, earlier, *rest = night.stored
     lost, later = night.within[-1], night.after[0]
     there = [one for one in rest if one.address not in (lost.address, later.address)]
@@ -116,7 +116,7 @@ def test_losses_of_the_night_are_found_and_later_ones_are_not_counted(
 
 
 def test_night_in_which_a_server_was_killed_is_unproven(spark: SparkSession, tmp_path: Path) -> None:
-    """Its file, which the next one finishes, ends in the night."""
+    """Its file, which the next server finishes, ends in the night."""
     night = Night(tmp_path / "journal")
     [quiet] = [path for path in night.folder.iterdir() if path.name.startswith("node-b")]
     opened = quiet.read_bytes().splitlines(keepends=True)[0]

@@ -1,4 +1,4 @@
-"""Out-of-order rate and displacement against the paper's examples and an oracle, many orders in one job."""
+"""Out-of-order rate and displacement, compared with the paper's examples and an oracle; many orders in one job."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAPER = {"2,1,3,4,5": (0.2, 0.4), "2,3,4,5,1": (0.2, 1.6)}
 
 
 def permutations(rng: random.Random) -> Iterator[list[int]]:
-    """Orders of all kinds: right, wrong all over, wrong in places, reversed, one that came last."""
+    """Returns orders of all kinds: right, all wrong, partly wrong, reversed, and one message last."""
     yield [0]
     for size in (2, 3, 10, 97, 300):
         right = list(range(size))

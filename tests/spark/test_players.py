@@ -1,4 +1,4 @@
-"""When receivers of a replay leave: not before what can still come has come. The clock is moved by the fake client."""
+"""When the receivers of a replay leave: only once no more messages can come. The fake client moves the clock."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ PART = Part("run", "r0-0", False, "http://127.0.0.1:1", "q", "url", 0, 1)
 
 
 class Bench:
-    """A queue with one message, which is there from `message_s` on; receives in `unanswered` take it for the time of
-    its timeout, and their answer is lost."""
+    """A queue with one message, visible from `message_s`. Receives in `unanswered` hide it for its visibility timeout,
+    but their response is lost."""
 
     def __init__(self, message_s: float | None = None, unanswered: Callable[[float], bool] = lambda _: False) -> None:
         self.now_s = 0.0
@@ -59,7 +59,7 @@ class Bench:
     def close(self) -> None: ...
 
     def run(self, monkeypatch: pytest.MonkeyPatch, load: Workload, is_sending: Callable[[], bool]) -> list[str]:
-        """Outcomes of its receives, after the receiver left."""
+        """Runs a receiver until it leaves. Returns the outcomes of its receives."""
         monkeypatch.setattr(players, "time", self.clock)
         monkeypatch.setattr(players, "Client", lambda *_: self)
         Player(PART, load, self.seen.append, is_sending).run()
@@ -118,7 +118,7 @@ def test_receiver_leaves_a_server_that_does_not_answer(monkeypatch: pytest.Monke
 
 
 class Refusing:
-    """A server that answers no send, and says why not in time."""
+    """A server that accepts the first send and fails all others with `error`."""
 
     drop_probability = 0.0
 

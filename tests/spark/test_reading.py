@@ -1,4 +1,4 @@
-"""Journals as they are found: damaged, copied, cut off, of another version, empty."""
+"""Journals in bad states: damaged, copied, truncated, of another version, empty."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read(spark: SparkSession, folder: Path) -> Journal:
 
 
 def play(folder: Path, count: int, *, is_killed: bool = False) -> list[Path]:
-    """Two nodes' files of `count` sends."""
+    """Writes files of two nodes with `count` sends."""
     golden = Golden(folder, seed=count)
     golden.send(golden.queue("orders"), count)
     golden.flush()

@@ -1,4 +1,5 @@
-"""The store against the journal: known faults in a real SQLite file and a real Cassandra keyspace, the same verdict."""
+"""Reconciles store and journal: known faults in a real SQLite file and a real Cassandra keyspace get the same
+verdict."""
 
 from __future__ import annotations
 

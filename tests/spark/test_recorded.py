@@ -1,4 +1,4 @@
-"""How one task sends what was recorded; the server is a fake."""
+"""How a task sends recorded messages, to a fake server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STANDARD = Row("1/q", False, "", 100, 7_000, 0)
 
 
 class Server:
-    """Notes what it is sent, by queue."""
+    """Records what is sent, by queue."""
 
     def __init__(self) -> None:
         self.indexes: dict[str, list[int]] = defaultdict(list)
@@ -48,7 +48,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
 
 
 def sent(rows: Iterator[Row], speed: float = 0.0) -> int:
-    """How many sends were seen."""
+    """Returns how many sends arrived."""
     return sum(len(batch) for batch in recorded._sent(rows, URLS, ["http://127.0.0.1:1"], "run", 0.0, speed))
 
 

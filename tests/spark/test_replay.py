@@ -1,4 +1,4 @@
-"""A workload played against a real server by Spark tasks, with faults on purpose, then audited and reconciled."""
+"""A workload is played against a real server by Spark tasks, with injected faults, then audited and reconciled."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_each_receiver_that_quits_is_one_redelivery(spark: SparkSession, tmp_pat
 
 
 def recorded(spark: SparkSession, tmp_path: Path, golden: Golden) -> DataFrame:
-    """The sends of its journal."""
+    """Returns the sends of its journal."""
     from spark_jobs.events import read_journal
     from spark_jobs.recorded import sends_in
 

@@ -1,4 +1,4 @@
-"""The page: verdict first, self-contained, and what came from outside is text."""
+"""The report page: verdict first, self-contained, and external data escaped."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HOSTILE = "<script>alert(1)</script>\"'&"
 
 
 class Tags(HTMLParser):
-    """Checks that tags close in their order, and collects their names."""
+    """Checks that tags are properly nested, and collects their names."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A real server that is audited while messages go through it, as `python -m spark_jobs` does."""
+"""A real server is audited under load, as by `python -m spark_jobs`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def server(tmp_path: Path) -> Iterator[ServerProcess]:
 
 @contextmanager
 def load(server: ServerProcess) -> Iterator[list[int]]:
-    """Sends, receives and deletes until the end of the block; how many were deleted by now."""
+    """Sends, receives and deletes until the block ends. Yields a list whose only item counts the deletes so far."""
     done, is_over = [0], threading.Event()
 
     def run() -> None:
@@ -63,7 +63,7 @@ def load(server: ServerProcess) -> Iterator[list[int]]:
 
 
 def _send(client: Client, url: str, count: int) -> list[str]:
-    """Their ids."""
+    """Sends a batch and returns the message ids."""
     entries = [{"Id": f"{number}", "MessageBody": f"body {number}"} for number in range(count)]
     answer = client._call("SendMessageBatch", {"QueueUrl": url, "Entries": entries})
     return [one["MessageId"] for one in answer["Successful"]]

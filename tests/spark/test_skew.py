@@ -1,4 +1,4 @@
-"""Clocks of nodes that differ: told how far, the audit does not take it for a fault."""
+"""Clock skew between nodes: the audit does not treat it as a fault if it is given the bound."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_deletes_of_a_node_whose_clock_is_behind_are_no_faults(spark: SparkSessi
 
 
 def test_clock_that_went_back_is_seen(spark: SparkSession, tmp_path: Path) -> None:
-    """A server tells a delete after the receive, and its clock says before."""
+    """A server records a delete after the receive, with an earlier time."""
     from spark_jobs.absence import skew_of
     from spark_jobs.events import read_journal
     from spark_jobs.resurrected import resurrected

@@ -1,5 +1,5 @@
-"""The run with every fault and one at random, streamed in pieces: one node's lines come later, each piece is a restart,
-one crashed, and one had another delay. The figures of the audit of the whole."""
+"""The run with every fault and a random one, streamed in pieces: one node's lines come later, the stream is restarted
+for each piece, once after a crash and once with another delay. The figures equal those of the batch audit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 DELAY_MS = 135_000
 LAG_MS = 60_000
-"""How much later than those of the other node the lines of node-b come, but for the last ones."""
+"""How much later than the other node's the lines of node-b arrive, except the last ones."""
 PIECES = 3
 REASONS = {
     "timeout ran out": "again_timed_out",
@@ -42,7 +42,7 @@ MEASURES = ("out_of_order", "displacement", "p50", "p90", "p95", "p99", "p999")
 
 
 class Stream:
-    """The audit of a folder that fills; `feed` copies what happened until then."""
+    """The streaming audit of a folder that grows. `feed` copies what happened until then."""
 
     def __init__(self, spark: SparkSession, journal: Path, folder: Path) -> None:
         self._spark = spark
@@ -68,7 +68,7 @@ class Stream:
         return told
 
     def crash(self) -> None:
-        """As if the last batch had been cut short while it wrote its state: it is not committed, and runs again."""
+        """Simulates a crash while the last batch wrote its state: the batch is not committed and runs again."""
         number = max(int(path.name) for path in (self.output / "states").iterdir())
         for name in (str(number), f".{number}.crc"):
             (self.output / "checkpoint" / "commits" / name).unlink(missing_ok=True)
@@ -78,7 +78,7 @@ class Stream:
 
 
 class Streamed:
-    """The run in PIECES, long before a last message of another queue comes (`whole`) and after it (`settled`)."""
+    """The run in PIECES, long before the last message of another queue arrives (`whole`) and after it (`settled`)."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         from spark_jobs.audit import Rules, audit

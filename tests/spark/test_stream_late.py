@@ -1,4 +1,4 @@
-"""What the streaming audit does with what comes late, too early, or is no line."""
+"""What the streaming audit does with lines that are late, too early, or invalid."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_repeat_is_of_a_message_that_left_the_state_or_of_one_that_there_never_w
 
 
 def test_receive_that_is_read_before_its_send_waits_for_it(spark: SparkSession, tmp_path: Path) -> None:
-    """Two nodes with a folder each, of which one is read first; the other's files look older by more than a week."""
+    """Two nodes have a folder each. One is read first; the other's files look more than a week older."""
     golden = Golden(tmp_path / "journal", seed=6)
     orders = golden.queue("orders")
     golden.consume(orders, *golden.send(orders, 30))

@@ -1,4 +1,4 @@
-"""The order of receives, a part at a time: exact while nothing waits for longer than two delays."""
+"""The order metrics of receives, computed in parts: exact as long as no message waits longer than two delays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCHEMA = (
 
 
 def orders() -> dict[str, list[int]]:
-    """By name: sent places in the order of receives."""
+    """By name: send positions in the order of receives."""
     rng, right = random.Random(5), list(range(COUNT))
     return {
         "right": right,
@@ -44,7 +44,7 @@ def lives_at(spark: SparkSession, until_ms: int) -> DataFrame:
 
 
 def streamed(spark: SparkSession, folder: Path, delay_ms: int) -> tuple[dict[str, dict[str, int]], list[int]]:
-    """Counts by queue, and how many messages were pending after each batch."""
+    """Returns counts by queue, and how many messages were pending after each batch."""
     from spark_jobs.staged import kept
     from spark_jobs.stream_order import FLOORS, PENDING, Marks, part_of
 

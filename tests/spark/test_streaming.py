@@ -1,4 +1,4 @@
-"""The streaming audit: in parts, restarted, with late events, and each time the same as the audit of everything."""
+"""The streaming audit in parts, with restarts, and with late events: the result always equals the batch audit's."""
 
 from __future__ import annotations
 

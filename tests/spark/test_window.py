@@ -1,4 +1,4 @@
-"""What of a journal touches a window, and what a server that runs proves of it."""
+"""Which parts of a journal belong to a window, and what a running server's journal proves about it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOW_MS = 1_800_000_000_000
 
 
 def written(until_ms: int, *, begun_ms: int = 10, incarnation: str = "i", predecessor: str = "") -> FileSummary:
-    """A file that has no closing line, whose server told its latest event then."""
+    """A file without a closing line, whose server recorded its latest event at that time."""
     file = summary(1, 9, closed=False, incarnation=incarnation)
     return replace(
         file, first_ms=begun_ms, begun_ms=begun_ms, last_ms=until_ms, told_ms=until_ms, predecessor=predecessor
@@ -66,7 +66,7 @@ def test_killed_server_proves_nothing_until_it_starts_again() -> None:
 
 
 def test_file_that_was_just_begun_proves_nothing_that_the_one_before_does_not() -> None:
-    """The recorder may be behind: what was told before may not be written yet."""
+    """The recorder may lag: earlier events may not be written yet."""
     full = replace(summary(1, 9, ends=False), last_ms=1_900, told_ms=1_500)
     begun = replace(summary(10, 10, closed=False), first_ms=9_000, last_ms=9_000, begun_ms=9_000, told_ms=0)
 
@@ -96,7 +96,7 @@ def test_pruned_beginning_is_no_gap_of_a_later_window() -> None:
 
 
 def test_events_that_were_dropped_are_missing_since_the_last_one_before() -> None:
-    """The disk was full for a while: the file that says so was begun after."""
+    """The disk was full for a while; the file that says so was begun afterwards."""
     before = replace(summary(1, 9, closed=False), told_ms=1_500)
     after = replace(summary(10, 20, closed=False), dropped=7, first_ms=3_000, last_ms=3_500, told_ms=3_500)
 

@@ -1,4 +1,4 @@
-"""What a window of the time proves, with gaps in the journal before and after it."""
+"""What a time window proves if the journal has gaps before and after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workloads: published ones, files, and what can't be played."""
+"""Workloads: published ones, files, and ones that can't be played."""
 
 from __future__ import annotations
 

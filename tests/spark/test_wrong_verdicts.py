@@ -1,5 +1,5 @@
-"""What could be called proven though it is not, and what could be called a violation though it is none: each is played,
-in a queue of its own, into one journal."""
+"""Cases that could wrongly be called proven or wrongly be called violations. Each is played in its own queue, all into
+one journal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SENDS = 4
 
 
 class Played:
-    """The queues, and what the audit and the stream say of each."""
+    """The queues, and the results of batch and streaming audit for each."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         from spark_jobs.audit import Rules, audit
@@ -51,7 +51,7 @@ class Played:
         golden.tick(2 * VISIBILITY_MS)
 
     def _gone(self, name: str, *, is_purge: bool) -> None:
-        """Sent before, at once after, and an hour after the queue went."""
+        """Messages sent before, right after, and an hour after the queue was deleted."""
         golden, queue = self.golden, self.golden.queue(name)
         golden.send(queue, SENDS)
         if is_purge:
@@ -63,14 +63,14 @@ class Played:
         golden.send(queue, SENDS)
 
     def _repeated(self) -> None:
-        """A repeat of a message that there is, and one of a message that there never was."""
+        """A duplicate of an existing message, and one of a message that never existed."""
         golden, queue = self.golden, self.golden.queue("repeated.fifo")
         [there] = golden.send(queue, 1, "g")
         golden.consume(queue, there)
         golden.node.deduplicated(queue, [there.address, golden.message(queue, "g").address])
 
     def _moved(self) -> None:
-        """One whose body is another after the move, and one that comes from the old queue once more."""
+        """A message whose body differs after the move, and one that is delivered again from the old queue."""
         golden, source, target = self.golden, self.golden.queue("source"), self.golden.queue("target")
         garbled, twice = golden.send(source, 2)
         golden.consume(source, golden.send(source, 1)[0])
@@ -80,8 +80,8 @@ class Played:
         golden.receive(source, twice)
 
     def _dead(self) -> None:
-        """A take finds the first message of the group dead, and gives the second; then the same with an expired one.
-        What became of the first is told when it is done."""
+        """A take finds that the first message of the group is a dead letter and returns the second; then the same with
+        an expired one. The first message's end is recorded once it is done."""
         golden, queue, target = self.golden, self.golden.queue("dying.fifo"), self.golden.queue("dead.fifo")
         node, other = golden.journals
         golden.journals = [node]
@@ -101,8 +101,8 @@ class Played:
         golden.journals = [node, other]
 
     def _told_late(self) -> None:
-        """What the cache has done is told when it has answered: a delete, by then the next message is taken; and a send
-        whose message another node has handed out and deleted by then."""
+        """Events are recorded after the cache has answered: a delete, when the next message is already taken; and a
+        send whose message another node has already delivered and deleted."""
         golden, queue = self.golden, self.golden.queue("late.fifo")
         ours, theirs = golden.journals
         first, second = golden.send(queue, 2, "g")
@@ -119,7 +119,7 @@ class Played:
         golden.consume(queue, *golden.send(queue, 1, "g"))
 
     def _doubtful(self) -> None:
-        """A delete had no answer, and the message was gone."""
+        """A delete got no response, and the message was gone."""
         golden, queue = self.golden, self.golden.queue("doubtful.fifo")
         first, second = golden.send(queue, 2, "g")
         golden.receive(queue, first)
@@ -200,7 +200,8 @@ def told(played: Played) -> tuple[str, ...]:
 
 
 def test_what_nobody_sent_has_three_excuses(spark: SparkSession, tmp_path: Path) -> None:
-    """A repeat was answered with it, its send or delete had an unknown outcome, or it is older than the journal."""
+    """A duplicate send was answered with it, its send or delete had an unknown outcome, or it is older than the
+    journal."""
     from spark_jobs.events import read_journal
     from spark_jobs.findings import COLUMNS, Kind
     from spark_jobs.unsent import explained

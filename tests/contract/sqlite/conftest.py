@@ -1,4 +1,4 @@
-"""A SQLite store in a folder of its own, and a queue in it."""
+"""A SQLite store in its own folder, with a queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A data file with definitions that this version can't read: the store serves all the others."""
+"""A data file with queue definitions that this version can't read: the store serves all other queues."""
 
 from __future__ import annotations
 

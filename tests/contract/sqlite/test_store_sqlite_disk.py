@@ -1,4 +1,4 @@
-"""The SQLite store on a disk that is full to the last byte, and with a data file that is none."""
+"""The SQLite store on a completely full disk, and with a data file that is not a SQLite file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the SQLite store does when writing fails."""
+"""What the SQLite store does when writes fail."""
 
 from __future__ import annotations
 

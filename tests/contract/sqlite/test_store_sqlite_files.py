@@ -1,4 +1,4 @@
-"""The files of the SQLite store: whose they are, who else uses them, and what is done when they are damaged."""
+"""The files of the SQLite store: ownership, concurrent use, and damage."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from tests.contract.store_home import Maker, addresses_of, held
 
 ROOT = Path(__file__).parents[3]
 LEAF = 0x0D
-"""How a page with rows of a table begins."""
+"""The first byte of a B-tree leaf page of a table."""
 
 
 def wreck_page_of(home: SqliteHome, body: str) -> None:
-    """Overwrites the leaf of the B-tree that holds the body; a root keeps what it held as a leaf, and is spared."""
+    """Overwrites the B-tree leaf that contains the body. A root page may still contain it from when it was a leaf, and
+    is left alone."""
     raw = home.file.read_bytes()
     holders = {found.start() // PAGE_BYTES * PAGE_BYTES for found in re.finditer(body.encode(), raw)}
     with home.file.open("r+b") as file:
@@ -209,7 +210,7 @@ async def test_a_file_that_was_deleted_or_replaced_takes_nothing_until_it_is_bac
 
 
 async def test_a_drop_forgets_old_drops_without_a_look_at_the_others_also_in_an_older_file(home: SqliteHome) -> None:
-    """As a scan, a hundred thousand drops within a minute took 5 ms each at the end."""
+    """With a scan, 100,000 drops within a minute ended up taking 5 ms each."""
     await (await home.open()).close()
     with closing(sqlite3.connect(home.file)) as older:
         older.execute("DROP INDEX dropped_by_time")

@@ -1,4 +1,4 @@
-"""What the SQLite store does beside the traffic: sweeping, checkpointing, giving space back, forgetting."""
+"""The maintenance of the SQLite store: sweeps, checkpoints, freeing of disk space, and removal of old records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A writer process that hangs, stopped or in front of a disk that does not answer."""
+"""A writer process that hangs, because it is stopped or because its disk does not respond."""
 
 from __future__ import annotations
 

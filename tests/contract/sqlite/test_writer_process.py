@@ -1,4 +1,4 @@
-"""The writer as a process: what becomes of it, of the server, and of the messages when either of them dies."""
+"""The writer as a process: what happens to it, the server and the messages when either of the two dies."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def home(tmp_path: Path, clock: ManualClock) -> SqliteHome:
 
 @pytest.fixture
 async def store(home: SqliteHome) -> AsyncIterator[SqliteStore]:
-    """With nothing on its way to the writer."""
+    """A store with no pending requests to the writer."""
     opened = await home.open()
     await opened.swept()
     yield opened
