@@ -58,7 +58,7 @@
     shelf.querySelector("[data-keep]").addEventListener("click", () => {
       const name = shelf.querySelector("input").value.trim() || form.body.value.slice(0, 40) || "untitled";
       write("templates", [{ name, fields: fields() }, ...read("templates").filter(one => one.name !== name)]);
-      showShelf(); say("Template kept");
+      showShelf(); say("Template saved");
     });
   }
   window.cqs.read = read; window.cqs.write = write;

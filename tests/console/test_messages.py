@@ -123,7 +123,7 @@ async def test_a_search_goes_on_from_step_to_step_until_all_was_looked_at(
 
     assert steps == 3
     assert len(found) == 1
-    assert "End of the list: 11 looked at." in page.words
+    assert "End of the list: 11 searched." in page.words
 
 
 async def test_a_search_stops_at_its_stated_limit(desk: Desk, orders: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
