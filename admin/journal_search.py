@@ -32,17 +32,18 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class Searches:
-    """One at a time, and few that wait: a search takes a core for seconds, which the event loop's thread has to share.
-    Belongs to one event loop."""
+    """Runs one search at a time, with a short queue: a search uses a core for seconds, which it takes from the event
+    loop's thread. Belongs to one event loop."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
         self._asked = 0
 
     async def search(self, folder: Path, address: str, account: str) -> Found:
-        """As `search`, when its turn comes. Raises ServiceUnavailable when WAITING_MAX wait already."""
+        """Like the function `search`, when its turn comes. Raises ServiceUnavailable when WAITING_MAX searches are
+        already waiting."""
         if self._asked > WAITING_MAX:
-            raise ServiceUnavailable("Other searches of the journal are under way. Try again in a moment.")
+            raise ServiceUnavailable("Other searches of the journal are in progress. Try again in a moment.")
         self._asked += 1
         try:
             async with self._turn:

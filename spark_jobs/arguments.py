@@ -111,7 +111,7 @@ def pattern_of(folders: Sequence[str]) -> str:
 
 
 def make_output(folder: str) -> Path:
-    """Makes it where it is missing, and has it for this process until that ends. Raises NoOutput."""
+    """Creates the folder if missing, and locks it for this process until it ends. Raises NoOutput."""
     path = Path(folder)
     try:
         path.mkdir(parents=True, exist_ok=True)

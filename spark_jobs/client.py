@@ -76,7 +76,7 @@ def attribute_bytes(content: Content) -> int:
 
 
 def _decoded(raw: bytes, members: Sequence[str]) -> dict[str, Any]:
-    """Raises CallFailed for what is no answer of an SQS server."""
+    """Raises CallFailed if it is not the response of an SQS server."""
     try:
         decoded: Any = json.loads(raw) if raw else {}
     except ValueError:
@@ -137,7 +137,7 @@ class Client:
             self._connection = None
 
     def _call(self, action: str, request: dict[str, Any], *members: str) -> dict[str, Any]:
-        """The answer, which has these members."""
+        """The response, which has these members."""
         is_lost = self._rng.random() < self.drop_probability
         if is_lost and self._rng.random() < 0.5:
             raise Dropped("request dropped")

@@ -1,4 +1,4 @@
-"""Faults that a replay makes on purpose, counted in what its clients saw."""
+"""Injected faults of a replay, counted from its clients' observations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spark_jobs.workload import Workload
 
 
 def faults_of(workload: Workload | None, seen: DataFrame) -> list[str]:
-    """What was done on purpose, and how often, in words; nothing for a recorded journal (None)."""
+    """Descriptions of the injected faults, with their numbers; empty for a recorded journal (None)."""
     if workload is None:
         return []
     made = {row["outcome"]: row["count"] for row in seen.groupBy("outcome").count().collect()}
@@ -25,7 +25,7 @@ def faults_of(workload: Workload | None, seen: DataFrame) -> list[str]:
 
 
 def faults_by_span(seen: DataFrame, span_ms: int) -> dict[int, int]:
-    """How often, by the start of the span in ms."""
+    """Number of injected faults, by the start of the span in ms."""
     made = seen.where("outcome IN ('quit', 'dropped')")
     counted = made.groupBy((F.floor(F.col("at_ms") / span_ms) * span_ms).alias("from_ms")).count()
     return {row["from_ms"]: row["count"] for row in counted.collect()}

@@ -8,7 +8,7 @@ anything happens.
     no Origin, Sec-Fetch-Site: none               typed into the address bar                    served
     no Origin, Sec-Fetch-Site: anything else      an image, a link, DNS rebinding               403
     neither, GET, Host may be a public name       perhaps DNS rebinding over plain http         403, open on loopback
-    neither, GET, Host is 0.0.0.0 or like it      perhaps an image: not announced to there      403, open
+    neither, GET, Host is 0.0.0.0 or the like     perhaps an image, unmarked by browsers        403, open
     neither                                       no browser: an SDK, curl                      served
 """
 
@@ -34,8 +34,8 @@ class Origins:
     def __init__(
         self, allowed: Sequence[str] = LOCAL, *, is_open: bool = False, is_loopback_only: bool = False
     ) -> None:
-        """`is_open`: requests need no signature, which no page could make. `is_loopback_only`: such a server listens
-        only on loopback, so no client has a reason to use a public name for it."""
+        """`is_open`: requests need no signature, so a web page could forge them. `is_loopback_only`: such a server
+        listens only on loopback, so no client has a reason to use a public name for it."""
         self._is_open = is_open or is_loopback_only
         self._is_loopback_only = is_loopback_only
         patterns = [
@@ -66,9 +66,10 @@ class Origins:
             raise OriginRefused(host.decode("latin-1")[:200])
 
     def _is_fine(self, name: bytes) -> bool:
-        """An address; on loopback else only the name of this machine or of a container, which nobody can have bound to
-        loopback in the DNS. Two kinds of address reach loopback though browsers do not take them for it, and so send a
-        page's requests there without saying so: the unspecified one, and IPv4 ones written as IPv6."""
+        """Whether a host is acceptable. Names are; on a loopback-only server only those of this machine or of a
+        container, which nobody can point to loopback in the DNS. Addresses are, except two kinds that reach loopback
+        although browsers do not treat them as loopback, and so send a page's requests there unmarked: the unspecified
+        address, and IPv4 addresses written as IPv6."""
         try:
             address = ip_address(name.strip(b"[]").decode("latin-1"))
         except ValueError:

@@ -62,7 +62,7 @@ class Siblings:
 
 
 async def _ask(path: Path, line: str) -> bytes:
-    """b"" when there is no answer, or only a part of one: its worker has died meanwhile."""
+    """b"" if there is no answer, or only part of one because the worker died in the meantime."""
     with suppress(OSError, TimeoutError):
         async with asyncio.timeout(ANSWER_S_MAX):
             reader, writer = await asyncio.open_unix_connection(path)
