@@ -17,7 +17,7 @@ of a list in between may have served those shards elsewhere: a new life of the s
 (`cqs.cache.redis.life`).
 
 Two lists may have no server in common, or none that a node of the newer one can reach. So nodes also announce their
-lists in their heartbeats (`cqs.service.membership`): a node that hears of a list that takes precedence over its own
+lists in their heartbeats (`cqs.service.lists`): a node that hears of a list that takes precedence over its own
 records that list in its own servers itself.
 
 Recording works even in a full server: once a script has started with a delete, it may write.
