@@ -1,6 +1,6 @@
-"""Benchmarks: this server beside its peers, on one machine, in one run, by turns.
+"""Benchmarks: CQS and its peers on one machine, measured alternately in one run.
 
-A figure here is a ratio taken side by side; absolute rates are notes about the machine. `python -m benchmarks`
-measures and keeps the raw results, `python -m benchmarks.report` makes docs/benchmarks.md from them, and
-`python -m benchmarks.memory` asks what waiting messages cost.
+The results are ratios measured side by side; absolute rates only describe the machine. `python -m benchmarks` measures
+and stores the raw results, `python -m benchmarks.report` generates docs/benchmarks.md from them, and
+`python -m benchmarks.memory` measures the memory that waiting messages take.
 """

@@ -1,12 +1,12 @@
-"""What checks cost: the same signed load against a server in each mode, by turns, in one run.
+"""The cost of authentication: the same signed load on a server in each mode, measured alternately in one run.
 
     python -m benchmarks.auth [--rounds 7] [--seconds 6] [--clients 16] [--rate N] [--store sqlite|memory] [--batch 1]
 
-Every request is signed, also for the open server, which does not look: clients cost the same everywhere. Queues of the
-enforced server have a policy of three statements, all of which are looked at. For each mode: messages a second,
-milliseconds of the server's CPU for 1,000 calls, and both against the open server as the median over the rounds of the
-ratio within a round. CPU is what to judge by on a machine that others use, too; and at a `--rate` that all modes reach,
-where none gains by doing more at once because it is slower.
+Every request is signed, even for the open server, which ignores signatures, so clients cost the same in all modes.
+Queues of the enforced server have a policy of three statements, all of which are evaluated. Prints for each mode:
+messages per second, milliseconds of server CPU per 1,000 calls, and both relative to the open server, as the median
+over the rounds of the ratio within a round. On a machine with other load, judge by CPU, at a `--rate` that all modes
+reach: otherwise a slower mode gains from processing more requests at once.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=6.0, help="length of a window")
     parser.add_argument("--clients", type=int, default=16)
-    parser.add_argument("--rate", type=int, default=0, help="messages a second (default: as many as go)")
-    parser.add_argument("--batch", type=int, default=1, help="messages a call")
+    parser.add_argument("--rate", type=int, default=0, help="messages per second (default: unlimited)")
+    parser.add_argument("--batch", type=int, default=1, help="messages per call")
     parser.add_argument("--store", choices=("sqlite", "memory"), default="sqlite")
     return parser.parse_args(given)
 
 
 def peer_of(mode: str, store: str) -> Peer:
-    """CQS in one mode, with a user who may do everything in the own account."""
+    """CQS in one mode, with a user who has full access to its own account."""
 
     def command(port: int, folder: Path) -> list[str]:
         place = ["--in-memory"] if store == "memory" else ["--data-dir", str(folder / "data")]
@@ -59,7 +59,7 @@ def peer_of(mode: str, store: str) -> Peer:
 
 
 def policy_of(arn: str) -> str:
-    """Three statements that speak of every call and decide nothing for the owner."""
+    """Returns a policy of three statements that match every call but do not change what the owner may do."""
     common = {"Resource": arn, "Action": "sqs:*"}
     late = {"DateGreaterThan": {"aws:CurrentTime": "2099-01-01T00:00:00Z"}}
     statements = [
@@ -71,8 +71,8 @@ def policy_of(arn: str) -> str:
 
 
 def set_policies(server: Running) -> Callable[[], None]:
-    """Gives every queue that the load generator makes a policy, as soon as it is there. Returns how to wait for it;
-    that raises AssertionError when no queue got one."""
+    """Sets a policy, in the background, on the queues of the load generator once they exist. Returns a function that
+    stops this, and raises AssertionError if no queue got a policy."""
     done: list[str] = []
     is_over = threading.Event()
 
@@ -100,7 +100,7 @@ def set_policies(server: Running) -> Callable[[], None]:
 
 
 def window(server: Running, options: argparse.Namespace, repetition: int) -> Sample:
-    """One window against one server. Raises LoadFailed."""
+    """Measures one window on one server. Raises LoadFailed, or AssertionError if calls failed."""
     pace = ["-mode=rate", f"-rate={options.rate}", "-wait=1"] if options.rate else ["-mode=mixed"]
     flags = [*pace, "-sign", f"-clients={options.clients}", f"-batch={options.batch}", "-size=1024"]
     flags += ["-warmup=2s", f"-duration={options.seconds}s"]
@@ -114,7 +114,7 @@ def window(server: Running, options: argparse.Namespace, repetition: int) -> Sam
 
 
 def table(samples: Sequence[Sample]) -> list[str]:
-    """A line a mode: medians, and ratios to the open server within a round."""
+    """Returns one line per mode: medians, and ratios to the open server within a round."""
     by_round = {(sample.server, sample.repetition): sample for sample in samples}
     rounds = sorted({sample.repetition for sample in samples})
     lines = [f"{'mode':10}{'messages/s':>12}{'of open':>9}{'CPU ms/1,000 calls':>20}{'of open':>9}"]

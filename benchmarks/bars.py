@@ -1,4 +1,4 @@
-"""The bars that were set before anything was measured, as data, and what raw results say of each."""
+"""The targets that were set before anything was measured, as data, and how raw results compare with them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.results import Run
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One window of each round."""
+    """One side of a comparison: one window in each round."""
 
     scenario: str
     server: str
@@ -21,7 +21,8 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """`metric` of `ours` over that of `theirs` in the same round; without `theirs`, the figure itself."""
+    """A target for the ratio of `metric` between `ours` and `theirs` in the same round; without `theirs`, for the
+    figure itself."""
 
     title: str
     must: str
@@ -65,13 +66,13 @@ _MEMORY = {
     "elasticmq": ("100,000 waiting messages of 1 kB in memory, to ElasticMQ with its default heap", "0.25x", ""),
     "elasticmq-256m": ("the same to ElasticMQ with a heap of 256 MB", "0.6x", "0.4x"),
 }
-"""Bars of memory, by whom we are compared with."""
+"""Targets for memory, by the server we are compared with."""
 _MEMORY_MESSAGES = 100_000
 
 
 def rows(runs: Sequence[Run]) -> list[tuple[str, str, str, str, str, str]]:
-    """Bar, must, aim, measured, whether it is met, rounds: of the newest run that has both sides; "not measured" where
-    none has."""
+    """Returns target, must, aim, measured, whether it is met, and rounds, from the newest run that has both sides; "not
+    measured" if none has."""
     found = [_row(bar.title, bar.must, bar.aim, _measured(bar, runs), bar.metric) for bar in BARS]
     return [*found, *(_row(*texts, _memory(runs, server), RESIDENT) for server, texts in _MEMORY.items())]
 
@@ -106,7 +107,7 @@ def _measured(bar: Bar, runs: Sequence[Run]) -> _Found | None:
 
 
 def _values(run: Run, metric: Metric, side: Side) -> dict[int, float]:
-    """By round."""
+    """Returns the values by round."""
     return {
         sample.repetition: metric.of(sample)
         for sample in run.samples

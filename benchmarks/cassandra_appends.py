@@ -1,7 +1,7 @@
-"""What an append costs this side of Cassandra: `python -m benchmarks.cassandra_appends [--messages N]`.
+"""The client-side cost of an append to Cassandra: `python -m benchmarks.cassandra_appends [--messages N]`.
 
-Starts a real node and prints CPU of the client (all threads) and messages a second, for messages that come alone and in
-groups of 16 and 64 in one turn of the loop, as the requests that a server reads together do.
+Starts a real node and prints the client's CPU (all threads) and messages per second, for single messages and for groups
+of 16 and 64 in one iteration of the event loop, like requests that a server reads together.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LONE_SENDERS = 8
 
 
 async def measure(store: CassandraStore, queue: Queue, addresses: Addresses, group: int, count: int) -> str:
-    """One line of the table: append, then delete."""
+    """Measures appends, then deletes. Returns one line of the table."""
     clock = SystemClock()
     rounds = count // group
     groups = [

@@ -1,8 +1,8 @@
-"""What deleted messages cost who reads rows: `python -m benchmarks.cassandra_tombstones [--messages N] [--rows N]`.
+"""The cost of tombstones for reads of rows: `python -m benchmarks.cassandra_tombstones [--messages N] [--rows N]`.
 
-Starts a real Cassandra node, sends and deletes N messages of one queue through the store, and times what happens when
-the cache is lost: the first messages of a row (what a receive falls back to), one look at all rows, and the first touch
-of a queue (a scan of its 100 rows), before and after, with the marks that the store keeps and without them.
+Starts a real Cassandra node, sends and deletes N messages of one queue through the store, and measures the reads that a
+lost cache causes: the first messages of a row (the fallback of a receive), one look at all rows, and the first access
+to a queue (a scan of its 100 rows). Measures them before and after, with and without the store's low-water marks.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ KEYSPACE = "tombstones"
 
 @dataclass(frozen=True)
 class Figure:
-    """Times of one kind of read, in ms."""
+    """Durations of one kind of read, in ms."""
 
     name: str
     times_ms: list[float]
@@ -55,7 +55,7 @@ class Bench:
         self._addresses = Addresses(self._clock, self._rng)
 
     async def node(self) -> CassandraStore:
-        """A node that knows nothing but what is saved."""
+        """Returns a new node, which knows only what is stored."""
         store = CassandraStore(self.options, self._clock)
         await store.open()
         self._nodes.append(store)
@@ -74,7 +74,7 @@ class Bench:
         return await store.create(queue)
 
     async def send_and_delete(self, store: CassandraStore, queue: Queue, count: int) -> float:
-        """Messages a second."""
+        """Sends and deletes `count` messages. Returns messages per second."""
         started = time.perf_counter()
         left = count
 
@@ -95,7 +95,7 @@ class Bench:
         return count / (time.perf_counter() - started)
 
     async def forgetful_node(self) -> CassandraStore:
-        """A new node, as if no mark had ever been saved."""
+        """Returns a new node after removing all stored marks."""
         session = Session(self.options)
         await session.connect()
         await session.ask(f"TRUNCATE {KEYSPACE}.low_water_marks")
@@ -110,7 +110,7 @@ async def timed(call: Callable[[], Awaitable[object]]) -> float:
 
 
 async def reads(node: Callable[[], Awaitable[CassandraStore]], queue: Queue, when: str) -> list[Figure]:
-    """All kinds of reads, each by the node that `node` gives."""
+    """Measures each kind of read on a node of its own, which `node` returns."""
     store = await node()
 
     async def scan() -> None:

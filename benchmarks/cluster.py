@@ -1,12 +1,12 @@
-"""What a cluster does on this machine: `python -m benchmarks.cluster paper` and `python -m benchmarks.cluster nodes`.
+"""Measures a cluster on this machine: `python -m benchmarks.cluster paper` and `python -m benchmarks.cluster nodes`.
 
-    paper   the table of the CQS paper: 10 queues, 2 senders and 2 receivers each, 45 ms of work a message, and goals of
-            10 … 1,000 messages a queue a second; its figures beside ours
-    nodes   1, 2 and 3 API processes, and one with leases off, by turns in one run
+    paper   the table of the CQS paper: 10 queues, each with 2 senders and 2 receivers, 45 ms of processing per message,
+            and targets of 10 … 1,000 messages per queue and second; the paper's figures next to ours
+    nodes   1, 2 and 3 API processes, and one without leases, measured alternately in one run
 
-A Cassandra node is started for it. Each server has a keyspace of its own in it, a private Redis, and one port for all
-its API processes, where the kernel deals connections out as a balancer does. CPU is that of API processes and Redis;
-Cassandra's is told apart, because it runs on the same two cores.
+It starts a Cassandra node. Each server has its own keyspace, a private Redis, and one port for all its API processes,
+to which the kernel distributes connections like a load balancer. CPU is that of API processes and Redis; Cassandra's
+CPU is listed separately, because it runs on the same two cores.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from cqs.store.cassandra import Options, schema
 from deploy.cluster.ring import Ring, Tuning
 
 WARM_UP_S = 30.0
-"""Under full load, because Cassandra's JVM compiles what runs often."""
+"""Warm-up under full load, because Cassandra's JVM compiles frequently used code."""
 _NODES_HEAD = ("load", "server", "messages/s", "to 1 process", "p50 ms", "p99 ms", "cores", "errors", "duplicates")
 
 
@@ -49,7 +49,7 @@ VARIANTS = {
 
 
 def peer_of(ring: Ring, name: str, title: str, flags: Sequence[str]) -> Peer:
-    """A server on the ring; its keyspace is made here. Raises CqsError."""
+    """Defines a server on the ring and creates its keyspace. Raises CqsError."""
     keyspace = "bench_" + name.replace("-", "_")
     options = Options(hosts=tuple(ring.contact_points), port=ring.port, keyspace=keyspace)
     asyncio.run(schema.apply(options, {}))
@@ -63,12 +63,12 @@ def peer_of(ring: Ring, name: str, title: str, flags: Sequence[str]) -> Peer:
 
 
 def window(server: Running, scenario: str, flags: Sequence[str], repetition: int) -> Sample:
-    """Raises LoadFailed."""
+    """Measures one window on the server. Raises LoadFailed."""
     return drive(downloads.load_generator(), server, flags).sample(scenario, server, repetition)
 
 
 def paper(ring: Ring, run: Run, save: Callable[[], None], seconds: float, rounds: int) -> list[str]:
-    """The table, as lines; every other round from the highest goal down."""
+    """Measures and returns the lines of the table. Every other round starts with the highest target."""
     sync = ring.tuning.sync
     title, flags = VARIANTS[f"{NODES}-nodes"]
     with running(peer_of(ring, "paper", title, flags)) as server:
@@ -88,12 +88,13 @@ def _cores(samples: Sequence[Sample]) -> str:
 
 
 def _largest_mb(server: Running) -> float:
-    """Of the API processes; the parent that keeps them is smaller than they."""
+    """Returns the memory of the largest API process, in MB; their parent process is smaller."""
     return max(one.resident_mb for one in proc.below(server.process.pid) if not one.name.startswith("redis"))
 
 
 def nodes(ring: Ring, run: Run, save: Callable[[], None], seconds: float, rounds: int) -> list[str]:
-    """The table, as lines: medians over the rounds, and of the ratios within each."""
+    """Measures and returns the lines of the table: medians over the rounds, and medians of the ratios within a
+    round."""
     scenarios = [SCENARIOS[name].shortened(1.0, seconds) for name in _OF_NODES]
     found: dict[tuple[str, str], list[Sample]] = {}
     with ExitStack() as stack:
@@ -132,13 +133,13 @@ def nodes_line(found: dict[tuple[str, str], list[Sample]], scenario: Scenario, n
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Measures, keeps the raw results, prints the table; 1 when the load generator gave up."""
+    """Measures, stores the raw results, and prints the table. Returns 1 if the load generator failed."""
     stop_on_signals()
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cluster", description=__doc__.partition("\n")[0])
     parser.add_argument("what", choices=("paper", "nodes"))
-    parser.add_argument("--seconds", type=float, default=8.0, help="a window (default: 8)")
-    parser.add_argument("--rounds", type=int, default=3, help="how often each takes its turn (default: 3)")
-    parser.add_argument("--sync", choices=("batch", "periodic"), default="batch", help="of Cassandra's commit log")
+    parser.add_argument("--seconds", type=float, default=8.0, help="length of a window (default: 8)")
+    parser.add_argument("--rounds", type=int, default=3, help="number of rounds (default: 3)")
+    parser.add_argument("--sync", choices=("batch", "periodic"), default="batch", help="commitlog_sync of Cassandra")
     parser.add_argument("--output", type=Path, help="file of raw results (default: benchmarks/results/<what>.json)")
     options = parser.parse_args(given)
     run = Run(

@@ -1,9 +1,8 @@
-"""`make audit-cluster`: the audit of a cluster on this machine: a Cassandra node, a Redis, API nodes, all its own.
+"""`make audit-cluster`: starts a cluster on this machine (a Cassandra node, a Redis, API nodes) and audits it.
 
     python -m benchmarks.cluster_audit [arguments of spark_jobs.proof]
 
-With --cassandra HOST:PORT and --redis URL among the arguments `python -m spark_jobs.proof` does the same on services
-that are there already.
+To use existing services instead, run `python -m spark_jobs.proof` with --cassandra HOST:PORT and --redis URL.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ NODES = 2
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """The command; exit codes are those of the audit."""
+    """Runs the command. Returns the exit code of the audit."""
     arguments = sys.argv[1:] if given is None else list(given)
     try:
         proof.check([*_on("127.0.0.1:9042", "redis://127.0.0.1:6379"), *arguments])

@@ -1,5 +1,6 @@
-"""A CQS server on Redis and Cassandra as one program, for the benchmarks: it starts a Cassandra ring of one node, makes
-the schema, serves with a private Redis, and ends all of it on SIGTERM. What it costs is counted with its children.
+"""A CQS server on Redis and Cassandra as one program, for the benchmarks. It starts a Cassandra ring of one node,
+creates the schema, serves with a private Redis, and stops everything on SIGTERM. Its cost includes that of its child
+processes.
 
     python -m benchmarks.clustered PORT [flags of cqs serve]
 """
@@ -20,7 +21,7 @@ _STOP_WITHIN_S = 15
 
 
 def main(port: str, *flags: str) -> int:
-    """The server's exit code."""
+    """Runs the server and returns its exit code."""
     stop_on_signals()
     with Ring() as ring:
         hosts = tuple(ring.contact_points)

@@ -1,16 +1,16 @@
-"""What the console's pages and a scrape cost the server, with many queues and messages:
+"""The cost of the console's pages and of a scrape to the server, with many queues and messages:
 
     python -m benchmarks.console [--on redis+cassandra] [--queues 10000] [--messages 100000] [--calls 1000]
 
-    this process: API, console and loops, as `cqs serve` puts them together ◄── calls ── benchmarks.traffic, a process
-                                      ▲                                                 of its own
-                                      └── pages, one after the other, from this one
+    this process: API, console and loops, as in `cqs serve` ◄── calls ── benchmarks.traffic, a separate process
+                             ▲
+                             └── pages, one after the other, from this process
 
-On memory, or on a Redis and a Cassandra of its own, started for it. Messages are loaded by the two steps of a send,
-many at a time: into the store, then into the cache. Prints milliseconds of server time a page (from the request read
-to the answer made) and its size, while another process starts so many API calls a second; then what became of those
-calls, how late the event loop was, how much of a core each process took, and, once the calls have ended, how much CPU a
-page takes (this client's part included) and five open tabs that refresh every five seconds.
+Runs in memory, or on a Redis and a Cassandra node that it starts. Messages are loaded in large batches by the two steps
+of a send: into the store, then into the cache. Prints each page's size and milliseconds of server time (from the
+request read to the response built), while another process makes that many API calls per second; then the results of
+those calls, the lag of the event loop, and the share of a core that each process used. Finally, without the calls, it
+prints the CPU of a page (including this client's part) and of five open tabs that refresh every five seconds.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Served:
     port: int
     took: list[float]
     pids: Mapping[str, Sequence[int]]
-    """Processes by what they are."""
+    """Process ids by role."""
 
     def url(self, path: str) -> str:
         return f"http://127.0.0.1:{self.port}{path}"
@@ -85,7 +85,7 @@ class Served:
 
 @asynccontextmanager
 async def served(config: Config, database_pids: Sequence[int]) -> AsyncIterator[Served]:
-    """As `cqs serve` builds and runs it, without data."""
+    """Runs an empty server, built like `cqs serve`."""
     clock, rng = SystemClock(), random.Random(1)
     store, cache = backends.store_of(config, clock), backends.CacheServers(config, clock, rng)
     await store.open()
@@ -129,7 +129,7 @@ def _stopwatch(took: list[float]) -> Callable[..., Awaitable[web.StreamResponse]
 
 
 async def measure(arguments: argparse.Namespace, config: Config, database_pids: Sequence[int]) -> None:
-    """Prints the tables."""
+    """Measures and prints the tables."""
     async with served(config, database_pids) as server, ClientSession() as client:
         await fill(server.engine, arguments.queues, arguments.messages)
         heap.set_aside()
@@ -184,7 +184,8 @@ async def _times(
 
 
 async def _cpu_of_pages(server: Served, client: ClientSession) -> None:
-    """Of this process, the client's part included, so the truth is lower; and of Redis."""
+    """Prints the CPU that pages take of this process, including the client's part, so it is an upper bound, and of
+    Redis."""
     each: dict[str, float] = {}
     for name, path in PAGES.items():
         before = _cpu_s(server)

@@ -1,7 +1,7 @@
-"""What the benchmarks need from elsewhere, fetched once by the ordinary clients and kept under build/peers.
+"""External programs of the benchmarks, downloaded once by the ordinary package clients and kept in build/peers.
 
-Each thing has its version in the folder's name, so a new version is a new folder. A folder is made under another name
-first and renamed when it is complete.
+Folder names contain the version, so a new version gets a new folder. A folder is created under a temporary name and
+renamed when it is complete.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 
 
 class NotAvailable(Exception):
-    """A peer can't be had here; the text says why."""
+    """A peer can't be installed here; the text says why."""
 
 
 def elasticmq_class_path() -> str:
-    """ElasticMQ's jars, from Maven."""
+    """Returns the class path of ElasticMQ's jars, from Maven."""
 
     def fetch(folder: Path) -> None:
         (folder / "pom.xml").write_text(_POM.format(version=ELASTICMQ_VERSION))
@@ -54,7 +54,7 @@ def elasticmq_class_path() -> str:
 
 
 def goaws_program() -> Path:
-    """goaws, built from its Go module."""
+    """Returns the goaws program, built from its Go module."""
 
     def fetch(folder: Path) -> None:
         module = f"github.com/Admiral-Piett/goaws/app/cmd@v{GOAWS_VERSION}"
@@ -64,7 +64,7 @@ def goaws_program() -> Path:
 
 
 def moto_python() -> Path:
-    """The interpreter of an environment that has moto's server."""
+    """Returns the Python interpreter of an environment with moto's server."""
 
     def fetch(folder: Path) -> None:
         _call(folder, sys.executable, "-m", "venv", str(folder / "env"))
@@ -75,7 +75,7 @@ def moto_python() -> Path:
 
 
 def load_generator() -> Path:
-    """The load generator of benchmarks/load, built when its sources are new: its name has their digest."""
+    """Returns the load generator, built from benchmarks/load if its sources have changed: its name has their digest."""
     source = ROOT / "benchmarks" / "load"
     texts = [path.name.encode() + path.read_bytes() for path in sorted(source.iterdir())]
     program = CACHE / f"load-{hashlib.sha256(b''.join(texts)).hexdigest()[:8]}"

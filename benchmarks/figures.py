@@ -1,7 +1,7 @@
-"""What the tables and plots show, computed from raw samples: medians, spreads, and ratios taken within a round.
+"""The figures of tables and plots, computed from raw samples: medians, ranges, and ratios within a round.
 
-A ratio is that of two windows of the same round and scenario; the median of those is robust against a noisy round in a
-way that the ratio of two medians is not.
+A ratio compares two windows of the same round and scenario. The median of these ratios is robust against a noisy round;
+the ratio of two medians is not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DEFAULT_AGAINST = "elasticmq"
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A figure of one sample. `more_is_better` tells which side of 1 a ratio should be on."""
+    """A figure of one sample. `more_is_better`: whether a ratio above 1 is better."""
 
     name: str
     unit: str
@@ -50,7 +50,7 @@ RESIDENT = Metric("memory", "MB", lambda sample: sample.resident_mb)
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Median and range over the rounds; `ratio` against the measure, None when that took no part."""
+    """Median and range over the rounds. `ratio`: to the reference server; None if that did not take part."""
 
     median: float
     lowest: float
@@ -61,16 +61,16 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One scenario against one server."""
+    """The results of one scenario on one server."""
 
     scenario: str
     title: str
     server: str
     samples: Sequence[Sample]
     measure: Sequence[Sample]
-    """The same scenario's samples of the server that ratios are against."""
+    """The samples of the reference server in the same scenario."""
     run: str
-    """When its run began."""
+    """The start time of its run."""
 
     def figure(self, metric: Metric) -> Figure:
         values = [metric.of(sample) for sample in self.samples]
@@ -80,14 +80,14 @@ class Cell:
 
 
 def leading_metric(cell: Cell) -> Metric:
-    """What the scenario is about."""
+    """Returns the metric that the scenario is meant to measure."""
     mode = cell.samples[0].load.mode
     return {"rate": P99, "idle": CPU_PERCENT}.get(mode, THROUGHPUT)
 
 
 def cells(runs: Iterable[Run], against: str | None = None) -> list[Cell]:
-    """All scenarios in the order of the runs, each with its servers in theirs. Of a scenario that several runs of the
-    same servers have, the last run's samples count: rounds of different runs are never mixed."""
+    """Returns all scenarios and their servers, in the order of the runs. If several runs of the same servers have a
+    scenario, only the last run's samples are used: rounds of different runs are never mixed."""
     latest: dict[tuple[str, frozenset[str]], Run] = {}
     for run in runs:
         servers = frozenset(sample.server for sample in run.samples)
@@ -105,7 +105,7 @@ def cells(runs: Iterable[Run], against: str | None = None) -> list[Cell]:
 
 
 def shown(runs: Iterable[Run], against: str | None = None) -> list[Cell]:
-    """The cells of scenarios that have a title: the others have a table of their own."""
+    """Returns the cells of scenarios that have a title. The others have their own tables."""
     known = list(runs)
     titled = {name for run in known for name in run.scenarios}
     return [cell for cell in cells(known, against) if cell.scenario in titled]
@@ -116,7 +116,7 @@ def _amount(value: float) -> str:
 
 
 def losses(all_cells: Sequence[Cell], ours: str = "cqs") -> list[str]:
-    """Where a peer beats us in what the scenario is about: a sentence each."""
+    """Returns a sentence for each scenario in which a peer beats us in the leading metric."""
     sentences: list[str] = []
     for cell in all_cells:
         if cell.server != ours:

@@ -24,16 +24,17 @@ ACCOUNT = "000000000000"
 WORKERS = 32
 LOAD_BATCH = 500
 PAUSE_S = 0.5
-"""After a cache server that did not answer in time: many messages at once may be too many for a busy machine."""
+"""The pause after a cache timeout: a busy machine may need longer for many messages at once."""
 
 
 def name_of(number: int) -> str:
-    """What the queue with this number is called."""
+    """Returns the name of the queue with this number."""
     return f"queue-{number:05}"
 
 
 async def fill(engine: Engine, queue_count: int, message_count: int) -> None:
-    """A tenth of the queues holds all messages, the first ones most; every hundredth has dead letters."""
+    """Creates queues and messages. A tenth of the queues has all messages, the first ones the most; every hundredth has
+    a dead-letter queue."""
     rng = random.Random(1)
     begun_s = time.perf_counter()
     dead = await queues.create(engine, QueueName(ACCOUNT, "dead-letters"), {}, {})
@@ -54,7 +55,7 @@ async def fill(engine: Engine, queue_count: int, message_count: int) -> None:
 
 
 async def _create(engine: Engine, name: str, settings: Settings, tags: dict[str, str], uid: int) -> Queue:
-    """As CreateQueue, without its questions (is there one, was there one) and without news to other nodes."""
+    """Like CreateQueue, but does not check for an existing or recently deleted queue, nor notify other nodes."""
     now_ms = engine.clock.now_ms()
     queue = Queue(
         account=ACCOUNT,
@@ -75,7 +76,7 @@ async def _create(engine: Engine, name: str, settings: Settings, tags: dict[str,
 
 
 async def _load(engine: Engine, queue: Queue, count: int) -> None:
-    """As a send of so many messages would."""
+    """Stores and caches `count` messages like a send."""
     now_ms = engine.clock.now_ms()
     bodies = [f'{{"order": {number}}}' for number in range(count)]
     messages = [
@@ -99,7 +100,7 @@ async def _load(engine: Engine, queue: Queue, count: int) -> None:
 
 
 async def _all(work: Callable[[int], Awaitable[T]], numbers: Iterable[int]) -> list[T]:
-    """The answers, in no order; some at a time."""
+    """Does the work with WORKERS tasks. Returns the results in no particular order."""
     left, found = iter(numbers), []
 
     async def some() -> None:

@@ -1,6 +1,6 @@
-"""The servers of one run: all up at the same time, warm, and started again when one has died.
+"""The servers of one run: all running at the same time, warmed up, and restarted if one dies.
 
-A peer that dies of a load has failed that scenario, and should not fail all that follow.
+A peer that dies under a load has failed that scenario, but should not fail all following ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from benchmarks.running import Running, running
 
 
 class Fleet:
-    """A context manager. Servers that can't be had are left out, with the reason on standard error."""
+    """A context manager. Servers that are not available are left out, with the reason on standard error."""
 
     def __init__(self, names: Sequence[str], jvm_warm_s: float) -> None:
         self._names = names
@@ -42,7 +42,7 @@ class Fleet:
         self._stack.close()
 
     def turn(self, number: int) -> Iterator[Running]:
-        """Every server once, beginning with another one each time; alive."""
+        """Yields every server once, running, beginning with another one in each round."""
         names = list(self._servers)
         first = number % max(len(names), 1)
         for name in [*names[first:], *names[:first]]:
@@ -59,7 +59,7 @@ class Fleet:
             say(f"without {name}: {reason}")
 
     def _warm(self, server: Running) -> None:
-        """A JVM compiles what runs often; before that it is several times slower."""
+        """Warms up a JVM, which is several times slower until it has compiled frequently used code."""
         seconds = self._jvm_warm_s / 2 if server.peer.is_jvm else 0
         for batch in (1, 10) if seconds else ():
             say(f"warming {server.peer.name}, {batch} a call, {seconds:.0f} s")
@@ -69,5 +69,5 @@ class Fleet:
 
 
 def say(text: str) -> None:
-    """To whoever watches a run that takes hours."""
+    """Prints progress to standard error, since a run takes hours."""
     print(f"{time.strftime('%H:%M:%S')}  {text}", file=sys.stderr, flush=True)

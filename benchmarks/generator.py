@@ -1,4 +1,4 @@
-"""Runs the load generator once against a server that runs, and reads the server's clocks at the window's edges."""
+"""Runs the load generator once on a running server, and reads the server's CPU clock at both ends of the window."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.running import Running
 
 
 class LoadFailed(Exception):
-    """The load generator gave up; the text is its own."""
+    """The load generator failed; the text is its error."""
 
 
 class _Event(msgspec.Struct):
@@ -35,7 +35,7 @@ class _Edge:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A load's result with what the server spent on it."""
+    """The result of a load, and the CPU and memory that the server used for it."""
 
     load: Load
     command: str
@@ -44,7 +44,7 @@ class Window:
     other_cpu: float
 
     def sample(self, scenario: str, server: Running, repetition: int) -> Sample:
-        """As one of a run's."""
+        """Returns it as a sample of a run."""
         return Sample(
             scenario=scenario,
             server=server.peer.name,
@@ -68,7 +68,7 @@ def command_of(program: Path, server: Running, flags: Sequence[str]) -> list[str
 
 
 def drive(program: Path, server: Running, flags: Sequence[str]) -> Window:
-    """Raises LoadFailed when there is no result. A result with errors is a result: look at `load.errors`."""
+    """Raises LoadFailed if there is no result. A result may contain errors: check `load.errors`."""
     command = command_of(program, server, flags)
     edges: list[_Edge] = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

@@ -1,8 +1,9 @@
-"""The consistency hint measured: `python -m benchmarks.hint [--messages N] [--seeds N] [--first-seed N]`.
+"""Measures the consistency hint: `python -m benchmarks.hint [--messages N] [--seeds N] [--first-seed N]`.
 
-K in {1, 4, 16, 64, 256, auto} against 1 to 64 receivers on four nodes without a cache: duplicates, collisions,
-displacement (docs/audit.md) and throughput, in simulated time (`benchmarks.hint_nodes`), so a seed gives the same
-figures on every machine. Writes benchmarks/results/hint.json, docs/images/hint.svg and the table in docs/audit.md.
+Combines K in {1, 4, 16, 64, 256, auto} with 1 to 64 receivers on four nodes without a cache, and measures duplicates,
+collisions, displacement (docs/audit.md) and throughput. Time is simulated (`benchmarks.hint_nodes`), so a seed gives
+the same figures on every machine. Writes benchmarks/results/hint.json, docs/images/hint.svg and the table in
+docs/audit.md.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from benchmarks.simulated import simulated
 HINTS = ("1", "4", "16", "64", "256", "auto")
 RECEIVERS = (1, 4, 16, 64)
 FRESH = 101
-"""The first seed that `auto` was not tuned on: its SPREAD and FALL_MS were chosen by seeds 1 and 2."""
+"""The default first seed. It was not used to tune `auto`, whose SPREAD and FALL_MS were chosen with seeds 1 and 2."""
 _RESULTS = results.FOLDER / "hint.json"
 
 
 def sweep(messages: int, seeds: Sequence[int]) -> list[Point]:
-    """All points, each on a loop of its own."""
+    """Measures all points, each on its own event loop."""
     points = []
     for receivers in RECEIVERS:
         for value in HINTS:
@@ -39,9 +40,9 @@ def sweep(messages: int, seeds: Sequence[int]) -> list[Point]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.hint", description=__doc__)
-    parser.add_argument("--messages", type=int, default=1_000, help="in the queue of each point, a multiple of ten")
+    parser.add_argument("--messages", type=int, default=1_000, help="messages in each queue, a multiple of ten")
     parser.add_argument("--seeds", type=int, default=2, help="runs of each point")
-    parser.add_argument("--first-seed", type=int, default=FRESH, help=f"of them (default: {FRESH})")
+    parser.add_argument("--first-seed", type=int, default=FRESH, help=f"(default: {FRESH})")
     parser.add_argument("--output", type=Path, default=_RESULTS)
     given = parser.parse_args()
     command = f"python -m benchmarks.hint --messages {given.messages} --seeds {given.seeds}"

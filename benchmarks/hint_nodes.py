@@ -1,7 +1,7 @@
-"""What the consistency hint is measured on: nodes in one process, one store, no cache, and time that is simulated.
+"""The environment in which the consistency hint is measured: nodes in one process, one store, no cache, simulated time.
 
-Each store call takes a time drawn by the seed, half on the way there and half on the way back; so every await is a
-place where another node may come between. The receives and deletes are the service's own.
+Each store call takes a random time, drawn from the seed separately for request and response, so other nodes may
+interleave at every await. The receives and deletes are the service's own.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from cqs.store.interface import Lease
 from cqs.store.memory import MemoryStore
 
 WAY_MS = (0.2, 1.5)
-"""Bounds of one way to the store or back."""
+"""Bounds of the one-way latency to or from the store."""
 
 
 class FarStore(MemoryStore):
-    """Calls that receives and deletes make take their time."""
+    """A store whose calls, as far as receives and deletes use them, have latency."""
 
     def __init__(self, clock: LoopClock, rng: random.Random) -> None:
         super().__init__(clock)
@@ -51,7 +51,7 @@ class FarStore(MemoryStore):
         return found
 
     async def head(self, queue: Queue, row: int, limit: int) -> list[Message]:
-        """As the memory store's, but without sorting: the messages were appended in order."""
+        """Like the memory store's `head`, but without sorting: the messages were appended in order."""
         await self._way()
         found = list(islice(self._messages.get(queue.storage_id, {}).values(), limit))
         await self._way()
@@ -81,7 +81,7 @@ class FarStore(MemoryStore):
 
 
 class NoCache(MemoryCache):
-    """Out of reach of everybody."""
+    """A cache that no node can reach."""
 
     async def take(self, shard: Shard, request: TakeRequest) -> Taken:
         raise CacheUnavailable("no cache in this measurement")
@@ -94,7 +94,7 @@ class NoCache(MemoryCache):
 
 
 class CountedHints(Hints):
-    """Counts the takes that lost a message to another node, and what K was."""
+    """Counts the takes that lost a message to another node, and records K."""
 
     collisions = 0
 
@@ -113,7 +113,7 @@ class CountedHints(Hints):
 
 
 async def make_nodes(count: int, rng: random.Random) -> list[Engine]:
-    """Nodes that know each other and serve."""
+    """Creates nodes that know each other and serve."""
     clock, shared = LoopClock(), MemoryCluster(LoopClock())
     store = FarStore(clock, rng)
     await store.open()

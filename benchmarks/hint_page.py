@@ -1,4 +1,4 @@
-"""The consistency hint's part of docs/audit.md: a plot, the table, and whether a fixed K beats `auto`."""
+"""The section on the consistency hint in docs/audit.md: a plot, the table, and whether a fixed K beats `auto`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ one receiver `auto` is K = 1.
 
 
 def write_page(measured: Sweep) -> str:
-    """Replaces the part between the marks, and gives it."""
+    """Replaces the section between the markers, and returns it."""
     shown = cells(measured.points)
     draw(shown, _PLOT)
     part = text_of(measured, shown)
@@ -45,7 +45,7 @@ def write_page(measured: Sweep) -> str:
 
 
 def text_of(measured: Sweep, shown: Sequence[Cell]) -> str:
-    """As Markdown."""
+    """Returns the section as Markdown."""
     first = measured.points[0]
     rows = [_HEAD, ("---",) * len(_HEAD), *map(_row, shown)]
     table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
@@ -85,7 +85,7 @@ def _verdict(shown: Sequence[Cell]) -> str:
 
 
 def draw(shown: Sequence[Cell], path: Path) -> None:
-    """Duplicates against displacement; `auto` is marked."""
+    """Plots duplicates against displacement, with `auto` highlighted."""
     figure, axes = pyplot.subplots(figsize=(9, 4.5))
     for receivers in dict.fromkeys(cell.receivers for cell in shown if cell.receivers > 1):
         fixed = [cell for cell in shown if cell.receivers == receivers and cell.hint != AUTO]

@@ -1,4 +1,4 @@
-"""Figures of the consistency hint's sweep, and who beats whom in them."""
+"""The figures of the consistency hint's sweep, and which hints beat `auto`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ AUTO = "auto"
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
-    """One queue emptied under one hint by so many receivers."""
+    """One queue emptied with one hint by a number of receivers."""
 
     hint: str
     receivers: int
@@ -22,14 +22,14 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     """Takes that lost a message to another node."""
     takes: int
     displacement: float
-    """Mean, in places, duplicates excluded."""
+    """Mean, in positions, without duplicates."""
     messages_per_s: float
-    """Of simulated time."""
+    """Per second of simulated time."""
     k_mean: float
 
 
 class Sweep(msgspec.Struct, frozen=True):
-    """The file of results."""
+    """The results file."""
 
     command: str
     started: str
@@ -38,20 +38,20 @@ class Sweep(msgspec.Struct, frozen=True):
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """A hint and a number of receivers, over all seeds."""
+    """The figures of a hint and a number of receivers over all seeds."""
 
     hint: str
     receivers: int
     duplicates_percent: float
     collisions_percent: float
-    """Of takes."""
+    """Percentage of takes."""
     displacement: float
     messages_per_s: float
     k_mean: float
 
 
 def cells(points: Sequence[Point]) -> list[Cell]:
-    """In the order of the points."""
+    """Returns the cells in the order of the points."""
     keys = dict.fromkeys((point.receivers, point.hint) for point in points)
     return [_cell([one for one in points if (one.receivers, one.hint) == key]) for key in keys]
 
@@ -69,7 +69,7 @@ def _cell(points: Sequence[Point]) -> Cell:
 
 
 def beats_auto(measured: Sequence[Cell]) -> list[Cell]:
-    """Fixed hints with fewer duplicates and less displacement than `auto`, at the same number of receivers."""
+    """Returns fixed hints with fewer duplicates and less displacement than `auto` at the same number of receivers."""
     autos = {cell.receivers: cell for cell in measured if cell.hint == AUTO}
     return [
         cell

@@ -1,4 +1,4 @@
-"""One queue, emptied by receivers on several nodes under one consistency hint."""
+"""One queue, emptied by receivers on several nodes with one consistency hint."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cqs.service.send import Draft, send_batch
 NODES = 4
 VISIBILITY_MS = 600_000
 WORK_MS_MAX = 4.0
-"""A receiver works on a message for up to that long, and then deletes it."""
+"""A receiver processes a message for up to this long before it deletes it."""
 IDLE_S = 0.005
 BATCH = 10
 
@@ -30,12 +30,12 @@ class _Run:
     def __init__(self, engines: Sequence[Engine], queue: Queue, rng: random.Random, messages: int) -> None:
         self._engines, self._queue, self._rng, self._messages = engines, queue, rng, messages
         self.order: list[int] = []
-        """Addresses in the order in which they were first answered."""
+        """Addresses in the order of their first delivery."""
         self._seen: set[int] = set()
         self.duplicates = 0
 
     async def receiver(self, number: int) -> None:
-        """Receives one message at a time, until all have been received by somebody."""
+        """Receives one message at a time until all messages have been received by some receiver."""
         engine = self._engines[number % len(self._engines)]
         request = ReceiveRequest(1, wait_ms=0)
         while len(self._seen) < self._messages:
@@ -56,7 +56,7 @@ class _Run:
 
 
 async def measure(value: str, receivers: int, messages: int, seed: int) -> Point:
-    """One queue of `messages` that waited, emptied by the receivers."""
+    """Measures how the receivers empty one queue of `messages` waiting messages."""
     rng = random.Random(seed)
     engines = await make_nodes(NODES, rng)
     changes: dict[str, object] = {"visibility_ms": VISIBILITY_MS}

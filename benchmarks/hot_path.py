@@ -1,12 +1,12 @@
-"""What a call costs, from a request's bytes to its reply's bytes, without sockets and without a load generator:
+"""The cost of a call from the request's bytes to the response's bytes, without sockets and without a load generator:
 
     python -m benchmarks.hot_path [--store sqlite|memory] [--clients 64] [--batch 1] [--calls 4000] [--runs 9]
                                   [--journal full] [--profile FILE]
 
-The parts are the server's own, put together by `cqs.parts`; each client is a transport that answers a reply with the
-next request: send, receive and delete of 1 KiB in turn. Prints the median and the least over the runs, in microseconds
-of CPU a call: of the event loop's thread, and of all threads. CPU time, so other programs on the machine disturb it
-little; still, compare figures of one run. The clients' own share is in it (about 3).
+Uses the server's own components, built by `cqs.parts`. Each client is a transport that reacts to a response with the
+next request: send, receive and delete of 1 KiB in turn. Prints the median and minimum over the runs, in microseconds of
+CPU per call, of the event loop's thread and of all threads. Other programs on the machine affect CPU time little;
+still, compare only figures of one run. They include the clients' share (about 3).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _HANDLE = b'"ReceiptHandle":"'
 
 
 def request_of(action: str, **members: object) -> bytes:
-    """As boto3 would send it."""
+    """Returns the request as boto3 would send it."""
     body = json.dumps({"QueueUrl": URL} | members)
     head = {
         "Host": "127.0.0.1:9324",
@@ -63,7 +63,7 @@ def request_of(action: str, **members: object) -> bytes:
 
 
 class Script:
-    """The requests of a client that handles `batch` messages a call."""
+    """The requests of a client that uses `batch` messages per call."""
 
     def __init__(self, batch: int) -> None:
         self._is_batch = batch > 1
@@ -84,7 +84,7 @@ class Script:
 
 
 class Client:
-    """A connection's transport as its lane sees it, and who sits at the other end."""
+    """Acts as the transport of a lane, and as the client at its other end."""
 
     def __init__(self, lanes: Lanes, script: Script) -> None:
         self._script = script
@@ -107,7 +107,7 @@ class Client:
         await self._done
 
     def write(self, reply: bytes) -> None:
-        """A reply has come."""
+        """Handles a response of the lane."""
         assert reply.startswith(b"HTTP/1.1 200"), reply
         if not self._left:
             self._done.set_result(None)
@@ -182,7 +182,7 @@ async def measure(flags: dict[str, object], options: argparse.Namespace) -> None
 
 
 async def _run(clients: list[Client], rounds: int) -> tuple[float, float, float]:
-    """Microseconds a call: of this thread's CPU, of the process', and of the clock."""
+    """Returns microseconds per call: CPU of this thread, CPU of the process, and wall-clock time."""
     start = time.thread_time(), time.process_time(), time.perf_counter()
     await asyncio.gather(*(client.make(rounds) for client in clients))
     end = time.thread_time(), time.process_time(), time.perf_counter()

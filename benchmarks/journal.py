@@ -1,16 +1,17 @@
-"""What the event journal costs: the same load against a server with and without it, by turns, in one run. It is half
-of `make bench-spark`.
+"""The cost of the event journal: the same load on a server with and without it, measured alternately in one run.
+
+It is half of `make bench-spark`.
 
     python -m benchmarks.journal [--rounds 5] [--seconds 3] [--store sqlite|memory|cassandra] [--shapes singles,batches]
 
-`cassandra`: with a private Redis in front, and a Cassandra node that is started for it.
+`cassandra`: uses a private Redis and starts a Cassandra node.
 
-Singles come from 64 clients, batches of ten from 16. For each: messages a second, microseconds of CPU a call of the
-server and all its processes, and full against off as the median over the rounds of the ratio within a round. What the
-journal still has to compress when the load is over is not in a window, and not in its CPU.
+Single messages are sent by 64 clients, batches of ten by 16. Prints for each: messages per second, microseconds of CPU
+per call of the server and all its processes, and full relative to off, as the median over the rounds of the ratio
+within a round. The compression that is left to do after the load is not part of a window, nor of its CPU.
 
-When all is over the journal is read: it must have exactly as many sends and receives as the load generator had answers
-to, and no `dropped_events`. Raw results go to `benchmarks/results/journal-….json`.
+Finally the journal is read: it must have exactly as many sends and receives as the load generator got responses for,
+and no `dropped_events`. Raw results are written to `benchmarks/results/journal-….json`.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from deploy.cluster.ring import Ring
 
 MODES = ("off", "full")
 SHAPES = {"singles": (64, 1), "batches": (16, 10)}
-"""Clients, and messages a call."""
+"""Number of clients, and messages per call."""
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
@@ -49,12 +50,12 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3.0, help="length of a window")
     parser.add_argument("--store", choices=("sqlite", "memory", "cassandra"), default="sqlite")
-    parser.add_argument("--shapes", default=",".join(SHAPES), help=f"of {', '.join(SHAPES)} (default: all)")
+    parser.add_argument("--shapes", default=",".join(SHAPES), help=f"some of {', '.join(SHAPES)} (default: all)")
     return parser.parse_args(given)
 
 
 def peer_of(mode: str, folder: Path, is_durable: bool, ring: Ring | None) -> Peer:
-    """CQS with its journal in `journal` of the folder, or without one; on a ring, if there is one."""
+    """CQS with its journal in `journal` below the folder, or without a journal; on `ring` if it is given."""
     journal = ["--journal", mode, "--journal-dir", str(folder / "journal")]
     if ring is not None:
         return cluster.peer_of(ring, mode, f"journal {mode}", journal)
@@ -70,7 +71,7 @@ def peer_of(mode: str, folder: Path, is_durable: bool, ring: Ring | None) -> Pee
 
 
 def window(server: Running, shape: str, seconds: float, repetition: int) -> Sample:
-    """One window against one server. Raises LoadFailed, AssertionError when calls failed."""
+    """Measures one window on one server. Raises LoadFailed, or AssertionError if calls failed."""
     clients, batch = SHAPES[shape]
     flags = ["-mode=mixed", "-sign", "-size=1024", f"-clients={clients}", f"-batch={batch}"]
     measured = drive(downloads.load_generator(), server, [*flags, "-warmup=1s", f"-duration={seconds}s"])
@@ -79,7 +80,7 @@ def window(server: Running, shape: str, seconds: float, repetition: int) -> Samp
 
 
 def table(samples: Sequence[Sample]) -> list[str]:
-    """Two lines a shape: medians, and full's ratios to off within a round."""
+    """Returns two lines per shape: medians, and the ratios of full to off within a round."""
     lines = [f"{'':10}{'journal':9}{'messages/s':>12}{'ratio':>8}{'CPU us/call':>13}{'ratio':>8}"]
     for shape in dict.fromkeys(sample.scenario for sample in samples):
         by_mode = {
@@ -97,7 +98,8 @@ def table(samples: Sequence[Sample]) -> list[str]:
 
 
 def told_of(folder: Path) -> Counter[EventName]:
-    """Events by kind, of all files. Raises AssertionError for a file that was not finished, or has no closing line."""
+    """Counts the events of all files by kind. Raises AssertionError for a file that is not finished or has no closing
+    line."""
     counts: Counter[EventName] = Counter()
     for file in files_of(folder):
         assert file.is_finished, f"{file.path} is not finished"
@@ -111,7 +113,7 @@ def told_of(folder: Path) -> Counter[EventName]:
 
 
 def compared(counts: Counter[EventName], samples: Sequence[Sample]) -> str:
-    """A sentence. Raises AssertionError when journal and load generator disagree."""
+    """Compares journal and load generator. Returns a sentence. Raises AssertionError if they disagree."""
     loads = [sample.load for sample in samples if sample.server == "full"]
     sent, received = sum(load.acknowledged for load in loads), sum(load.received + load.duplicates for load in loads)
     told = counts[EventName.SENT], counts[EventName.RECEIVED] + counts[EventName.FROM_STORE]

@@ -1,11 +1,11 @@
-"""What an event costs the journal, step by step, without a server:
+"""The journal's cost of an event, step by step, without a server:
 
     python -m benchmarks.journal_steps [--batch 10] [--queues 1] [--messages 40000] [--runs 9]
 
-Each message is told three times: sent, received, deleted; calls go to the queues by turns. Prints microseconds of CPU
-an event, the least over the runs, with the code warm in the caches; between two requests of a server, the event loop's
-step takes two to three times that. There are more messages than the recorder remembers addresses of, so that none is
-known from the run before.
+Each message causes three events: sent, received, deleted; calls use the queues in turn. Prints microseconds of CPU per
+event, the minimum over the runs, with warm CPU caches; in a server, between two requests, the event loop's step takes
+two to three times as long. There are more messages than the recorder remembers addresses of, so that none is known from
+the run before.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from cqs.queue import Queue
 
 _CLIENT = "AKIAIOSFODNN7EXAMPLE"
 _EVENTS = 3
-"""Of a message."""
+"""Events per message."""
 
 
 def queue_of(uid: int) -> Queue:
@@ -42,7 +42,7 @@ def queue_of(uid: int) -> Queue:
 
 
 def received_of(message: Message, number: int) -> Received:
-    """Its first receive."""
+    """Returns the message's first receive."""
     return Received(
         address=message.address,
         sent_ms=message.sent_ms,
@@ -58,7 +58,7 @@ def received_of(message: Message, number: int) -> Received:
 
 
 class Steps:
-    """The same messages, told `batch` a call."""
+    """Records the same messages in each run, `batch` per call."""
 
     def __init__(self, count: int, batch: int, queues: int, runs: int) -> None:
         self._batch, self._runs = batch, runs
@@ -74,7 +74,7 @@ class Steps:
         return Message(address=address, body=body, sent_ms=now_ms, sender_id=_CLIENT, md5=digests.raw_of_body(body))
 
     def tell(self) -> list[Frame]:
-        """As the event loop does; the frames."""
+        """Records all events, like the event loop. Returns the frames."""
         journal, frames = Journal(JournalRules(Path("unused"), "api-1"), self._clock), list[Frame]()
         for at, queue in zip(range(0, len(self._messages), self._batch), cycle(self._queues), strict=False):
             to = at + self._batch
@@ -86,7 +86,7 @@ class Steps:
         return frames
 
     def least_us(self, step: Callable[[], object]) -> float:
-        """Of CPU, an event."""
+        """Returns the minimum CPU per event over the runs."""
         costs: list[int] = []
         for _ in range(self._runs):
             start = time.process_time_ns()
@@ -96,13 +96,13 @@ class Steps:
 
 
 def blocks_of(frames: list[Frame]) -> Iterator[bytes]:
-    """As the recorder makes them."""
+    """Builds blocks like the recorder."""
     numberer = Numberer("api-1", "0123456789abc")
     return (numberer.encode(unpack(frame.data)[1]).block for frame in frames)
 
 
 def costs_of(steps: Steps) -> str:
-    """A line of the table."""
+    """Measures and returns a line of the table."""
     frames = steps.tell()
     block = b"".join(blocks_of(frames))
     events = sum(frame.lines for frame in frames)
@@ -131,7 +131,7 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--batch", type=int, default=1, help="messages a call")
+    parser.add_argument("--batch", type=int, default=1, help="messages per call")
     parser.add_argument("--queues", type=int, default=1)
     parser.add_argument("--messages", type=int, default=40_000)
     parser.add_argument("--runs", type=int, default=9)

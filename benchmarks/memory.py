@@ -1,9 +1,9 @@
-"""What waiting messages cost: resident memory with 100,000 and 1,000,000 of them, and how long a start takes then.
+"""The cost of waiting messages: resident memory with 100,000 and 1,000,000 of them, and the time of a restart.
 
     start empty ── measure ── fill ── measure ── 10 s ── measure ── stop ── start again ── first message received
 
-Each figure is of a server started for it alone. A durable server is started a second time on its folder, and is back
-when a receive has brought a message, not when it merely answers.
+Each figure is of a new server. A durable server is then restarted on its folder; it counts as back when a receive has
+returned a message, not when it merely responds.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _RECEIVE_WITHIN_S = 120.0
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """`python -m benchmarks.memory`: measures by turns, keeps the raw results, prints them."""
+    """`python -m benchmarks.memory`: measures the servers alternately, stores the raw results, and prints them."""
     stop_on_signals()
     parser = argparse.ArgumentParser(prog="python -m benchmarks.memory", description=__doc__.partition("\n")[0])
-    parser.add_argument("--servers", default="cqs,elasticmq,elasticmq-256m", help=f"of {','.join(PEERS)}")
-    parser.add_argument("--messages", type=int, nargs="+", default=[100_000, 1_000_000], help="how many wait")
+    parser.add_argument("--servers", default="cqs,elasticmq,elasticmq-256m", help=f"some of {','.join(PEERS)}")
+    parser.add_argument("--messages", type=int, nargs="+", default=[100_000, 1_000_000], help="how many messages wait")
     parser.add_argument("--size", type=int, default=1024, help="bytes of a body")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--output", type=Path, help="file of raw results (default: benchmarks/results/<time>.json)")
@@ -61,7 +61,7 @@ def main(given: Sequence[str] | None = None) -> None:
 
 
 def measure(peer: Peer, messages: int, size: int, repetition: int) -> Memory:
-    """Raises NotAvailable or LoadFailed."""
+    """Measures one server with that many messages. Raises NotAvailable or LoadFailed."""
     folder = Path(tempfile.mkdtemp(prefix=f"{peer.name}-", dir=_place()))
     try:
         with running(peer, folder=folder) as server:
@@ -96,7 +96,7 @@ def _place() -> Path:
 
 
 def _restart(peer: Peer, folder: Path, queue_url: str) -> tuple[float, float]:
-    """Seconds until a message was received, and megabytes then."""
+    """Returns the seconds until a message was received, and the memory then, in MB."""
     start = time.monotonic()
     with running(peer, folder=folder) as server:
         path = "/" + queue_url.split("/", 3)[3]
@@ -117,7 +117,7 @@ def _queue_url(server: Running) -> str:
 
 
 def ask(server: Running, action: str, members: dict[str, object]) -> dict[str, object]:
-    """One JSON call; an answer that is not 200 counts as empty."""
+    """Makes one JSON call; a response other than 200 counts as empty."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     try:
         headers = {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": f"AmazonSQS.{action}"}

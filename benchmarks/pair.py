@@ -1,9 +1,9 @@
-"""What a change did to the speed: two trees' servers beside each other, by turns, in one run.
+"""The effect of a change on speed: the servers of two source trees, measured alternately in one run.
 
     git worktree add /tmp/before main~5
     python -m benchmarks.pair /tmp/before . --batch 10 --clients 16
 
-Ratios are taken within a round, so that whatever else the machine does hits both.
+Ratios are taken within a round, so that other load on the machine affects both.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("after", type=Path, help="folder of another one")
     parser.add_argument("--in-memory", action="store_true", help="without SQLite")
     parser.add_argument("--clients", type=int, default=64)
-    parser.add_argument("--batch", type=int, default=1, help="messages a call (default: 1)")
+    parser.add_argument("--batch", type=int, default=1, help="messages per call (default: 1)")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=int, default=4, help="a window (default: 4)")
+    parser.add_argument("--seconds", type=int, default=4, help="length of a window (default: 4)")
     return parser.parse_args(given)
 
 
 def peer_of(name: str, tree: Path, is_in_memory: bool) -> Peer:
-    """A server of that tree, run by this Python."""
+    """The server of that tree, run by this Python."""
 
     def command(port: int, folder: Path) -> list[str]:
         place = ["--in-memory"] if is_in_memory else ["--data-dir", str(folder.resolve())]
@@ -50,7 +50,7 @@ def peer_of(name: str, tree: Path, is_in_memory: bool) -> Peer:
 
 
 def window(server: Running, options: argparse.Namespace, repetition: int) -> Sample:
-    """One window. Raises LoadFailed, AssertionError when calls failed."""
+    """Measures one window. Raises LoadFailed, or AssertionError if calls failed."""
     flags = ["-mode=mixed", "-sign", "-size=1024", f"-clients={options.clients}", f"-batch={options.batch}"]
     measured = drive(downloads.load_generator(), server, [*flags, "-warmup=1s", f"-duration={options.seconds}s"])
     assert not measured.load.errors, measured.load.error_texts
@@ -58,7 +58,7 @@ def window(server: Running, options: argparse.Namespace, repetition: int) -> Sam
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """Measures and prints medians, and the ratios of after to before."""
+    """Measures, and prints medians and the ratios of after to before."""
     stop_on_signals()
     options = arguments(given)
     found: dict[str, list[Sample]] = {name: [] for name in TREES}

@@ -1,5 +1,5 @@
-"""The table of the CQS paper, its figures beside ours: 10 queues, 2 senders and 2 receivers each, 45 ms of work a
-message, and goals of 10 … 1,000 messages a queue a second. `benchmarks.cluster` measures it."""
+"""The table of the CQS paper, its figures next to ours: 10 queues, each with 2 senders and 2 receivers, 45 ms of
+processing per message, and targets of 10 … 1,000 messages per queue and second. `benchmarks.cluster` measures it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from benchmarks.results import Calls, Run, Sample
 
 QUEUES, CONNECTIONS, NODES = 10, 20, 2
 PAUSE_MS = 7
-"""Of a receiver after an empty answer. The paper's receivers made about 100 calls a second each where nearly all were
-empty, with 2 ms for an answer; without a pause ours ask as fast as they are answered, and that is all two cores do."""
+"""The pause of a receiver after an empty response. The paper's receivers made about 100 calls per second each when
+nearly all were empty, at 2 ms per response. Without a pause ours would poll as fast as they can, which would take both
+cores."""
 _HEAD = (
     "goal a queue", "sent/s (paper)", "range", "empty receives % (paper)", "calls/s a node (paper)",
     "p50 ms of send, receive, delete (paper: all)", "p95 ms (paper: all)", "cores: API, others", "MB an API process",
@@ -54,23 +55,23 @@ PAPER = {
     500: Theirs(775, 16, 1233, 13, 150),
     1000: Theirs(718, 11, 1127, 14, 150),
 }
-"""By goal. Two of ours alone stand where this machine fills up."""
+"""The paper's rows by target. Two more targets, where this machine saturates, are only ours."""
 
 
 def scenario_of(goal: int, sync: str = "batch") -> str:
-    """A row's name in raw results. `sync`: of Cassandra's commit log."""
+    """Returns a row's name in raw results. `sync`: commitlog_sync of Cassandra."""
     return f"goal-{goal}" if sync == "batch" else f"goal-{goal}-{sync}"
 
 
 def flags_of(goal: int, seconds: float) -> list[str]:
-    """The load generator's."""
+    """Returns the flags of the load generator."""
     flags = ["-mode=rate", f"-queues={QUEUES}", f"-clients={CONNECTIONS}", f"-receivers={CONNECTIONS}", "-sign"]
     flags += [f"-rate={goal * QUEUES}", "-processing=45ms", f"-pause={PAUSE_MS}ms", "-size=1024"]
     return [*flags, "-warmup=2s", f"-duration={seconds}s", "-drain=60s"]
 
 
 def paper_table(runs: Sequence[Run], sync: str = "batch") -> list[str]:
-    """The newest run's, as lines of Markdown; none when no run measured it."""
+    """Returns the newest run's table as lines of Markdown; none if no run measured it."""
     for run in reversed(runs):
         mine: dict[str, list[Sample]] = {}
         for sample in run.samples:

@@ -1,4 +1,4 @@
-"""The servers that are measured, as data: how each is started on a port with an empty folder."""
+"""The servers to measure, as data: how to start each on a port with an empty folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Command = Callable[[int, Path], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A server as it can be started. `command` gets the port and an empty folder."""
+    """A server and how to start it. `command` gets the port and an empty folder."""
 
     name: str
     title: str
@@ -26,13 +26,13 @@ class Peer:
     has_fifo: bool = True
     is_jvm: bool = False
     is_slow: bool = False
-    """Too slow for the heavy scenarios: a hundred calls a second, not thousands."""
+    """Too slow for the heavy scenarios: a hundred calls per second, not thousands."""
     is_chatty: bool = False
-    """Logs every message: its output goes nowhere."""
+    """Logs every message, so its output is discarded."""
     is_checked: bool = False
-    """Refuses who does not sign; that is an answer, too."""
+    """Rejects unsigned requests; when it starts, such a rejection shows that it is ready."""
     load_flags: tuple[str, ...] = ()
-    """What the load generator has to heed with this server."""
+    """Flags that the load generator needs for this server."""
 
 
 def _cqs(*flags: str) -> Command:
@@ -63,7 +63,7 @@ keys = [{{ id = "{KEY_ID}", secret = "{SECRET}" }}]
 
 
 def checked_flags(mode: str, folder: Path) -> list[str]:
-    """For a server in that mode, with a user who may do everything in the own account."""
+    """Returns the flags for a server in that mode, with a user who has full access to its own account."""
     users = folder / "users.toml"
     users.write_text(_USERS)
     users.chmod(0o600)

@@ -1,4 +1,4 @@
-"""A page as a picture, by Chromium: how the pictures of reports in docs/ are made.
+"""Renders a page to a picture with Chromium, for the pictures of reports in docs/.
 
 python -m benchmarks.picture build/audit/report.html docs/images/audit-report.png
 """
@@ -16,7 +16,7 @@ WIDTH, HEIGHT = 1_040, 900
 
 
 def main() -> None:
-    """The whole page, in its light colours."""
+    """Renders the whole page in its light colour scheme."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.picture", description=__doc__.partition("\n")[0])
     parser.add_argument("page", type=Path)
     parser.add_argument("picture", type=Path)

@@ -1,9 +1,9 @@
-"""The runs that docs/benchmarks.md is made of: `make bench-page`, or `python -m benchmarks.plan [--only NAME …]`.
+"""The runs behind docs/benchmarks.md: `make bench-page`, or `python -m benchmarks.plan [--only NAME …]`.
 
-Each is one command with one file of raw results, in which its servers took turns; in `all` that is every one of them.
-The others are apart because not every server can do everything (moto would take hours, goaws has no FIFO), and because
-two cores do not carry a Cassandra, two JVMs and a Redis at once without telling on each other. 100,000 queues are made
-and dropped anew in each round, which is why only we do that.
+Each run is one command with one file of raw results, in which its servers took turns; `all` has all of them. The other
+runs are separate because not every server supports everything (moto would take hours, goaws has no FIFO), and because
+on two cores a Cassandra node, two JVMs and a Redis would affect each other's figures. Only CQS is measured with 100,000
+queues, because they are created and deleted in each round.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ PLAN: dict[str, tuple[str, ...]] = {
     "memory": ("benchmarks.memory", "--messages", "100000", "--repetitions", "5"),
     "memory-million": ("benchmarks.memory", "--messages", "1000000", "--servers", "cqs", "--repetitions", "1"),
 }
-"""Module and arguments, by the name of the file."""
+"""Module and arguments by file name."""
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Runs them one after the other, and writes the page. 1 when one failed: what it measured until then is kept."""
+    """Runs them one after the other and writes the page. Returns 1 if one failed; its results so far are kept."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.plan", description=__doc__.partition("\n")[0])
     parser.add_argument("--only", nargs="+", choices=PLAN, default=list(PLAN), metavar="NAME", help=", ".join(PLAN))
     failed = []

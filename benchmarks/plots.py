@@ -1,4 +1,4 @@
-"""The plots of docs/benchmarks.md, as SVG: the same figures as in its table."""
+"""The plots of docs/benchmarks.md, as SVG, with the figures of its table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BAR = 0.8
 
 
 def draw(runs: Sequence[Run], against: str, folder: Path) -> list[tuple[str, str]]:
-    """Writes the plots into the folder; gives captions, and paths from the folder's parent."""
+    """Writes the plots into the folder. Returns captions, and paths relative to the folder's parent."""
     folder.mkdir(parents=True, exist_ok=True)
     all_cells = shown(runs, against)
     served = [cell for cell in all_cells if leading_metric(cell) is THROUGHPUT]
@@ -47,8 +47,8 @@ def _save(folder: Path, name: str, caption: str, paint: Callable[[Axes], int]) -
 
 
 def _bars(axes: Axes, drawn: Sequence[Cell], metric: Metric) -> int:
-    """Groups of horizontal bars: a scenario each, a bar a server, of its newest run; the range as a whisker. Gives
-    how many bars."""
+    """Draws a group of horizontal bars per scenario, from its newest run, with a bar per server and the range as a
+    whisker. Returns the number of bars."""
     titles = list(dict.fromkeys(cell.title for cell in drawn))
     servers = list(dict.fromkeys(cell.server for cell in drawn))
     height = _BAR / max(len(servers), 1)

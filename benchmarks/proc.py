@@ -1,10 +1,10 @@
 """CPU time and memory of a process tree, from /proc.
 
-Memory is what the tree has in memory, a page that several processes share counted once (the kernel's proportional set
-size): the sum of what `ps` shows would count the interpreter's own pages once a process.
+Memory counts a page that several processes share once (the kernel's proportional set size, PSS); the sum of what `ps`
+shows would count the interpreter's own pages once per process.
 
-Taken before and after a window, the difference is what the window cost. Children that ended are counted by their
-parent once it has waited for them.
+The difference between two readings is the cost of the window between them. The CPU of children that ended is included
+once their parent has waited for them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MB = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Of one moment: seconds of CPU since the start, megabytes of memory."""
+    """A reading: seconds of CPU since the start, and memory in MB."""
 
     cpu_s: float
     resident_mb: float
@@ -37,7 +37,7 @@ class _Stat:
 
 
 def usage(roots: Iterable[int]) -> Usage:
-    """The processes and all their descendants, together."""
+    """Returns the total of the processes and all their descendants."""
     stats = {pid: stat for pid in _pids() if (stat := _stat(pid)) is not None}
     tree = set(roots) & stats.keys()
     while added := {pid for pid, stat in stats.items() if stat.parent in tree and pid not in tree}:
@@ -51,14 +51,14 @@ def usage(roots: Iterable[int]) -> Usage:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One of a tree, now."""
+    """A process of a tree, at one moment."""
 
     pid: int
     name: str
     resident_mb: float
 
     def peak_mb(self) -> float:
-        """Its largest resident memory so far, as the kernel noted it (VmHWM); 0 when it has ended."""
+        """Returns its peak resident memory according to the kernel (VmHWM); 0 if it has ended."""
         try:
             lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
         except OSError:
@@ -67,7 +67,7 @@ class Process:
 
 
 def below(root: int) -> list[Process]:
-    """Each descendant of the process."""
+    """Returns all descendants of the process."""
     stats = {pid: stat for pid in _pids() if (stat := _stat(pid)) is not None}
     tree = {root}
     while added := {pid for pid, stat in stats.items() if stat.parent in tree and pid not in tree}:
@@ -76,7 +76,7 @@ def below(root: int) -> list[Process]:
 
 
 def _proportional_mb(pid: int, otherwise: float) -> float:
-    """`otherwise` where the kernel doesn't tell, or the process has just ended."""
+    """Returns the PSS; `otherwise` if the kernel does not provide it or the process has just ended."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
@@ -85,7 +85,7 @@ def _proportional_mb(pid: int, otherwise: float) -> float:
 
 
 def machine_cpu_s() -> float:
-    """Seconds of CPU that all processes of the machine have used since it booted."""
+    """Returns the CPU seconds that all processes of the machine have used since boot."""
     fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
     user, nice, system, _idle, _iowait, irq, softirq = map(int, fields[:7])
     return (user + nice + system + irq + softirq) / _TICKS_PER_S
@@ -96,7 +96,7 @@ def _pids() -> list[int]:
 
 
 def _stat(pid: int) -> _Stat | None:
-    """None when the process has just ended."""
+    """Returns None if the process has just ended."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -1,7 +1,7 @@
-"""Makes docs/benchmarks.md, with its plots, from raw results; or prints the table alone.
+"""Generates docs/benchmarks.md and its plots from raw results, or only prints the table.
 
-Nothing in the page is written by hand, so every figure in it can be traced to a file in benchmarks/results and the
-command that made it.
+Nothing in the page is written by hand, so every figure can be traced to a file in benchmarks/results and to the command
+that produced it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ here.
 
 
 def table(all_cells: Sequence[Cell]) -> list[tuple[str, ...]]:
-    """Rows of text, one for each scenario and server."""
+    """Returns rows of text, one per scenario and server."""
     return [_row(cell) for cell in all_cells]
 
 
@@ -108,7 +108,7 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> None:
 
 
 def markdown(runs: Sequence[Run], plots: Sequence[tuple[str, str]], against: str = DEFAULT_AGAINST) -> str:
-    """The whole page. `plots`: caption and path relative to the page."""
+    """Returns the whole page. `plots`: caption, and path relative to the page."""
     all_cells = shown(runs, against)
     lines = ["# Benchmarks", "", _WORDS.format(against=against)]
     lines += [f"![{caption}]({path})\n" for caption, path in plots]
@@ -173,7 +173,7 @@ _MEMORY_HEAD = (
 
 
 def _medians(all_memory: Sequence[Memory]) -> list[Memory]:
-    """The middle one of each server and number of messages, by what it settled at."""
+    """Returns the median of each server and number of messages, by settled memory."""
     groups: dict[tuple[int, str], list[Memory]] = {}
     for one in all_memory:
         groups.setdefault((one.messages, one.server), []).append(one)
@@ -206,12 +206,12 @@ def _provenance(run: Run) -> list[str]:
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """`python -m benchmarks.report [FILE …]`: all of the servers' files in benchmarks/results unless some are named."""
+    """`python -m benchmarks.report [FILE …]`: uses all of the servers' files in benchmarks/results by default."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.report", description=__doc__.partition("\n")[0])
     parser.add_argument("files", nargs="*", type=Path, help="raw results (default: all in benchmarks/results)")
-    parser.add_argument("--against", default=DEFAULT_AGAINST, help="the server that ratios are against")
-    parser.add_argument("--page", type=Path, default=_PAGE, help="where the page goes (default: docs/benchmarks.md)")
-    parser.add_argument("--print", action="store_true", dest="is_printing", help="the table to the terminal, no page")
+    parser.add_argument("--against", default=DEFAULT_AGAINST, help="the reference server of ratios")
+    parser.add_argument("--page", type=Path, default=_PAGE, help="file of the page (default: docs/benchmarks.md)")
+    parser.add_argument("--print", action="store_true", dest="is_printing", help="print the table, write no page")
     options = parser.parse_args(given)
     runs = results.load(options.files or results.of_servers())
     if options.is_printing:

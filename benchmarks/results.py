@@ -1,4 +1,4 @@
-"""Raw results: one JSON file a run, kept in the repository, with the command that made each figure."""
+"""Raw results: one JSON file per run, kept in the repository, with the command that produced the figures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Latency(msgspec.Struct, frozen=True):
 
 
 class Calls(msgspec.Struct, frozen=True):
-    """One kind of call in the window; receives that brought nothing are not among them."""
+    """One kind of call in the window, without empty receives."""
 
     calls: int
     calls_per_s: float
@@ -36,7 +36,7 @@ class Calls(msgspec.Struct, frozen=True):
 
 
 class Load(msgspec.Struct, frozen=True):
-    """What the load generator said (benchmarks/load/tally.go)."""
+    """The result of the load generator (benchmarks/load/tally.go)."""
 
     mode: str
     seconds: float
@@ -60,21 +60,21 @@ class Load(msgspec.Struct, frozen=True):
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
-    """One window against one server."""
+    """One window on one server."""
 
     scenario: str
     server: str
     repetition: int
     command: str
     cpu_s: float
-    """The server's, in the window."""
+    """CPU of the server in the window."""
     resident_mb: float
-    """The server's, at the window's end."""
+    """Memory of the server at the end of the window."""
     other_cpu: float
-    """Cores kept busy by neither the server nor the load generator: how quiet the round was."""
+    """Cores used by neither the server nor the load generator: shows how quiet the machine was."""
     load: Load
     largest_mb: float = 0.0
-    """Of the largest of its processes, where that was asked for."""
+    """Memory of the server's largest process, if it was measured."""
 
     @property
     def cpu_ms_per_1000_calls(self) -> float:
@@ -83,7 +83,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """What waiting messages cost a server that was started for this."""
+    """The memory that waiting messages take in a newly started server."""
 
     server: str
     repetition: int
@@ -93,15 +93,15 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     empty_mb: float
     filled_mb: float
     settled_mb: float
-    """Ten seconds after the last message came."""
+    """Ten seconds after the last message was sent."""
     fill_seconds: float
     restart_s: float | None = None
-    """A durable server, started again with its messages: until the first receive was answered with one."""
+    """Time of a durable server from its restart, with its messages, until a receive first returned one."""
     restarted_mb: float | None = None
 
 
 class Run(msgspec.Struct, kw_only=True):
-    """A file of results."""
+    """A results file."""
 
     command: str
     started: str
@@ -115,7 +115,7 @@ class Run(msgspec.Struct, kw_only=True):
 
 
 def machine() -> dict[str, str]:
-    """What to know of where it ran."""
+    """Describes the machine it ran on."""
     model = [line for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
     memory = [line for line in _lines("/proc/meminfo") if line.startswith("MemTotal")]
     return {
@@ -129,7 +129,7 @@ def machine() -> dict[str, str]:
 
 
 def _commit() -> str:
-    """Of this tree; "" when it is none of git's."""
+    """Returns the commit of this tree; "" if it is not a Git tree."""
     asked = ["git", "rev-parse", "--short", "HEAD"]
     told = subprocess.run(asked, cwd=FOLDER, capture_output=True, text=True, check=False).stdout.strip()
     return f"commit {told}" if told else ""
@@ -140,7 +140,7 @@ def now() -> str:
 
 
 def save(run: Run, path: Path) -> None:
-    """Replaces the file, so that a run that is cut short leaves what it has."""
+    """Replaces the file. Called repeatedly, so that an interrupted run keeps its results so far."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".partial")
     partial.write_bytes(msgspec.json.format(msgspec.json.encode(run), indent=1) + b"\n")
@@ -148,7 +148,7 @@ def save(run: Run, path: Path) -> None:
 
 
 def of_servers() -> list[Path]:
-    """The files of `benchmarks.plan`, in its order of writing; the newest last."""
+    """Returns the files of `benchmarks.plan` in the order they were written, the newest last."""
     others = ("hint", "spark-", "journal", "auth")
     found = [path for path in FOLDER.glob("*.json") if not path.name.startswith(others)]
     return sorted(found, key=lambda path: msgspec.json.decode(path.read_bytes(), type=Run).started)

@@ -1,12 +1,12 @@
-"""`make bench`: the servers beside each other, by turns, in one run.
+"""`make bench`: measures the servers alternately in one run.
 
     for each round:              1 … repetitions
       for each scenario:
-        for each server:         in an order that turns with the round
-          one window             warm-up, then measured
+        for each server:         in an order that rotates with the round
+          one window             warm-up, then measurement
 
-All servers stay up all the time, so a JVM is warm when its figures are taken, and they take turns, so that whatever
-else the machine does hits all of them. The raw results are written after every window.
+All servers keep running, so JVMs are warm when they are measured. They take turns, so that other load on the machine
+affects all of them. The raw results are written after every window.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.partition("\n")[0])
     parser.add_argument("--set", choices=SETS, default="core", help="which scenarios (default: core)")
     parser.add_argument("--only", nargs="+", metavar="NAME", help=f"these scenarios instead: {', '.join(SCENARIOS)}")
-    parser.add_argument("--servers", default="cqs,elasticmq", help=f"of {','.join(PEERS)}")
-    parser.add_argument("--against", help="the server that ratios are against (default: elasticmq, if it takes part)")
+    parser.add_argument("--servers", default="cqs,elasticmq", help=f"some of {','.join(PEERS)}")
+    parser.add_argument("--against", help="the reference server of ratios (default: elasticmq, if it takes part)")
     parser.add_argument("--repetitions", type=int, default=5, help="rounds (default: 5)")
-    parser.add_argument("--jvm-warm", type=float, default=120.0, metavar="SECONDS", help="load on a JVM beforehand")
+    parser.add_argument("--jvm-warm", type=float, default=120.0, metavar="SECONDS", help="warm-up load for JVMs")
     parser.add_argument(
         "--window", type=float, metavar="SECONDS", help="measured in each window (default: as the set says)"
     )
@@ -64,7 +64,7 @@ def chosen(options: argparse.Namespace) -> list[Scenario]:
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """Measures, writes the raw results, prints the table. Exits 1 when a window failed or had errors."""
+    """Measures, writes the raw results, prints the table. Exits with 1 if a window failed or had errors."""
     stop_on_signals()
     options = arguments(given)
     if options.quick:
@@ -108,7 +108,7 @@ def _measure(run: Run, path: Path, fleet: Fleet, scenarios: Sequence[Scenario], 
 
 
 def is_for(scenario: Scenario, server: Running) -> bool:
-    """Whether this server can do it at all, and within the day."""
+    """Whether this server supports the scenario and is fast enough for it."""
     return not (scenario.fifo_groups and not server.peer.has_fifo) and not (scenario.is_heavy and server.peer.is_slow)
 
 

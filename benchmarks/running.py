@@ -1,7 +1,7 @@
-"""The servers that are measured, as child processes.
+"""Runs the measured servers as child processes.
 
-Each is started on a free port of the loopback interface with a folder of its own, is ready when it answers
-ListQueues, and is stopped by its process id. Nothing else on the machine is touched.
+Each is started on a free port of the loopback interface with its own folder, is ready when it responds to ListQueues,
+and is stopped by its process id. Nothing else on the machine is touched.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _LOGS = downloads.CACHE / "logs"
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A server that answers."""
+    """A server that is ready."""
 
     peer: Peer
     port: int
     process: subprocess.Popen[bytes]
     command: Sequence[str]
     started_in_s: float
-    """From the start of the process until the first answer."""
+    """From the start of the process until the first response."""
 
     @property
     def endpoint(self) -> str:
@@ -46,12 +46,12 @@ class Running:
         return self.process.poll() is None
 
     def usage(self) -> proc.Usage:
-        """CPU and memory of the server's whole process tree."""
+        """Returns CPU and memory of the server's whole process tree."""
         return proc.usage([self.process.pid])
 
 
 def free_port() -> int:
-    """A port of the loopback interface that nobody listens on now."""
+    """Returns a port of the loopback interface that nobody listens on now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -59,8 +59,8 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def running(peer: Peer, *, folder: Path | None = None) -> Iterator[Running]:
-    """Starts the server and stops it in the end, whatever happens. A given folder is kept, else one is made and
-    removed. Raises NotAvailable when it can't be had or does not get ready."""
+    """Starts the server, and always stops it at the end. A given folder is kept; otherwise a temporary one is used.
+    Raises NotAvailable if the server can't be installed or does not become ready."""
     own = folder is None
     place = folder or _FOLDERS / f"{peer.name}-{time.time_ns()}"
     place.mkdir(parents=True, exist_ok=True)
@@ -117,7 +117,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def stop_on_signals() -> None:
-    """SIGTERM ends this process the way Ctrl-C does, so that its servers are stopped."""
+    """Makes SIGTERM end this process like Ctrl-C, so that its servers are stopped."""
 
     def end(number: int, _: FrameType | None) -> None:
         raise SystemExit(128 + number)

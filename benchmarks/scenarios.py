@@ -1,8 +1,8 @@
-"""What is measured, as data: one value a scenario, one list a set.
+"""The scenarios to measure, and sets of them, as data.
 
-A scenario is the load generator's flags and which servers it makes sense for. `core` is the table of `make bench`;
-`full` is the whole matrix (clients, bodies, backlog, queues, pollers, groups), hours long; `quick` looks whether the
-harness works.
+A scenario defines the flags of the load generator and the servers it applies to. `core` is the table of `make bench`;
+`full` is the whole matrix (clients, bodies, backlog, queues, pollers, groups), which takes hours; `quick` checks that
+the harness works.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _KB = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """One load. `name` is its identity in results; `title` is what a table says."""
+    """One load. `name` identifies it in results; `title` is shown in tables."""
 
     name: str
     title: str
@@ -32,10 +32,10 @@ class Scenario:
     duration_s: float = 8.0
     is_signed: bool = True
     is_heavy: bool = True
-    """Not for servers that are slow: it would take them hours."""
+    """Not for slow servers, which would take hours."""
 
     def flags(self) -> list[str]:
-        """The load generator's, without the server's."""
+        """Returns the flags of the load generator, without those of the server."""
         given = {
             "mode": self.mode,
             "clients": self.clients,
@@ -53,7 +53,7 @@ class Scenario:
         return [*text, "-sign"] if self.is_signed else text
 
     def shortened(self, warm_up_s: float, duration_s: float) -> Scenario:
-        """The same, with a shorter window."""
+        """Returns the same scenario with a shorter window."""
         return replace(self, warm_up_s=warm_up_s, duration_s=duration_s)
 
 

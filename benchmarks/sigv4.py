@@ -1,6 +1,6 @@
-"""What a signature check costs: `python -m benchmarks.sigv4` prints µs a request, best of 300 runs of 1,000, for a
-SendMessage of 1 KiB as boto3 signs it (ten headers, five of them signed), with the day's key kept, as the fast lane
-hands it over."""
+"""The cost of a signature check: `python -m benchmarks.sigv4` prints µs per request, the best of 300 runs of 1,000, for
+a SendMessage of 1 KiB as boto3 signs it (ten headers, five of them signed), with the day's signing key cached, in the
+form in which the fast lane passes it."""
 
 from __future__ import annotations
 

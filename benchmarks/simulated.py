@@ -1,5 +1,5 @@
-"""A loop whose time is simulated: it jumps to the next timer as soon as nothing else can run. With seeded waits a run
-of concurrent tasks is the same each time, and takes as long as its Python does.
+"""An event loop with simulated time: it jumps to the next timer as soon as nothing else can run. With seeded delays, a
+run of concurrent tasks is reproducible and takes only the time of its Python code.
 
     with simulated() as runner:
         runner.run(main())              asyncio.sleep(3_600) in it takes no time
@@ -14,7 +14,7 @@ START_MS = 1_790_000_000_000
 
 
 class _Jumping(selectors.SelectSelector):
-    """Does not wait for its time-out, but lets it pass."""
+    """A selector that skips its timeout instead of waiting."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class _Jumping(selectors.SelectSelector):
 
 
 class SimulatedLoop(asyncio.SelectorEventLoop):
-    """Starts at 0 s."""
+    """Simulated time starts at 0 s."""
 
     def __init__(self) -> None:
         self._jumping = _Jumping()
@@ -42,7 +42,7 @@ class SimulatedLoop(asyncio.SelectorEventLoop):
 
 
 class LoopClock:
-    """A `cqs.clock.Clock` that tells the running loop's time."""
+    """A `cqs.clock.Clock` that shows the time of the running loop."""
 
     def now_ms(self) -> int:
         return START_MS + int(asyncio.get_running_loop().time() * 1_000)

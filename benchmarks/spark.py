@@ -1,11 +1,11 @@
-"""Half of `make bench-spark`: how long the audit takes for 1, 10 and 50 million events, and how much memory.
+"""Half of `make bench-spark`: the time and memory of the audit for 1, 10 and 50 million events.
 
-    synthetic journals (one busy queue) ─► audit on local[2] ─► events a second, peak resident memory
+    synthetic journals (one busy queue) ─► audit on local[2] ─► events per second, peak resident memory
 
-Messages are received nearly in order: one in a hundred changes places with one a few places on, and one in ten thousand
-comes last. `--order` measures the order alone, of so many messages in one queue at its worst: all in order but for a
-first one that comes last, so that one task has them all. The JVM (driver and executor in one, locally) has the heap
-that a job gets by default; with two tasks at a time each has half of it.
+Messages are received nearly in order: one in a hundred is swapped with one a few positions later, and one in ten
+thousand comes last. `--order` measures only the order metrics, for that many messages in one queue in the worst case:
+all in order except that the first comes last, so that one task has all of them. The JVM (locally driver and executor in
+one) has the default heap of a job; two concurrent tasks have half of it each.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ MILLION = 1_000_000
 RESULTS = Path("benchmarks/results")
 EVENTS_A_FILE = 500_000
 EVENTS_A_LINE = 333
-"""A third of a frame of the recorder's, whose other lines are the receives and the deletes."""
+"""A third of a frame of the recorder; its other lines are the receives and the deletes."""
 _HEAD = {"v": 2, "node": "bench", "incarnation": "0000000000001"}
 _QUEUE: dict[str, list[Any]] = {"account": ["000000000000"], "queue": ["orders"], "uid": [7]}
 _START_MS = 1_790_000_000_000
 _SAMPLE_S = 0.2
 _Line = tuple[str, dict[str, list[Any]]]
-"""Event and columns of a line of text."""
+"""Event and columns of a line."""
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """Prints one line a size, and the ratio of the times per event."""
+    """Prints one line per size, and the ratio of the times per event."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spark", description=__doc__.partition("\n")[0])
     parser.add_argument("--millions", type=float, nargs="+", default=[1, 10, 50], help="events (default: 1 10 50)")
     parser.add_argument("--folder", type=Path, default=Path("build/bench-spark"), help="where journals are written")
-    parser.add_argument("--order", action="store_true", help="measure the order of so many messages in one queue")
+    parser.add_argument("--order", action="store_true", help="measure only the order metrics, in one queue")
     parser.add_argument("--output", type=Path, default=RESULTS, help=f"where figures are added (default: {RESULTS})")
     options = parser.parse_args(given)
     options.output.mkdir(parents=True, exist_ok=True)
@@ -128,7 +128,7 @@ def _print(what: str, row: Mapping[str, float], first: Mapping[str, float]) -> N
 
 
 def write_journal(folder: Path, messages: int, rng: random.Random) -> None:
-    """Sends, receives and deletes of so many messages, closed and whole."""
+    """Writes a complete, closed journal of sends, receives and deletes of that many messages."""
     order = list(range(messages))
     for place in range(0, messages - 10, 100):
         other = place + rng.randrange(1, 9)
@@ -147,7 +147,7 @@ def write_journal(folder: Path, messages: int, rng: random.Random) -> None:
 
 
 def _file(lines: Iterator[_Line], file: int, before: int) -> tuple[bytes, int, bool]:
-    """Its text, the number of its last event, and whether it is full."""
+    """Returns a file's text, the number of its last event, and whether it is full."""
     texts: list[bytes] = []
     number, is_full = before, False
 
@@ -171,7 +171,7 @@ def _file(lines: Iterator[_Line], file: int, before: int) -> tuple[bytes, int, b
 
 
 def _lines(order: Sequence[int]) -> Iterator[_Line]:
-    """By turns: some sends, then their share of receives and deletes in the given order."""
+    """Yields alternately some sends, then as many receives and deletes in the given order."""
     for first in range(0, len(order), EVENTS_A_LINE):
         places = range(first, min(first + EVENTS_A_LINE, len(order)))
         at_ms = [_START_MS + place // 10 for place in places]

@@ -1,9 +1,9 @@
-"""Memory of a running Spark session: what Spark counts itself, and what the kernel counts of its processes.
+"""Memory of a running Spark session: Spark's own figures, and the kernel's figures for its processes.
 
 heap_mb       peak of the JVM's heap, which driver and executor share locally; heap_max_mb is its limit
 task_mb       largest memory that one task held at a time for sorts, joins and sums (Spark's peakExecutionMemory)
-worker_mb     largest resident memory that one Python worker ever had
-resident_mb   of the JVM in all: heap, and code, threads, and the buffers of Arrow, Parquet and the shuffle
+worker_mb     peak resident memory of a single Python worker
+resident_mb   of the whole JVM: heap, code, threads, and the buffers of Arrow, Parquet and the shuffle
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SETTINGS = {"spark.executor.metrics.pollingInterval": "200ms", "spark.executor.heartbeatInterval": "1s"}
-"""A session that is to be measured needs these from its start."""
+"""Settings that a session needs from its start to be measured."""
 _SAMPLE_S = 0.2
 _MB = 1e6
 
 
 @contextmanager
 def peaks(spark: SparkSession) -> Iterator[dict[str, float]]:
-    """Complete when the block has ended."""
+    """Yields figures that are complete once the block has ended."""
     found = {"resident_mb": 0.0, "worker_mb": 0.0}
     ending = threading.Event()
 
@@ -61,7 +61,7 @@ def _heap_mb(spark: SparkSession) -> float:
 
 
 def _task_mb(spark: SparkSession) -> float:
-    """By asking of each stage for the task that held most."""
+    """Asks each stage for the task that used the most memory."""
     gateway: Any = spark.sparkContext._gateway
     store = spark.sparkContext._jsc.sc().statusStore()
     largest = gateway.new_array(gateway.jvm.double, 1)

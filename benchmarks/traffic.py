@@ -1,9 +1,10 @@
-"""API calls from a process of their own, so that what is measured beside them is the server:
+"""API calls from a separate process, so that figures of the server do not include the client:
 
     python -m benchmarks.traffic PORT CALLS QUEUES
 
-Starts CALLS calls a second on kept connections: sends and receives, in turn, each on a queue drawn anew, and a delete
-of each message that was received. It says "ready" when it begins. Until SIGTERM; then prints one line of JSON, `Told`.
+Makes CALLS calls per second on keep-alive connections: alternately sends and receives, each on a random queue, and a
+delete of each message received. Prints "ready" when it begins. Runs until SIGTERM, then prints one line of JSON,
+`Told`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ _HEAD = (
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What became of the calls; all but `seconds` and `cpu_s` of the process count what was answered."""
+    """The results of the calls. All fields except `seconds` and `cpu_s`, which are of the process, are about calls that
+    got a response."""
 
     calls: int
     failed: int
@@ -47,19 +49,19 @@ class Told(msgspec.Struct, frozen=True):
 
 
 class Traffic:
-    """The process, as whoever starts it sees it."""
+    """Starts and controls the process."""
 
     def __init__(self, port: int, per_second: int, queues: int) -> None:
         command = [sys.executable, "-m", "benchmarks.traffic", str(port), str(per_second), str(queues)]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE)
 
     async def begun(self) -> None:
-        """Returns when it calls."""
+        """Waits until it makes calls."""
         assert self._process.stdout is not None
         await asyncio.to_thread(self._process.stdout.readline)
 
     async def end(self) -> Told:
-        """Stops it."""
+        """Stops it and returns its results."""
         self._process.terminate()
         output, _ = await asyncio.to_thread(self._process.communicate)
         return msgspec.json.decode(output, type=Told)
@@ -71,8 +73,8 @@ class Traffic:
 
 
 class _Schedule:
-    """When each call is due; whoever is free takes the next one. One that is late is not made up for by a burst beyond
-    CONNECTIONS calls under way."""
+    """When each call is due; the next free connection makes it. Late calls are made up for with at most CONNECTIONS
+    calls in progress."""
 
     def __init__(self, per_second: int, queues: int) -> None:
         self.per_second = per_second
