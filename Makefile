@@ -3,7 +3,7 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
-# Bytecode is kept, whatever the shell says: each of a test's servers would compile its code anew.
+# Always write bytecode: otherwise each server that a test starts would compile all code again.
 export PYTHONDONTWRITEBYTECODE :=
 QUICK_TESTS := tests/unit tests/contract tests/protocol
 
@@ -92,7 +92,7 @@ $(VENV)/.spark: $(VENV)/.dev
 	@$(PY) $(PIP_INSTALL) --editable '.[spark]'
 	@touch $@
 
-# botocore 1.31.80 is the last that speaks SQS's Query protocol.
+# botocore 1.31.80 is the last version with SQS's Query protocol.
 .venv-query/.done:
 	@.ci/venv .venv-query
 	@echo "Installing botocore 1.31.80 into .venv-query ..." >&2

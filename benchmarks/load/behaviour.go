@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// load is what all clients of a run share.
+// load is shared by all clients of a run.
 type load struct {
 	wire        *wire
 	ledger      *ledger
@@ -15,7 +15,7 @@ type load struct {
 
 func (l *load) isOver(now int64) bool { return l.giveUpAt > 0 && now >= l.giveUpAt }
 
-// ring gives a client its queues, one after the other.
+// ring gives a client its queues in turn.
 type ring struct {
 	queues []*queue
 	at     int
@@ -28,7 +28,7 @@ func (r *ring) next() *queue {
 	return q
 }
 
-// batchOut is a send under way: which messages it carries.
+// batchOut is the range of messages of a send in progress.
 type batchOut struct {
 	first uint64
 	count int
@@ -64,8 +64,8 @@ func (b *batchOut) answered(l *load, body []byte) (int, error) {
 	return accepted, nil
 }
 
-// hand is what a client holds: receipt handles that wait for their delete. They lie in the client's input buffer,
-// which nothing touches before the delete is written.
+// hand holds a client's receipt handles that are to be deleted. They point into the client's input buffer, which does
+// not change before the delete is written.
 type hand struct {
 	queue   *queue
 	handles [][]byte
@@ -116,7 +116,7 @@ func (h *hand) received(l *load, body []byte, now int64) (int, error) {
 	return count, nil
 }
 
-// deleted expects every handle of the call in the answer of a batch, and none refused.
+// deleted checks that the response of a batch has every handle of the call, and no failure.
 func (h *hand) deleted(l *load, body []byte) (int, error) {
 	count := len(h.handles)
 	h.handles = h.handles[:0]

@@ -4,7 +4,7 @@ import (
 	"errors"
 )
 
-// sender sends as fast as it is answered; until stopped, or until the ledger has limit messages.
+// sender sends as fast as it gets responses, until it is stopped or the ledger has limit messages.
 type sender struct {
 	*load
 	queues ring
@@ -30,7 +30,7 @@ func (s *sender) answered(_ *client, body []byte, _ int64) (int, error) {
 
 func (s *sender) failed(*client) {}
 
-// pace is a schedule that several senders share: an open loop. Who takes a time late is measured from that time.
+// pace is a schedule shared by several senders: an open loop. The latency of a late send counts from its due time.
 type pace struct {
 	at    int64
 	every int64
@@ -42,8 +42,8 @@ func (p *pace) take() int64 {
 	return at
 }
 
-// pacedSender sends when the schedule says so, whether or not the server keeps up. left counts those that have not
-// left: while a send is under way, nobody knows yet what there is to receive.
+// pacedSender sends at the times of the schedule, whether or not the server keeps up. left counts the senders that are
+// not done: while a send is in progress, the number of messages to receive is not known yet.
 type pacedSender struct {
 	sender
 	pace *pace
@@ -69,14 +69,14 @@ func (s *pacedSender) next(c *client, now int64) verdict {
 	return verdict
 }
 
-// drainer receives, works on each message for a while, and deletes; it leaves when all that was acknowledged has come,
-// or on giveUpAt. After the window it no longer works, so that the rest is soon counted.
+// drainer receives, processes each message for a while, and deletes it. It leaves when all acknowledged messages have
+// been received, or at giveUpAt. After the window it skips the processing, so that the rest is counted soon.
 type drainer struct {
 	*load
 	queues     ring
-	isLast     func() bool // whether no more will be sent
-	processing int64       // a message, ns
-	pause      int64       // after an empty answer, ns
+	isLast     func() bool // whether no more messages will be sent
+	processing int64       // time per message, ns
+	pause      int64       // after an empty receive, ns
 	hand       hand
 	busyUntil  int64
 }
@@ -110,7 +110,7 @@ func (d *drainer) answered(c *client, body []byte, now int64) (int, error) {
 
 func (d *drainer) failed(*client) { d.hand.drop() }
 
-// cycler sends, receives as many as it sent, and deletes them: the queue keeps its length.
+// cycler sends messages, receives as many, and deletes them, so that the queue keeps its length.
 type cycler struct {
 	*load
 	queues ring
@@ -175,7 +175,7 @@ func (p *poller) next(c *client, _ int64) verdict {
 func (p *poller) answered(*client, []byte, int64) (int, error) { return 0, nil }
 func (p *poller) failed(*client)                               {}
 
-// creator makes the queues of the list that nobody has made yet; dropper deletes them.
+// creator creates the queues of the list that no other creator has taken; dropper deletes them.
 type creator struct {
 	*load
 	queues            *[]*queue

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// A client has one connection and at most one call out. Its behaviour decides what it asks next.
+// A client has one connection and at most one call in progress. Its behaviour decides what it does next.
 //
 //	step ── ask ──> flush … drain ── answered ──> step
 //	  │                       └───── broken ─────> nap, step
@@ -22,10 +22,10 @@ type client struct {
 	socket    int
 	wakeAt    int64
 	askedAt   int64
-	dueAt     int64 // when the call should have been made; 0 = when it was
+	dueAt     int64 // when the call was due; 0 = when it was made
 	kind      kind
 	isCalling bool
-	isFresh   bool // this connection has not answered yet
+	isFresh   bool // no response on this connection yet
 	isRepeat  bool
 	hasLeft   bool
 	wantsRoom bool
@@ -37,13 +37,13 @@ type client struct {
 	reply   reply
 }
 
-// A behaviour is what one client does over and over.
+// A behaviour defines what a client does repeatedly.
 type behaviour interface {
-	// next puts a request into c.out and its purpose into c.kind, or says when to ask again, or leaves.
+	// next puts a request into c.out and its kind into c.kind, or sets when to be called again, or leaves.
 	next(c *client, now int64) verdict
-	// answered takes a 2xx answer's body: how many messages it was about. An error is counted, not fatal.
+	// answered handles the body of a 2xx response and returns its number of messages. An error is counted, not fatal.
 	answered(c *client, body []byte, now int64) (messages int, err error)
-	// failed is told that a call brought no good answer.
+	// failed is called when a call got no usable response.
 	failed(c *client)
 }
 
@@ -179,7 +179,7 @@ func (r *reactor) answered(c *client) {
 	r.step(c)
 }
 
-// faulty counts an error and lets the client go on after a short nap.
+// faulty counts an error and lets the client continue after a short nap.
 func (r *reactor) faulty(c *client, why string) {
 	r.tally.fail(c.kind, why)
 	c.behaviour.failed(c)
@@ -187,8 +187,8 @@ func (r *reactor) faulty(c *client, why string) {
 	heap.Push(&r.sleepers, c)
 }
 
-// broken deals with a lost connection. A server may close one that is idle, just when a request goes out: that call
-// is made once more, and only the reconnect is counted.
+// broken handles a lost connection. A server may close an idle connection just as a request is sent: that call is
+// retried once, and only the reconnect is counted.
 func (r *reactor) broken(c *client, why string, mayRepeat bool) {
 	wasCalling := c.isCalling
 	mayRepeat = mayRepeat && !c.isFresh && !c.isRepeat && c.filled == 0
@@ -206,7 +206,7 @@ func (r *reactor) broken(c *client, why string, mayRepeat bool) {
 	r.faulty(c, why)
 }
 
-// connect does not wait: until the connection is there, a write finds no room.
+// connect does not block: until the connection is established, writes find no room.
 func (r *reactor) connect(c *client) error {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
 	if err != nil {

@@ -2,7 +2,7 @@ package main
 
 import "bytes"
 
-// Text as forms, XML and JSON write it.
+// Escaping of text in forms, XML and JSON.
 
 func appendFormEscaped(dst, text []byte) []byte {
 	for _, c := range text {
@@ -29,7 +29,7 @@ func unescapeXML(text []byte) []byte {
 	return text
 }
 
-// unescapeJSON undoes the escapes that an answer may put into a URL.
+// unescapeJSON undoes the escapes that a response may have in a URL.
 func unescapeJSON(text []byte) string {
 	return string(bytes.ReplaceAll(text, []byte(`\/`), []byte("/")))
 }

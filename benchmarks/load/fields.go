@@ -2,8 +2,8 @@ package main
 
 import "bytes"
 
-// fields walks over the text members of an answer, whatever their nesting: `"Key": "text"` in JSON, `<Key>text</Key>`
-// in XML. The text is as it stands on the wire, still escaped. That is all a load generator has to know of an answer.
+// fields iterates over the text members of a response at any depth: `"Key": "text"` in JSON, `<Key>text</Key>` in XML.
+// The text is still escaped, as on the wire. A load generator needs no more of a response.
 type fields struct {
 	rest  []byte
 	isXML bool
@@ -39,7 +39,7 @@ func (f *fields) nextMember() bool {
 	}
 }
 
-// quoted is the next JSON string, without its quotes.
+// quoted returns the next JSON string, without its quotes.
 func quoted(text []byte) (inside, after []byte, found bool) {
 	start := bytes.IndexByte(text, '"') + 1
 	if start == 0 {

@@ -2,8 +2,8 @@ package main
 
 import "math/bits"
 
-// A histogram counts durations in buckets that grow with the value: 128 equal buckets between each power of two and
-// the next, so a quantile is off by less than 1 %. Its size is fixed, whatever is recorded.
+// A histogram counts durations in buckets that grow with the value: 128 equal buckets between each power of two and the
+// next, so the error of a quantile is below 1 %. Its size is fixed.
 //
 //	value:   0 … 127   128 … 255   256 … 511   512 … 1023   …
 //	width:      1           1           2           4
@@ -36,7 +36,7 @@ func bucket(ns int64) int {
 	return octave*perOctave + int(ns>>(octave-1)) - perOctave
 }
 
-// bounds are the lowest value of a bucket and the lowest of the next.
+// bounds returns the lowest value of a bucket and that of the next one.
 func bounds(bucket int) (from, to int64) {
 	octave, place := bucket/perOctave, int64(bucket%perOctave)
 	if octave == 0 {
@@ -45,7 +45,7 @@ func bounds(bucket int) (from, to int64) {
 	return (place + perOctave) << (octave - 1), (place + perOctave + 1) << (octave - 1)
 }
 
-// quantile is the value below which the fraction q of the recorded ones lies; 0 when nothing was recorded.
+// quantile returns the value below which the fraction q of the recorded values lies; 0 if nothing was recorded.
 func (h *histogram) quantile(q float64) int64 {
 	rank := q * float64(h.count)
 	var before float64
@@ -60,7 +60,7 @@ func (h *histogram) quantile(q float64) int64 {
 	return h.highest
 }
 
-// Latency is what a result says of a histogram, in milliseconds.
+// Latency is the summary of a histogram in a result, in milliseconds.
 type Latency struct {
 	Mean float64 `json:"mean"`
 	P50  float64 `json:"p50"`

@@ -8,10 +8,10 @@ import (
 	"strconv"
 )
 
-// The ledger writes the messages and keeps the books: which were acknowledged, which came back, which came twice.
+// The ledger writes the messages and tracks which were acknowledged, which were received, and which were duplicated.
 //
 // A body is a header of hex digits, then filler:   run (8) | number (12) | sent at, ns (16) | letters and digits …
-// so it needs no escaping in JSON, XML or a form, and what is received tells its number and its age.
+// so it needs no escaping in JSON, XML or a form, and a received body shows its number and its age.
 type ledger struct {
 	run      [8]byte
 	filler   []byte
@@ -48,7 +48,7 @@ func newLedger(size, checkEvery int, seed int64) *ledger {
 	return l
 }
 
-// reserve gives out the numbers of n messages and returns the first.
+// reserve assigns the numbers of n messages and returns the first.
 func (l *ledger) reserve(n int) uint64 {
 	first := l.sent
 	l.sent += uint64(n)
@@ -68,7 +68,7 @@ func (l *ledger) acknowledge(number uint64) {
 	}
 }
 
-// receive books a body that came back and says when it was sent.
+// receive records a received body and returns when it was sent.
 func (l *ledger) receive(body []byte) (sentAt int64, err error) {
 	if len(body) != headerBytes+len(l.filler) || string(body[:8]) != string(l.run[:]) {
 		return 0, errForeign
@@ -89,7 +89,7 @@ func (l *ledger) receive(body []byte) (sentAt int64, err error) {
 	return int64(at), nil
 }
 
-// isDue says whether this message's MD5 is one of those to check.
+// isDue reports whether this message's MD5 is to be checked.
 func (l *ledger) isDue() bool {
 	l.looked++
 	return l.checkEvery > 0 && l.looked%l.checkEvery == 0
@@ -116,7 +116,7 @@ func appendHex(dst []byte, value uint64, digits int) []byte {
 // bitset grows as needed.
 type bitset []uint64
 
-// add says whether the number was new.
+// add reports whether the number was new.
 func (b *bitset) add(number uint64) bool {
 	for uint64(len(*b)) <= number/64 {
 		*b = append(*b, 0)

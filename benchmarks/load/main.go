@@ -1,13 +1,13 @@
-// Command load is the load generator of `make bench`: closed-loop clients on kept connections, one thread, both
-// protocols of SQS. It checks what is answered, and prints one JSON object a line: {"event": "window_start"} and
-// {"event": "window_end"} at those moments, so that the caller can read the server's CPU clock, then the result.
+// Command load is the load generator of `make bench`: closed-loop clients on keep-alive connections, one thread, both
+// protocols of SQS. It checks the responses and prints one JSON object per line: {"event": "window_start"} and
+// {"event": "window_end"} at those times, so that the caller can read the server's CPU clock, then the result.
 //
-//	send      clients send as fast as they are answered
-//	receive   clients receive and delete what -backlog put there
-//	mixed     each client sends, receives as many, deletes them
-//	rate      -clients send -rate messages a second (open loop); -receivers receive and delete
-//	fill      -backlog messages are sent, as fast as it goes; use with -keep
-//	idle      nothing but the -pollers
+//	send      clients send as fast as they get responses
+//	receive   clients receive and delete the messages of -backlog
+//	mixed     each client sends messages, receives as many, deletes them
+//	rate      -clients send -rate messages per second (open loop); -receivers receive and delete
+//	fill      sends -backlog messages as fast as possible; use with -keep
+//	idle      only the -pollers
 package main
 
 import (
@@ -43,33 +43,33 @@ func parseOptions(arguments []string) (*options, map[string]string, error) {
 	f.StringVar(&o.protocol, "protocol", "json", "json or query")
 	f.StringVar(&o.mode, "mode", "mixed", "send, receive, mixed, rate, fill or idle")
 	f.StringVar(&o.prefix, "prefix", "bench", "queue names begin with this")
-	f.IntVar(&o.clients, "clients", 64, "connections that work")
+	f.IntVar(&o.clients, "clients", 64, "connections with load")
 	f.IntVar(&o.receivers, "receivers", 4, "rate: connections that receive and delete")
-	f.IntVar(&o.batch, "batch", 1, "messages a call, 1 to 10")
-	f.IntVar(&o.size, "size", 1024, "bytes of a message's body")
+	f.IntVar(&o.batch, "batch", 1, "messages per call, 1 to 10")
+	f.IntVar(&o.size, "size", 1024, "size of a message's body, bytes")
 	f.IntVar(&o.queues, "queues", 1, "queues, all with traffic")
 	f.IntVar(&o.fifoGroups, "fifo-groups", 0, "FIFO queues with this many groups; 0 = standard queues")
-	f.IntVar(&o.wait, "wait", 0, "WaitTimeSeconds of the working receives")
-	f.IntVar(&o.pollers, "pollers", 0, "connections that long-poll an empty queue all the while")
+	f.IntVar(&o.wait, "wait", 0, "WaitTimeSeconds of receives, except the pollers'")
+	f.IntVar(&o.pollers, "pollers", 0, "connections that long-poll an empty queue all the time")
 	f.IntVar(&o.pollWait, "poll-wait", 20, "WaitTimeSeconds of the pollers")
 	f.IntVar(&o.verify, "verify", 8, "check every nth MD5; 0 = none")
 	f.IntVar(&o.visibility, "visibility", 120, "VisibilityTimeout of the queues, seconds")
-	f.IntVar(&o.setupClients, "setup-clients", 8, "connections that create queues and fill them")
-	f.Uint64Var(&o.backlog, "backlog", 0, "messages put into the queues beforehand")
-	f.Float64Var(&o.rate, "rate", 2000, "rate: messages a second")
+	f.IntVar(&o.setupClients, "setup-clients", 8, "connections that create and fill queues")
+	f.Uint64Var(&o.backlog, "backlog", 0, "messages sent to the queues beforehand")
+	f.Float64Var(&o.rate, "rate", 2000, "rate: messages per second")
 	f.DurationVar(&o.duration, "duration", 10*time.Second, "length of the window")
 	f.DurationVar(&o.warmUp, "warmup", 2*time.Second, "load before the window")
-	f.DurationVar(&o.drain, "drain", 10*time.Second, "longest time to finish after the window")
-	f.DurationVar(&o.processing, "processing", 0, "rate, receive: how long a receiver works on each message")
-	f.DurationVar(&o.pause, "pause", 0, "rate, receive: how long a receiver waits after an empty answer")
-	f.DurationVar(&o.timeout, "timeout", 30*time.Second, "a call without an answer is an error after this")
-	f.BoolVar(&o.isSigning, "sign", false, "sign each request (SigV4); else the header is there but its signature is not")
-	f.BoolVar(&o.isKeeping, "keep", false, "leave the queues in the end")
+	f.DurationVar(&o.drain, "drain", 10*time.Second, "maximum time to finish after the window")
+	f.DurationVar(&o.processing, "processing", 0, "rate, receive: processing time per message")
+	f.DurationVar(&o.pause, "pause", 0, "rate, receive: how long a receiver waits after an empty receive")
+	f.DurationVar(&o.timeout, "timeout", 30*time.Second, "timeout of a call, which then counts as an error")
+	f.BoolVar(&o.isSigning, "sign", false, "sign each request (SigV4); otherwise the header has an invalid signature")
+	f.BoolVar(&o.isKeeping, "keep", false, "do not delete the queues at the end")
 	f.BoolVar(&o.hasSDKHead, "sdk-headers", false, "send all headers that boto3 sends")
 	f.StringVar(&o.accessKey, "access-key", "test", "access key id")
 	f.StringVar(&o.secretKey, "secret-key", "test", "secret key")
 	f.StringVar(&o.region, "region", "us-east-1", "region in the signature")
-	f.Int64Var(&o.seed, "seed", 1, "of the bodies' filler")
+	f.Int64Var(&o.seed, "seed", 1, "seed of the bodies' filler")
 	if err := f.Parse(arguments); err != nil {
 		return nil, nil, err
 	}

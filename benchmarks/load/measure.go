@@ -9,7 +9,7 @@ type windowEvent struct {
 	Event string `json:"event"`
 }
 
-// measure runs the load with its window. Only what is answered inside the window is counted.
+// measure runs the load with its window. Only calls that get their response within the window are counted.
 func (s *session) measure() error {
 	clients, err := s.workers()
 	if err != nil {
@@ -41,8 +41,8 @@ func (s *session) openWindow() {
 	}
 }
 
-// closeWindow puts the tally aside: what follows is not counted. It may come twice, or without a window when all was
-// done before it opened.
+// closeWindow keeps the tally: later calls are not counted. It may be called twice, or without a window if everything
+// was done before it opened.
 func (s *session) closeWindow() {
 	if s.measured != nil {
 		return

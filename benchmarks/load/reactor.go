@@ -8,9 +8,9 @@ import (
 	"unsafe"
 )
 
-// The reactor runs all clients on one thread over epoll: on a machine of two cores the load must not take the
-// processor from the server. Sockets are non-blocking, so their calls go around the Go scheduler; one timer descriptor,
-// exact to the microsecond, stands for everything that waits for a time.
+// The reactor runs all clients on one thread with epoll: on a machine with two cores the load must not take CPU from the
+// server. Sockets are non-blocking, so their calls bypass the Go scheduler. One timer descriptor, exact to the
+// microsecond, serves everything that waits for a time.
 type reactor struct {
 	epoll    int
 	timer    int
@@ -25,7 +25,7 @@ type reactor struct {
 	edges    []edge
 }
 
-// An edge is something to do at a time: the beginning and the end of the window.
+// An edge is an action at a given time: the beginning and the end of the window.
 type edge struct {
 	at  int64
 	act func()
@@ -35,7 +35,7 @@ const sweepEvery = int64(time.Second)
 
 var origin = time.Now()
 
-// clock is in nanoseconds since the program began, monotonic.
+// clock returns monotonic nanoseconds since the program started.
 func clock() int64 { return int64(time.Since(origin)) }
 
 func newReactor(address syscall.SockaddrInet4, timeout time.Duration) (*reactor, error) {
@@ -51,8 +51,8 @@ func newReactor(address syscall.SockaddrInet4, timeout time.Duration) (*reactor,
 	return r, syscall.EpollCtl(epoll, syscall.EPOLL_CTL_ADD, r.timer, &syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: -1})
 }
 
-// run lets the clients work until none that counts is left, or, with background clients only, until the last edge; then
-// it closes their connections. Edges are forgotten afterwards.
+// run runs the clients until all except background ones have left or, with background clients only, until the last edge.
+// Then it closes their connections and removes the edges.
 func (r *reactor) run(clients []*client) error {
 	r.clients, r.living, r.sleepers = clients, 0, nil
 	for i, c := range clients {
@@ -128,7 +128,7 @@ func (r *reactor) passTime() {
 	}
 }
 
-// arm sets the timer to the next thing that waits for a time.
+// arm sets the timer to the next due time.
 func (r *reactor) arm() {
 	next := r.sweepAt
 	if len(r.edges) > 0 {
@@ -146,10 +146,10 @@ func (r *reactor) arm() {
 	syscall.RawSyscall6(syscall.SYS_TIMERFD_SETTIME, uintptr(r.timer), 0, uintptr(unsafe.Pointer(&setting)), 0, 0, 0)
 }
 
-// later adds an edge; edges come in the order of their times.
+// later adds an edge. Edges must be added in the order of their times.
 func (r *reactor) later(at int64, act func()) { r.edges = append(r.edges, edge{at, act}) }
 
-// wakeAll ends every sleep: the plan has changed.
+// wakeAll ends every nap, because the plan has changed.
 func (r *reactor) wakeAll() {
 	woken := r.sleepers
 	r.sleepers = nil
@@ -158,7 +158,7 @@ func (r *reactor) wakeAll() {
 	}
 }
 
-// sleepers is a heap of clients by the time they wake.
+// sleepers is a heap of clients, ordered by wake-up time.
 type sleepers []*client
 
 func (s sleepers) Len() int           { return len(s) }

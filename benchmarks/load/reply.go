@@ -14,8 +14,8 @@ var (
 	closeToken   = []byte("close")
 )
 
-// A reply reads one HTTP/1.x answer from a buffer that grows. Content-Length and chunked bodies only: a body that ends
-// with the connection is no use to a client that keeps its connections.
+// A reply parses one HTTP/1.x response from a growing buffer. It supports only Content-Length and chunked bodies, because
+// a body that ends with the connection is of no use to a client with keep-alive connections.
 type reply struct {
 	status    int
 	body      []byte
@@ -26,8 +26,8 @@ type reply struct {
 	isChunked bool
 }
 
-// parse looks at all that has arrived. It may be called again with more bytes until it says that the answer is
-// complete; need is then, or before, the size that the buffer should have, 0 when unknown.
+// parse parses all bytes so far. It can be called again with more bytes until the response is complete. need is the size
+// that the buffer should have; 0 = not known yet.
 func (r *reply) parse(buffer []byte) (isComplete bool, need int, err error) {
 	if r.bodyAt == 0 {
 		end := bytes.Index(buffer, endOfHead)
@@ -90,7 +90,7 @@ func (r *reply) parseHead(head []byte) error {
 
 func (r *reply) reset() { *r = reply{} }
 
-// unchunk joins the chunks once all of them are there; until then the buffer is left as it is.
+// unchunk joins the chunks once all of them have arrived; until then it does not change the buffer.
 func unchunk(buffer []byte) (body []byte, isComplete bool, err error) {
 	var parts [][]byte
 	for {

@@ -11,7 +11,7 @@ import (
 
 const fillBatch = 10
 
-// session is one run of the program: queues made, filled, loaded, measured, dropped.
+// session is one run of the program: it creates, fills, loads, measures and deletes queues.
 type session struct {
 	*options
 	load
@@ -115,7 +115,7 @@ func (s *session) createQueues() error {
 	return nil
 }
 
-// fill puts the backlog there, ten a call where that fits.
+// fill sends the backlog, ten messages per call if they fit.
 func (s *session) fill() error {
 	if s.backlog == 0 {
 		return nil
@@ -138,7 +138,7 @@ func (s *session) fillers() []*client {
 	})
 }
 
-// team makes clients; each walks over the queues from its own place.
+// team creates clients; each goes through the queues from a different start.
 func (s *session) team(count int, make func(ring) behaviour) []*client {
 	var clients []*client
 	for i := range count {

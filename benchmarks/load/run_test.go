@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// standIn answers JSON like SQS, from one list, and misbehaves when told to.
+// standIn is a fake SQS with the JSON protocol and a single list of messages, which misbehaves on request.
 type standIn struct {
 	sync.Mutex
 	waiting []string
@@ -79,7 +79,7 @@ func (s *standIn) answer(action string, in standInRequest, host string) string {
 	return "{}"
 }
 
-// play runs the program against a stand-in and gives its result and the events before it.
+// play runs the program against a stand-in and returns its result and the events before it.
 func play(t *testing.T, server *standIn, arguments ...string) (Result, []string) {
 	t.Helper()
 	listener := httptest.NewServer(server)

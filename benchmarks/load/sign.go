@@ -13,8 +13,8 @@ const (
 	signService   = "sqs"
 )
 
-// A signer writes the X-Amz-Date and Authorization headers of Signature Version 4. The day's key is kept, and the date
-// is formatted once a second: what is left is two SHA-256 and one HMAC a request.
+// A signer writes the X-Amz-Date and Authorization headers of Signature Version 4. It caches the day's key and formats
+// the date once per second, which leaves two SHA-256 and one HMAC per request.
 type signer struct {
 	accessKey, secretKey, region, host string
 

@@ -1,13 +1,13 @@
 package main
 
-// kind is what a call is for.
+// kind is the purpose of a call.
 type kind uint8
 
 const (
 	sending kind = iota
 	receiving
 	deleting
-	polling // a receive of an idle long poller: load only, in no figure
+	polling // a receive of an idle long poller: only load, in no figure
 	creating
 	dropping
 	kinds
@@ -15,9 +15,9 @@ const (
 
 var kindNames = [kinds]string{"send", "receive", "delete", "poll", "create_queue", "delete_queue"}
 
-// tally is what is counted in the window.
+// tally has the counts of the window.
 type tally struct {
-	latency       [kinds]histogram // receives: of those that brought messages
+	latency       [kinds]histogram // receives: only those that returned messages
 	messages      [kinds]uint64
 	emptyReceives uint64
 	age           histogram // of messages, from send to delivery
@@ -43,7 +43,7 @@ func (t *tally) fail(k kind, text string) {
 	}
 }
 
-// CallResult is one kind of call in the result. Receives that brought nothing are in no figure but their own count.
+// CallResult is one kind of call in the result. Empty receives are only in their own count.
 type CallResult struct {
 	Calls        uint64  `json:"calls"`
 	CallsPerS    float64 `json:"calls_per_s"`
@@ -52,7 +52,7 @@ type CallResult struct {
 	Latency      Latency `json:"latency_ms"`
 }
 
-// Result is what the load generator prints in the end. Rates are per second of the window.
+// Result is printed at the end. Rates are per second of the window.
 type Result struct {
 	Event            string                `json:"event"`
 	Mode             string                `json:"mode"`
@@ -77,7 +77,7 @@ type Result struct {
 	GeneratorSeconds float64               `json:"generator_cpu_s"`
 }
 
-// summarize leaves out what the caller knows: flags, set-up time, the generator's own CPU.
+// summarize leaves out what the caller knows: flags, setup time, the generator's own CPU.
 func summarize(mode string, t *tally, l *ledger, seconds float64) Result {
 	r := Result{Event: "result", Mode: mode, Seconds: seconds, Calls: map[string]CallResult{},
 		EmptyReceives: t.emptyReceives, Errors: t.errors, ErrorTexts: t.errorTexts, Reconnects: t.reconnects,

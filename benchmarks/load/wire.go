@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A queue as the load generator knows it. Its URL is kept as each protocol wants it, escaped once.
+// A queue as the load generator knows it. Its URL is escaped once for each protocol.
 type queue struct {
 	name    string
 	url     string
@@ -24,12 +24,12 @@ func (q *queue) setURL(raw string) {
 	}
 }
 
-// wire writes whole HTTP requests in one of the two protocols of SQS. A request is made in two steps: the body into a
-// buffer that is kept, then head and body into the client's.
+// wire writes complete HTTP requests in one of the two protocols of SQS. It first writes the body into a reused buffer,
+// then head and body into the client's.
 type wire struct {
 	isQuery    bool
 	host       string
-	extraHead  string // headers that every request carries
+	extraHead  string // headers of every request
 	signer     *signer
 	fifoGroups uint64
 	run        string
@@ -37,14 +37,14 @@ type wire struct {
 	body []byte
 }
 
-// plainAuthorization names an account by its access key and has a signature that nobody can check.
+// plainAuthorization returns headers with an access key, which names an account, and an invalid signature.
 func plainAuthorization(accessKey, region string) string {
 	return "X-Amz-Date: 20260101T000000Z\r\nAuthorization: AWS4-HMAC-SHA256 Credential=" + accessKey + "/20260101/" +
 		region + "/sqs/aws4_request, SignedHeaders=content-type;host;x-amz-date, Signature=" +
 		"00000000000000000000000000000000000000000000000000000000deadbeef\r\n"
 }
 
-// sdkHead is what boto3 sends beyond the headers that matter.
+// sdkHead has the headers that boto3 sends beyond the necessary ones.
 const sdkHead = "Accept-Encoding: identity\r\n" +
 	"User-Agent: Boto3/1.44.0 md/Botocore#1.44.0 ua/2.1 os/linux#6.8 md/arch#x86_64 lang/python#3.11.9 " +
 	"md/pyimpl#CPython m/b,Z,D cfg/retry-mode#standard Botocore/1.44.0\r\n" +
@@ -89,7 +89,7 @@ func (w *wire) put(parts ...string) {
 	}
 }
 
-// send asks for one message, or for n ≥ 2 as a batch.
+// send writes a SendMessage for one message, or a SendMessageBatch for n messages.
 func (w *wire) send(dst []byte, q *queue, l *ledger, first uint64, n int, isBatch bool, now int64) []byte {
 	w.body = w.body[:0]
 	if !isBatch {
@@ -109,7 +109,7 @@ func (w *wire) send(dst []byte, q *queue, l *ledger, first uint64, n int, isBatc
 	return w.request(dst, "SendMessageBatch", q)
 }
 
-// close writes punctuation that only JSON has.
+// close writes punctuation that only JSON needs.
 func (w *wire) close(text string) {
 	if !w.isQuery {
 		w.body = append(w.body, text...)
@@ -163,7 +163,7 @@ func (w *wire) receive(dst []byte, q *queue, countMax, waitSeconds int) []byte {
 	return w.request(dst, "ReceiveMessage", q)
 }
 
-// remove deletes by receipt handles as they stood, escaped, in the receive's answer.
+// remove deletes by receipt handles, still escaped as in the response of the receive.
 func (w *wire) remove(dst []byte, q *queue, handles [][]byte, isBatch bool) []byte {
 	w.body = w.body[:0]
 	if !isBatch {
