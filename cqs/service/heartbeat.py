@@ -36,7 +36,9 @@ async def run(engine: Engine) -> None:
 async def step(engine: Engine) -> None:
     """One beat. Raises StoreUnavailable, OutcomeUnknown."""
     cluster = engine.cluster
+    began_s = cluster.leadership.now_s
     await cluster.membership.beat()
+    engine.marks.beaten_s = began_s
     await news.say(engine)
     await telling.tell(engine)
     await _hear(engine)

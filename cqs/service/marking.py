@@ -82,7 +82,8 @@ def is_doubted(engine: Engine, shard: Shard) -> bool:
     if engine.cluster.is_alone:
         return False
     marks = engine.marks
-    return marks.is_on(shard) or engine.cluster.leadership.now_s - marks.read_s >= FRESH_S
+    now_s = engine.cluster.leadership.now_s
+    return marks.is_on(shard) or now_s - marks.read_s >= FRESH_S or now_s - marks.beaten_s >= LATE_S
 
 
 async def is_known(engine: Engine, shard: Shard) -> bool:

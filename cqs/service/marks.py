@@ -21,6 +21,9 @@ class Marks:
     """Marks of this run, as of the last read, that it does not know of: writing or removing them had no answer."""
     read_s: float = float("-inf")
     """When the last read of all marks began, by this node's monotonic clock."""
+    beaten_s: float = float("-inf")
+    """When the last beat that succeeded began. Without one, nodes that count this one as dead may serve its shards from
+    other cache servers (`cqs.service.lists`)."""
     known_s: dict[Shard, float] = field(default_factory=dict)
     """The time from which every node knows of this node's mark, or trusts no cache at all."""
     used_s: dict[Shard, float] = field(default_factory=dict)

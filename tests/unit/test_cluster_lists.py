@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from cqs.service import residency
+from cqs.service import marking, residency
+from cqs.service.engine import shard_of
 from cqs.service.lists import SPLIT_LOOKS, Listed
+from cqs.service.membership import LIFE_MS
 from tests.cluster import PLACE, Town
 from tests.engine import Bench
 
@@ -156,3 +158,18 @@ async def test_a_node_that_leaves_goes_by_no_list() -> None:
     await a.engine.cluster.leave()
 
     assert [node.servers for node in await a.engine.cluster.coordination.nodes()] == [""]
+
+
+async def test_a_node_that_did_not_beat_for_as_long_as_it_lives_does_not_believe_its_cache() -> None:
+    town = Town()
+    a = await town.node("a")
+    queue = await a.create("orders")
+    await town.beat()
+    assert not marking.is_doubted(a.engine, shard_of(queue))
+
+    town.clock.advance_ms(LIFE_MS)
+    await marking.look(a.engine)
+    assert marking.is_doubted(a.engine, shard_of(queue))
+
+    await town.beat()
+    assert not marking.is_doubted(a.engine, shard_of(queue))
