@@ -11,7 +11,7 @@ from tests.console.desk import Desk, make_desk
 
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    """A console without passwords, with a folder for its log."""
+    """A console without passwords, with a folder for its change log."""
     made = await make_desk(folder=tmp_path)
     yield made
     await made.client.close()

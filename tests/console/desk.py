@@ -1,5 +1,5 @@
-"""A console on an engine in memory, and a browser without a screen: it keeps cookies, and posts forms with the token
-of the page they stand on.
+"""A console on an in-memory engine, and a headless browser that keeps cookies and posts forms with the token of their
+page.
 
 desk = await make_desk()
 await desk.add_user("alice", Role.ADMINISTRATOR)
@@ -42,7 +42,7 @@ _QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 
 @dataclass(frozen=True)
 class Seen:
-    """An answer, read."""
+    """A parsed response."""
 
     status: int
     text: str
@@ -52,7 +52,7 @@ class Seen:
 
     @property
     def words(self) -> str:
-        """What a person reads: no tags, no entities, single spaces."""
+        """The visible text: no tags, no entities, single spaces."""
         body = re.sub(r"<(script|style|svg)\b.*?</\1>", " ", self.text, flags=re.DOTALL)
         return " ".join(unescape(re.sub(r"<[^>]*>", " ", body)).split())
 
@@ -74,11 +74,11 @@ class Desk:
         return f"http://127.0.0.1:{self.client.port}"
 
     async def is_in(self) -> bool:
-        """Whether pages are shown, without a login before."""
+        """Whether pages are shown without another login."""
         return (await self.get("/", follow=False)).status == 200
 
     async def get(self, path: str, *, follow: bool = True, **headers: str) -> Seen:
-        """A page below /ADMIN; its forms' token is kept."""
+        """Loads a page below /ADMIN, and keeps the token of its forms."""
         sent = self.headers | {name.replace("_", "-"): value for name, value in headers.items()}
         answer = await self.client.get("/ADMIN" + path, allow_redirects=follow, headers=sent)
         return await self._seen(answer)
@@ -86,14 +86,14 @@ class Desk:
     async def post(
         self, path: str, fields: Mapping[str, str | list[str]] | None = None, *, follow: bool = True, **more: str
     ) -> Seen:
-        """A form of a page of ours."""
+        """Posts a form of one of the console's pages, with its token."""
         pairs = [("csrf", self.token or await self._fresh_token())]
         for name, value in {**(fields or {}), **more}.items():
             pairs += [(name, one) for one in (value if isinstance(value, list) else [value])]
         return await self.post_raw(path, pairs, follow=follow, Origin=self.origin)
 
     async def post_raw(self, path: str, pairs: list[tuple[str, str]], *, follow: bool = True, **headers: str) -> Seen:
-        """A form exactly so."""
+        """Posts a form exactly as given."""
         sent = self.headers | {name.replace("_", "-"): value for name, value in headers.items()}
         answer = await self.client.post("/ADMIN" + path, data=pairs, allow_redirects=follow, headers=sent)
         return await self._seen(answer)
@@ -107,16 +107,16 @@ class Desk:
         return await self.post("/login", {"user": name, "password": password}, follow=follow)
 
     def cookie(self) -> str:
-        """The session's, as the browser has it."""
+        """Returns the browser's session cookie."""
         return next((one.value for one in self.client.session.cookie_jar if one.key == "cqs_console"), "")
 
     async def other(self) -> Desk:
-        """Another browser at the same console."""
+        """Returns another browser for the same console."""
         client: Client = TestClient(self.server, cookie_jar=CookieJar(unsafe=True))
         return Desk(self.bench, self.console, self.accounts, self.server, client)
 
     async def neighbour(self) -> Desk:
-        """A browser at another node: a console of its own, over the same store and with the same secret."""
+        """Returns a browser for another node, whose console has the same store and the same secret."""
         console = make_console(self.bench.engine, self.accounts, SECRET, self.console.about, skin=_skin())
         server = TestServer(make_application(console, FormUpload))
         client: Client = TestClient(server, cookie_jar=CookieJar(unsafe=True))
@@ -144,7 +144,7 @@ def _skin() -> Skin:
 async def make_desk(
     *, about: About | None = None, folder: Path | None = None, bench: Bench | None = None, grace: Grace | None = None
 ) -> Desk:
-    """A console where nobody has a password yet; without `grace` everything is done at once."""
+    """Makes a console where nobody has a password yet. Without `grace`, all changes take effect at once."""
     bench = bench or await make_bench()
     engine = bench.engine
     identities, sealer = MemoryIdentities(), Sealer([b"k" * 32])

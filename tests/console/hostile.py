@@ -1,4 +1,4 @@
-"""Texts that attack whoever shows them, and a reader that tells whether a page let one through."""
+"""Texts that attack the page that shows them, and a parser that detects whether a page let one through."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEXTS = (
     '{"a": "</script><script>alert(9)</script>", "error": "<b>bold</b>"}',
 )
 PLAIN_TEXTS = tuple(text for text in TEXTS if text.isprintable())
-"""Those that SQS takes: no control characters."""
+"""The texts that SQS accepts: no control characters."""
 
 _RUNNING = {"script", "iframe", "object", "embed", "base", "style", "link"}
 _FETCHING = (
@@ -60,12 +60,12 @@ class _Reader(HTMLParser):
 
 
 def is_ours(address: str) -> bool:
-    """An address that stays in the console or on its host."""
+    """Whether an address stays within the console or on its host."""
     return address.startswith(("/ADMIN", "#")) or address.startswith("http://127.0.0.1:")
 
 
 def let_through(page: str) -> list[str]:
-    """Whatever on the page runs, styles or leads elsewhere and is not the console's own."""
+    """Returns all scripts, styles and links of the page that are not the console's own."""
     reader = _Reader()
     reader.feed(page)
     return reader.wrong

@@ -1,4 +1,4 @@
-"""What tests of messages in the console share."""
+"""Helpers for tests of messages in the console."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ ORDERS = f"/q/{ACCOUNT}/orders"
 
 
 async def there(desk: Desk, queue: Queue, state: State = State.READY) -> list[Peeked]:
-    """What a queue holds, without a trace."""
+    """Returns the messages of a queue without receiving them."""
     return (await peek(desk.bench.engine, queue, state, count_max=100)).found
 
 
 def ids(page: Seen) -> list[str]:
-    """The messages of a list, in order."""
+    """Returns the ids of the messages in a list, in order."""
     return [part[:36] for part in page.text.split('id="m-')[1:]]

@@ -1,4 +1,4 @@
-"""What the pages load: all of it ours, unchanged, small, and from here."""
+"""The assets of the pages: only known files, unchanged, small, and served by the console itself."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The console's pages over a long queue on Redis: what they ask of it does not grow with the queue, and all of it can
-be gone through, page by page, while others receive."""
+"""The console's pages for a long queue on Redis: their cost does not grow with the queue, and all messages can be
+viewed page by page while others receive."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NAME_OF = {load(name).text: name for name in NAMES}
 
 
 class CountedRedis(FakeRedisServer):
-    """Knows which scripts ran how often."""
+    """Counts how often each script ran."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ async def send_many(desk: Desk, queue: Queue, count: int) -> None:
 
 
 async def on_from(desk: Desk, page: Seen) -> Seen | None:
-    """What "Show more", or the script that looks on, brings next."""
+    """Returns what "Show more", or the script that continues a search, loads next."""
     found = re.search(r'hx-get="/ADMIN([^"]*)"[^>]*hx-target="closest tr"', page.text) or re.search(
         r'hx-get="/ADMIN([^"]*after=[^"]*)"', page.text
     )

@@ -1,4 +1,4 @@
-"""The log of changes: everything that was tried is in it, durable, found again, bounded, and taken away."""
+"""The change log: it has every attempt, is durable, searchable and bounded, and can be downloaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures behind the charts: made of what was sampled, and of nothing else."""
+"""The figures of the charts come only from samples."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.protocol.measured import measured_bench
 
 @pytest.fixture
 async def desk() -> AsyncIterator[Desk]:
-    """A console whose engine counts."""
+    """A console whose engine has metrics."""
     made = await make_desk(bench=await measured_bench())
     yield made
     await made.client.close()
 
 
 async def newest(desk: Desk, path: str) -> dict[str, float | None]:
-    """The last point of each line of a chart."""
+    """Returns the last point of each line of a chart."""
     told = json.loads((await desk.get(path)).text)
     columns = told["data"][1:]
     return {one["label"]: column[-1] for one, column in zip(told["series"], columns, strict=True)}

@@ -1,4 +1,4 @@
-"""What pages cost: they ask for what is seen and no more, and what is dear is not asked at each refresh."""
+"""The cost of pages: they query only what they show, and do not repeat expensive queries at each refresh."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.engine import ACCOUNT
 
 
 class Slow:
-    """A question that takes as long as it is told, by the loop's own clock, and counts how often it was asked."""
+    """A query that takes a given time on the loop's clock, and counts how often it was made."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, takes_s: float) -> None:
         self.asked = 0
@@ -63,7 +63,7 @@ async def test_answers_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 async def calls_of(desk: Desk, monkeypatch: pytest.MonkeyPatch, path: str) -> Counter[str]:
-    """Calls of the cache that a page makes."""
+    """Returns the cache calls that a page makes."""
     asked: Counter[str] = Counter()
     cache = desk.bench.cache
     for name in ("survey", "peek", "lookup"):
@@ -104,7 +104,7 @@ async def test_looking_at_dead_letters_walks_the_queue_once(desk: Desk, monkeypa
 
 
 async def test_five_tabs_that_refresh_take_less_than_two_percent_of_a_core(desk: Desk) -> None:
-    """With 10,000 queues, refreshing every 5 s; what the client of this test takes is counted, too."""
+    """With 10,000 queues and a refresh every 5 s. Includes the CPU of this test's client."""
     engine = desk.bench.engine
     of_now: Any = {"region": "us-east-1", "created_ms": 1, "modified_ms": 1}
     for number in range(10_000):

@@ -1,4 +1,4 @@
-"""What the console of one data centre tells of the others: homes of queues, API nodes, hosts of Cassandra."""
+"""What the console of one data centre shows of the others: homes of queues, API nodes, Cassandra hosts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REFUSED = "sends and deletes are answered with 503"
 
 @asynccontextmanager
 async def desk_of(bench: Bench) -> AsyncIterator[Desk]:
-    """The console of that node."""
+    """Returns the console of that node."""
     desk = await make_desk(about=About(nodes=bench.engine.cluster.nodes), bench=bench)
     yield desk
     await desk.client.close()
@@ -116,7 +116,7 @@ async def test_a_data_centre_whose_nodes_are_gone_needs_attention() -> None:
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, engine: Engine) -> list[str]:
-    """Data centres that the store was asked for from now on."""
+    """Returns a list of the data centres that the store is queried for from now on."""
     asked: list[str] = []
     nodes = engine.cluster.coordination.nodes
 

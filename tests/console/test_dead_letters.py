@@ -1,4 +1,4 @@
-"""The dead-letter workshop: why letters are there, which are alike, and how they go back."""
+"""The dead-letter workshop: why messages are there, which are alike, and how they are redriven."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEAD = f"/q/{ACCOUNT}/dead"
 
 @pytest.fixture
 async def dead(desk: Desk) -> Queue:
-    """Three letters of `orders` and one of `mails`."""
+    """A dead-letter queue with three messages of `orders` and one of `mails`."""
     queue = await desk.bench.create("dead")
     orders = await desk.bench.create("orders", redrive=Redrive(queue.arn, 1))
     mails = await desk.bench.create("mails", redrive=Redrive(queue.arn, 2))

@@ -1,4 +1,4 @@
-"""Who gets in before there is a password, and which requests are believed."""
+"""Who has access before there is a password, and which requests are trusted."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ async def test_only_listed_proxies_say_for_whom_they_ask(proxies: tuple[Network,
 
 
 async def test_a_line_that_a_client_forged_before_that_of_its_proxy_hides_nobody() -> None:
-    """HAProxy adds a line of its own, and leaves the client's."""
+    """HAProxy adds its own header line and keeps the client's."""
     desk = await make_desk(about=About(proxies=LOCAL_PROXY))
     await desk.add_user("alice", Role.ADMINISTRATOR)
     forged = [("X-Forwarded-For", f"198.51.100.{number}") for number in range(6)]

@@ -101,7 +101,7 @@ async def test_only_a_listed_proxy_says_that_a_browser_came_over_tls(proxy: str,
 
 
 async def to_letters(desk: Desk) -> None:
-    """`dead`, whose letters come from `guarded`, to which nobody may send."""
+    """`dead`, the dead-letter queue of `guarded`, to which nobody may send."""
     dead = await desk.bench.create("dead")
     policy = POLICY.replace("sqs:*", "sqs:SendMessage")
     await desk.bench.create("guarded", redrive=Redrive(dead.arn, 1), policy=policy)

@@ -1,5 +1,4 @@
-"""Every page of the table of routes, in a world full of hostile texts: it is shown, refreshed, and lets nothing
-through."""
+"""Every page of the route table, with hostile texts everywhere: it is shown and refreshed, and escapes all of them."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ PATHS = sorted({route.path for route in ROUTES if isinstance(route, Page)})
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[Desk]:
-    """Queues, dead letters, users and reports that say bad things."""
+    """Queues, dead letters, users and reports with hostile texts."""
     reports = tmp_path / "reports"
     reports.mkdir()
     (reports / "audit.html").write_text("<script>alert(1)</script>" + "".join(TEXTS))
@@ -61,7 +60,7 @@ async def _send_all(desk: Desk, queue: Queue) -> None:
 
 
 def concrete(path: str, message_id: str) -> str:
-    """A path of the table with real names in it."""
+    """Returns a path of the table with real names filled in."""
     values = {
         "{account}": ACCOUNT,
         "{queue}": "orders",
@@ -109,7 +108,7 @@ async def test_pages_that_must_be_there_are(world: Desk) -> None:
 
 
 def percent(text: str, length: int) -> str:
-    """Every byte of it escaped."""
+    """Percent-encodes every byte."""
     return "".join(f"%{byte:02x}" for byte in text.encode("utf-8", "surrogateescape"))[: length // 3 * 3]
 
 

@@ -1,4 +1,4 @@
-"""Dead letters of a FIFO queue on their way back, in the console."""
+"""Redriving dead letters of a FIFO queue in the console."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forged requests: nothing happens unless a page of the console asked for it."""
+"""Forged requests (CSRF): only requests of the console's own pages have an effect."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ async def test_nothing_is_done_by_get(alice: Desk, path: str) -> None:
 
 
 async def test_a_login_can_not_be_forged(desk: Desk) -> None:
-    """Being logged in as somebody else without knowing it is a forgery, too."""
+    """Login CSRF: the victim is unknowingly logged in as somebody else."""
     await desk.add_user("mallory", Role.READ_ONLY)
 
     pairs = [("user", "mallory"), ("password", PASSWORD)]

@@ -1,4 +1,4 @@
-"""Pages tell whether store and cache answer, and never hang with them."""
+"""Pages show whether store and cache answer, and never hang if those do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.engine import Bench, make_bench, until
 
 
 class Hanging:
-    """A store's answer that does not come until it is let go."""
+    """A store call that hangs until it is released."""
 
     def __init__(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked = 0

@@ -1,4 +1,4 @@
-"""Every action of the table, given what no form of ours would send: it is refused or done, and never breaks."""
+"""Every action of the table, with input that no form of the console sends: it is rejected or done, but never fails."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ VALUES = (
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[Desk]:
-    """`orders`, its dead-letter queue, and nobody with a password."""
+    """`orders`, its dead-letter queue, and no passwords."""
     desk = await make_desk(folder=tmp_path)
     dead = await desk.bench.create("dead")
     await desk.bench.send(await desk.bench.create("orders", redrive=Redrive(dead.arn, 3)), "one", "two")

@@ -1,4 +1,5 @@
-"""What a person started in the console and takes longer than an answer: stopped, bounded, and told."""
+"""Jobs that a user starts in the console and that outlast the response: they can be stopped, are bounded, and
+report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A message's events in the event journal, found in open and in finished files, also when the message is gone."""
+"""A message's events in the event journal are found in open and finished files, even if the message is gone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OTHER = "6887e835-a480-8000-8000-417ff82c5523"
 def write(
     folder: Path, file: int, *events: tuple[EventName, str], is_finished: bool = False, account: str = ACCOUNT
 ) -> None:
-    """A file of the journal with these events."""
+    """Writes a journal file with these events."""
     lines = b"".join(
         block_of(
             Line(v=VERSION, node="n1", incarnation="a", number=number, event=event, at_ms=file * 1_000 + number,
@@ -133,7 +133,7 @@ async def test_the_page_shows_what_the_journal_has_of_a_message_that_is_gone(fol
 async def test_the_journal_is_searched_once_at_a_time_and_few_wait(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A search takes a core for seconds: eight at once made a send twenty times as slow."""
+    """A search uses a core for seconds: eight at once made a send twenty times slower."""
     side_by_side: list[int] = []
     running: list[int] = []
     searches = Searches()

@@ -1,4 +1,4 @@
-"""A message that is edited keeps what a browser's form does not: carriage returns, and lines in attributes."""
+"""An edited message keeps what a browser's form does not preserve: carriage returns, and line ends in attributes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.console.talk import ORDERS, there
     ],
 )
 async def test_lines_end_as_they_did(desk: Desk, original: str, typed: str, sent: str) -> None:
-    """Browsers send every line end of a form as two characters."""
+    """Browsers send every line end in a form as CRLF."""
     orders = await desk.bench.create("orders")
     message_id = (await send(desk.bench.engine, orders, Draft(original), "s")).message_id
     form = await desk.get(f"{ORDERS}/messages/{message_id}/edit")

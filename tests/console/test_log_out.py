@@ -1,4 +1,4 @@
-"""Logging out ends a session for good, on every node, and nothing else."""
+"""Logging out ends this session for good, on every node, and no other session."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def test_logging_out_ends_no_other_session_of_the_user(alice: Desk) -> Non
 
 
 async def test_a_logged_out_cookie_is_dead_on_another_node_and_after_a_restart(alice: Desk) -> None:
-    """Another console over the same store is both: it remembers nothing of this one."""
+    """Another console on the same store stands for both: it shares no memory with this one."""
     kept = alice.cookie()
     before = await alice.neighbour()
     before.client.session.cookie_jar.update_cookies({"cqs_console": kept})

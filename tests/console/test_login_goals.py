@@ -1,4 +1,4 @@
-"""Where a login leads: to the page of the console that was asked for, and nowhere else."""
+"""A login redirects to the requested page of the console, and never elsewhere."""
 
 from __future__ import annotations
 

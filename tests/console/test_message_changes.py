@@ -1,4 +1,4 @@
-"""What is done to messages in the console: sent, edited, copied, deleted, made visible, hidden for longer."""
+"""Changing messages in the console: send, edit, copy, delete, make visible, hide for longer."""
 
 from __future__ import annotations
 

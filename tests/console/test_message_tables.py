@@ -1,4 +1,4 @@
-"""Messages and dead letters taken away as CSV: what fits, beyond the page, bounded, harmless to spreadsheets."""
+"""Messages and dead letters downloaded as CSV: those that match, beyond the page, bounded, harmless to spreadsheets."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ async def orders(desk: Desk) -> Queue:
 
 
 async def test_looking_at_every_state_changes_nothing(desk: Desk, orders: Queue) -> None:
-    """No receive counted, nothing hidden, the order kept: a console is no consumer."""
+    """No receive is counted, nothing is hidden, the order is kept: a console is not a consumer."""
     await desk.bench.send(orders, *(f"m{number}" for number in range(8)))
     await send_batch(desk.bench.engine, orders, [Draft("later", delay_ms=60_000)], "s")
     await desk.bench.receive(orders, 3)

@@ -1,4 +1,4 @@
-"""Who sent a message is told by name to those whose business that user is."""
+"""The name of a message's sender is shown only to those who may see that user."""
 
 from __future__ import annotations
 

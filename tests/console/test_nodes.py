@@ -1,4 +1,4 @@
-"""The nodes page: calls, cache servers, other nodes; and a node that is taken out and in again."""
+"""The nodes page: calls, cache servers, other nodes; and draining a node and putting it back into service."""
 
 from __future__ import annotations
 

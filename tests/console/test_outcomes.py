@@ -1,4 +1,4 @@
-"""The list of reports tells how audits and fault drills ended, read from what their jobs really write."""
+"""The list of reports shows the results of audits and drills, read from the files that their jobs really write."""
 
 from __future__ import annotations
 

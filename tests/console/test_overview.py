@@ -1,4 +1,4 @@
-"""The overview: what is wrong is said in words at the top, and figures come from what was sampled."""
+"""The overview: problems are described at the top, and figures come from samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may use a queue: the policy's text, its builder, and the tester that answers "can X do Y?"."""
+"""Queue policies: the text, the builder, and the tester that answers "can X do Y?"."""
 
 from __future__ import annotations
 

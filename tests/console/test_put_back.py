@@ -1,4 +1,4 @@
-"""Settings, tags and policies are changed at once, and can be put back for a minute."""
+"""Settings, tags and policies change at once, and the change can be reverted for a minute."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAME = QueueName(ACCOUNT, "orders")
 
 @pytest.fixture
 def over() -> asyncio.Event:
-    """Set it, and the minute is over."""
+    """An event; when it is set, the minute is over."""
     return asyncio.Event()
 
 

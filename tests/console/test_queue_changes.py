@@ -1,4 +1,4 @@
-"""What is done to queues in the console: created, changed, purged, deleted."""
+"""Changing queues in the console: create, change, purge, delete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of queues: sorted, filtered, paged, taken away."""
+"""The list of queues: sorted, filtered, paged, downloaded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.protocol.measured import measured_bench
 
 
 def names(page: Seen) -> list[str]:
-    """The queues of a list, in order."""
+    """Returns the names of the queues in a list, in order."""
     return [part.partition('"')[0] for part in page.text.split('aria-label="Select ')[1:] if not part.startswith("all")]
 
 
@@ -68,7 +68,7 @@ async def test_filters_by_kind_and_tag(desk: Desk) -> None:
 
 
 def heads(page: Seen) -> list[str]:
-    """The columns of a list."""
+    """Returns the columns of a list."""
     return re.findall(r"<th[^>]*>(?:<a[^>]*>)?([^<]+)<", page.text)
 
 
@@ -138,7 +138,7 @@ async def test_queues_taken_away_as_toml_can_be_declared_elsewhere(desk: Desk) -
 
 
 def number_of(bench: Bench, queue: Queue, order: str) -> float:
-    """What a list in this order is sorted by."""
+    """Returns the value that a list in this order is sorted by."""
     now_ms, counts = bench.clock.now_ms(), counts_of(bench.engine, queue)
     sent, deleted = rates_of(ring_of(bench.engine, queue), now_ms)
     numbers: dict[str, float] = {

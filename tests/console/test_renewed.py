@@ -1,4 +1,4 @@
-"""What goes on after the answer, a job of the workshop, stops when who began it may not any more."""
+"""A job of the workshop that continues after the response stops once its user loses the permission."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Audit reports: listed and opened, and nothing else of the disk."""
+"""Audit reports are listed and can be opened; no other files of the disk can."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Roles are honoured by the server: each action of the table, tried by each role, by hand and without its button."""
+"""The server enforces roles: each role tries each action of the table by a direct request, without its button."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OTHER = "111122223333"
 
 @pytest.fixture
 async def people(desk: Desk) -> Desk:
-    """One of each role in the server's own account, and an administrator of another."""
+    """A user of each role in the server's own account, and an administrator of another."""
     queue = await desk.bench.create("orders")
     await desk.bench.send(queue, "one")
     for role in Role:
@@ -72,7 +72,7 @@ async def test_only_administrators_see_users_and_changes(people: Desk, path: str
 
 
 async def test_operators_may_all_else(people: Desk) -> None:
-    """What they may is the service's rule for roles, not another one."""
+    """Their permissions are those of the service's roles, not a separate rule."""
     for action in ACTIONS:
         needs = action.needs or ""
         if needs != MANAGE:

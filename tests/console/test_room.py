@@ -1,4 +1,4 @@
-"""Forms that come in slowly: strangers' are not read, and all of them together take no more room than is meant for
+"""Slow forms: those of unauthenticated clients are not read, and all together use no more memory than the limit for
 requests."""
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ async def test_a_stranger_who_logs_in_needs_few_bytes(desk: Desk) -> None:
 
 
 async def begin(door: Door) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A form that stops in its middle."""
+    """Sends a form and stops in the middle."""
     reader, writer = await door.connect()
     writer.write(head_of(SEND, door.port) + b"a" * PART)
     await writer.drain()

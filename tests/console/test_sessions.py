@@ -1,4 +1,4 @@
-"""Logging in: rotated, bounded in time, and few guesses."""
+"""Logging in: sessions are rotated and expire, and password guesses are limited."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def test_a_wrong_password_and_a_wrong_user_look_the_same(desk: Desk) -> No
 
 
 async def test_the_session_is_a_new_one_after_the_login(desk: Desk) -> None:
-    """A cookie that somebody planted before is worth nothing afterwards (session fixation)."""
+    """A cookie planted before the login is worthless afterwards (session fixation)."""
     await desk.add_user("alice", Role.ADMINISTRATOR)
     await desk.get("/login")
     planted = desk.cookie()

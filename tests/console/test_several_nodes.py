@@ -1,5 +1,5 @@
-"""Two nodes behind one balancer: a browser's next request may go to the other one, which knows nothing of what the
-first has begun."""
+"""Two nodes behind a load balancer: a browser's next request may reach the other node, which does not have the first
+node's pending work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.engine import ACCOUNT
 
 @pytest.fixture
 async def pair(desk: Desk) -> AsyncIterator[tuple[Desk, Desk]]:
-    """Consoles of two nodes, of which each has something that waits to be done."""
+    """Consoles of two nodes, each with a pending change."""
     nodes = await desk.neighbour(), await desk.neighbour()
     for node, name in zip(nodes, ("orders", "mails"), strict=True):
         await desk.bench.create(name)

@@ -1,4 +1,4 @@
-"""The same by command line: every action of the console has its commands, and each is one that its program takes."""
+"""Equivalent commands: every action of the console shows its commands, and their programs accept each of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ AWS = botocore.session.get_session().get_service_model("sqs")
 
 @pytest.fixture
 async def copied(desk: Desk) -> dict[str, list[str]]:
-    """What can be copied from every page that acts: by the first word of each line."""
+    """Returns the commands that pages with actions offer to copy, by the first word of each line."""
     bench = desk.bench
     dead = await bench.create("orders-dead")
     orders = await bench.create("orders", redrive=Redrive(dead.arn, 3))

@@ -1,4 +1,4 @@
-"""How numbers, times, bodies and commands are written: pure functions, hostile input."""
+"""Formatting of numbers, times, bodies and commands: pure functions, hostile input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages keep of dear answers is bounded in number and in bytes."""
+"""The pages' cache of expensive results is bounded in number and in bytes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from admin.thrift import KEPT_BYTES_MAX, KEPT_MAX, Thrift
 
 
 class Answer:
-    """Something that weighs, and that can be seen to be gone."""
+    """A result with a weight, of which a test can see that it was freed."""
 
     def __init__(self, weight: int) -> None:
         self.weight = weight
 
 
 async def kept_of(questions: Sequence[tuple[str, int]]) -> int:
-    """How many answers are still there when all questions were answered, with these weights."""
+    """Returns how many results with these weights are still cached after all queries."""
     thrift, alive = Thrift(), []
     for question, weight in questions:
 

@@ -1,4 +1,4 @@
-"""Guesses of passwords are few, whoever makes them from wherever, and nobody is kept out for long by others."""
+"""Password guesses are limited, whatever their source, and others can't lock a user out for long."""
 
 from __future__ import annotations
 

@@ -21,13 +21,13 @@ from tests.engine import ACCOUNT, make_bench, until
 
 @pytest.fixture
 def over() -> asyncio.Event:
-    """Set it, and the time to undo is over."""
+    """An event; when it is set, the time to undo is over."""
     return asyncio.Event()
 
 
 @pytest.fixture
 async def patient(over: asyncio.Event, tmp_path: Path) -> AsyncIterator[Desk]:
-    """A console that waits; `orders` and `mails` are there."""
+    """A console with a grace period, and the queues `orders` and `mails`."""
     bench = await make_bench()
 
     async def pause(_: float) -> None:
@@ -41,7 +41,7 @@ async def patient(over: asyncio.Event, tmp_path: Path) -> AsyncIterator[Desk]:
 
 
 async def told(desk: Desk, action: str) -> list[Line]:
-    """Its lines, oldest first."""
+    """Returns the log's lines, oldest first."""
     lines, _ = await desk.console.actions.find(Question(action=action), 1_000)
     return lines[::-1]
 

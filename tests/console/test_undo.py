@@ -1,4 +1,4 @@
-"""What can't be undone waits a moment, and until then can be called off."""
+"""Irreversible changes are delayed for a moment, and can be cancelled until then."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ ORDERS = QueueName(ACCOUNT, "orders")
 
 @pytest.fixture
 def over() -> asyncio.Event:
-    """Set it, and the time to undo is over."""
+    """An event; when it is set, the time to undo is over."""
     return asyncio.Event()
 
 
 @pytest.fixture
 async def patient(over: asyncio.Event) -> AsyncIterator[Desk]:
-    """A console that waits; `orders` holds two messages."""
+    """A console with a grace period, and the queue `orders` with two messages."""
     bench = await make_bench()
 
     async def pause(wait_s: float) -> None:

@@ -1,4 +1,4 @@
-"""Users and keys: the first password closes the door, secrets are shown once, changes are in force at once."""
+"""Users and keys: the first password makes logins mandatory, secrets are shown once, changes take effect at once."""
 
 from __future__ import annotations
 

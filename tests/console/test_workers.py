@@ -1,4 +1,4 @@
-"""The console of a node of several workers: it says whose figures it shows, and finds what another worker holds."""
+"""The console of a node with several workers: it says whose figures it shows, and finds what another worker has."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.engine import make_bench
 
 
 async def worker(folder: Path, number: int) -> tuple[Desk, Siblings]:
-    """A worker's console. Changes wait for ever there."""
+    """A worker's console, on which changes stay pending for ever."""
     siblings = Siblings(folder, number)
     bench = await make_bench()
     bench = replace(bench, engine=replace(bench.engine, fellows=siblings))

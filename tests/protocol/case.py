@@ -1,4 +1,4 @@
-"""One line of a corpus of bad (or merely odd) input: what is sent, and what must come back."""
+"""One line of a corpus of bad (or merely odd) input: the request and the expected response."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.protocol.world import form_request, json_request
 
 
 class Case(NamedTuple):
-    """`code` "" = a success; `text` must occur in the error's message."""
+    """`code` "" = success. `text` must be part of the error message."""
 
     name: str
     request: Request
@@ -25,7 +25,7 @@ class Case(NamedTuple):
 
 
 class Meaning(NamedTuple):
-    """An action and its members, to be said in both protocols."""
+    """An action and its members, to be sent in both protocols."""
 
     name: str
     action: str
@@ -44,7 +44,7 @@ class Meaning(NamedTuple):
 
 
 def by_name(cases: Iterable[Any]) -> list[Any]:
-    """The cases as parameters of a test, each with its name."""
+    """Returns the cases as parameters of a test, each with its name as id."""
     return [pytest.param(case, id=case.name) for case in cases]
 
 
@@ -53,8 +53,8 @@ def quoted(value: str) -> str:
 
 
 def flattened(prefix: str, value: Any, names: Any) -> list[tuple[str, str]]:
-    """Members as the Query protocol names them; `names` are the query names of the outermost shape, whose lists and
-    maps the inner shapes here repeat."""
+    """Returns members under their names in the Query protocol. `names`: the query names of the outermost shape, whose
+    lists and maps the inner shapes here repeat."""
     if isinstance(value, bool):
         return [(prefix, "true" if value else "false")]
     if not isinstance(value, dict):

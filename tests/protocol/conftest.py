@@ -1,4 +1,4 @@
-"""Common to the tests of the doors."""
+"""Fixtures for the protocol tests."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ OFTEN_S = 0.05
 
 @pytest.fixture
 def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a server looks at each second it looks at each OFTEN_S: slow requests, deadlines, connections at its end."""
+    """Makes the server check every OFTEN_S, instead of every second: slow requests, deadlines, closing connections."""
     for name in ("cqs.api.lane.SLOW_S", "cqs.api.lanes.SLOW_S", "cqs.api.http.connections.SWEEP_S_MAX"):
         monkeypatch.setattr(name, OFTEN_S)

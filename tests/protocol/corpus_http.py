@@ -1,5 +1,5 @@
-"""Requests that HTTP itself forbids, or that two servers could read in two ways, as bytes on the wire. Each but the
-harmless ones is refused, and the connection ends with it: what follows is never taken for another request."""
+"""Requests that HTTP forbids or that two servers could parse differently, as bytes on the wire. All except the harmless
+ones are rejected and their connection is closed, so that no following bytes are parsed as another request."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import gzip
 from typing import NamedTuple
 
 _PURGE = b"GET /000000000000/orders?Action=PurgeQueue HTTP/1.1\r\nHost: a\r\n\r\n"
-"""Smuggled behind the bodies: if it is carried out, the first request was misread."""
+"""Smuggled behind the bodies: if it is executed, the first request was misparsed."""
 _POST = b"POST / HTTP/1.1\r\nHost: a\r\nX-Amz-Target: AmazonSQS.ListQueues\r\nx-amzn-query-mode: true\r\n"
 _CHUNKED = _POST + b"Transfer-Encoding: chunked\r\n\r\n"
 _BODY = b"2\r\n{}\r\n0\r\n\r\n"
 
 
 class Raw(NamedTuple):
-    """`code` as SDKs find it in the answer."""
+    """`code`: the error code as SDKs read it from the response."""
 
     name: str
     data: bytes
@@ -133,7 +133,7 @@ FLOODS = [
         "URL of 1 MB", b"GET /" + b"a" * 1_000_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n", 431, "RequestHeaderFieldsTooLarge"
     ),
 ]
-"""Refused while the client still writes: it may read why, or only see the connection end."""
+"""Rejected while the client is still writing: it may read the error, or only see the connection close."""
 
 HARMLESS = [
     Raw("chunked", _CHUNKED + _BODY, 200),

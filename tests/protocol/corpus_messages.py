@@ -1,4 +1,4 @@
-"""Messages, numbers, batches and handles that are well-formed and wrong, said in both protocols.
+"""Messages, numbers, batches and handles that are well-formed but invalid, for both protocols.
 
 `<handle>` stands for a valid receipt handle of the standard queue, `<flipped>` for one with a bit changed, `<foreign>`
 for one of the FIFO queue, `<full>` for a body of the largest size."""

@@ -1,4 +1,4 @@
-"""Queues, their settings, tags, permissions and tasks: well-formed and wrong, said in both protocols."""
+"""Queues, their settings, tags, permissions and tasks: well-formed but invalid, for both protocols."""
 
 from __future__ import annotations
 

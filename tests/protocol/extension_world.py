@@ -1,4 +1,4 @@
-"""Calls of extension actions and what they answer, for tests of them."""
+"""Helpers to call extension actions in tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.protocol.world import STANDARD, World, headers_of, make_world, text_o
 
 
 async def told(world: World, action: str, **members: Any) -> dict[str, Any]:
-    """The answer of a call that must succeed; QueueUrl is that of the standard queue unless given."""
+    """Returns the response of a call that must succeed. QueueUrl defaults to the standard queue."""
     reply = await world.json(action, **({"QueueUrl": STANDARD} | members))
     assert reply.status == 200, reply.body
     answer: dict[str, Any] = json.loads(reply.body)
@@ -17,19 +17,19 @@ async def told(world: World, action: str, **members: Any) -> dict[str, Any]:
 
 
 async def refused(world: World, action: str, **members: Any) -> tuple[str, str]:
-    """Code and text of a call that must fail."""
+    """Returns code and text of a call that must fail."""
     reply = await world.json(action, **({"QueueUrl": STANDARD} | members))
     assert reply.status >= 400, reply.body
     return headers_of(reply)["x-amzn-query-error"].partition(";")[0], text_of(reply.body)
 
 
 async def peeked(world: World, **members: Any) -> list[str]:
-    """Bodies that a peek shows."""
+    """Returns the bodies that a peek shows."""
     return [message["Body"] for message in (await told(world, "PeekMessages", **members))["Messages"]]
 
 
 async def world_with(*bodies: str) -> World:
-    """A world whose standard queue holds these messages."""
+    """Makes a world whose standard queue has these messages."""
     world = await make_world()
     for body in bodies:
         await world.bench.send(world.standard, body)

@@ -1,4 +1,4 @@
-"""A world whose metrics hear what happens, with its pages mounted, and scrapes of it read back by the library."""
+"""A world with metrics and their pages mounted; scrapes of it are parsed by the Prometheus library."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 
 
 async def measured_bench(metrics: NodeMetrics | None = None, **parts: Any) -> Bench:
-    """A bench whose metrics hear what happens."""
+    """A bench with metrics."""
     bench = await make_bench(**parts)
     metrics = metrics or NodeMetrics()
     witness = Witnesses(bench.witness, metrics.witness)
@@ -32,7 +32,7 @@ async def measured_bench(metrics: NodeMetrics | None = None, **parts: Any) -> Be
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The world, its open door, and what its pages say."""
+    """The world, its listening server, and the contents of its pages."""
 
     world: World
     door: Door
@@ -48,7 +48,7 @@ class Measured:
         return await self.door.exchange(f"GET {path} HTTP/1.1\r\nHost: a\r\nAccept: {accept}\r\n\r\n".encode())
 
     async def scrape(self, path: str = "/metrics") -> dict[str, float]:
-        """Values by name and labels, `name{queue="x"}`; the label `account` is left out."""
+        """Returns values by name and labels, `name{queue="x"}`, without the label `account`."""
         answer = await self.get(path)
         assert answer.status == 200
         return samples_of(answer.body.decode())

@@ -1,4 +1,4 @@
-"""Open mode: who is who when no credentials are checked."""
+"""Open mode: which account a request belongs to if credentials are not checked."""
 
 from __future__ import annotations
 

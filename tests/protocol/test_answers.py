@@ -1,4 +1,4 @@
-"""How answers look on the wire, to the byte where clients care."""
+"""The format of responses on the wire, exact to the byte where clients care."""
 
 from __future__ import annotations
 
@@ -246,5 +246,5 @@ async def test_all_system_attributes_are_those_the_message_has() -> None:
 
 
 def test_shapes_hold_no_cycles_and_are_not_walked() -> None:
-    """They are made for every call; the garbage collector need not look at them."""
+    """They are created for every call, so the garbage collector should not have to track them."""
     assert not Shape.__struct_config__.gc

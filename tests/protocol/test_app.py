@@ -1,4 +1,4 @@
-"""The door itself: what operators ask, what is mounted beside the API, what it insists on."""
+"""The HTTP app: operators' endpoints, applications mounted next to the API, and general requirements."""
 
 from __future__ import annotations
 

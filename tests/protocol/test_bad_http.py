@@ -1,4 +1,5 @@
-"""What HTTP forbids is refused on the socket, in AWS's form, and nothing hidden behind it is carried out."""
+"""Requests that HTTP forbids are rejected on the socket, in AWS's format, and nothing smuggled behind them is
+executed."""
 
 from __future__ import annotations
 

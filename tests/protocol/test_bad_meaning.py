@@ -1,4 +1,4 @@
-"""What is well-formed and wrong gets the same documented error in both protocols, and changes nothing."""
+"""Requests that are well-formed but invalid get the same documented error in both protocols, and change nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FLIPPED_CHARACTER = 30
 
 
 async def placeholders(world: World) -> dict[str, str]:
-    """What the corpus can only name."""
+    """Returns the values for the placeholders of the corpus."""
     handle = await world.handle()
     other = "A" if handle[FLIPPED_CHARACTER] != "A" else "B"
     await world.bench.send(world.fifo, "held")

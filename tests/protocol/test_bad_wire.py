@@ -1,4 +1,4 @@
-"""What is wrong with a request's form gets its documented error, and changes nothing."""
+"""Malformed requests get their documented error and change nothing."""
 
 from __future__ import annotations
 

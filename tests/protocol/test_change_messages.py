@@ -1,4 +1,4 @@
-"""ChangeMessages: what is chosen by ids is deleted, hidden, revealed or hastened; what could not be is told."""
+"""ChangeMessages deletes, hides, reveals or hastens messages by their ids, and reports those it could not change."""
 
 from __future__ import annotations
 

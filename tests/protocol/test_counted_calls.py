@@ -1,4 +1,4 @@
-"""What `cqs_requests_total` counts: calls by action and code, also those that could not be read."""
+"""`cqs_requests_total` counts calls by action and code, including those that could not be parsed."""
 
 from __future__ import annotations
 

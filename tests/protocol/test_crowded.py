@@ -1,5 +1,5 @@
-"""More unfinished requests than there is room for, over real sockets: memory stays bounded, the slow ones are told to
-come again, and whoever sends a whole request is served."""
+"""More unfinished requests than the memory limit allows, over real sockets: memory stays bounded, slow clients are told
+to retry, and every complete request is served."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def request(body: bytes) -> bytes:
 
 
 async def begin(door: Door, size: int) -> Client:
-    """A connection that has sent so much of its body."""
+    """Opens a connection and sends that much of the body."""
     reader, writer = await door.connect()
     whole = request(BODY)
     writer.write(whole[: whole.index(b"\r\n\r\n") + 4 + size])
@@ -46,7 +46,7 @@ async def begin(door: Door, size: int) -> Client:
 
 
 async def crowd(door: Door) -> list[Client]:
-    """Clients that stop in the middle, after each other, more than there is room for."""
+    """Opens connections one after another that stop in the middle of a request, more than the limit allows."""
     clients = []
     for number in range(1, MANY + 1):
         clients.append(await begin(door, PART))

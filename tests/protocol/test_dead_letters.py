@@ -1,4 +1,4 @@
-"""What clients are told of a dead letter's life before."""
+"""What clients see of a dead letter's history."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TOLD = ["ApproximateReceiveCount", "ApproximateFirstReceiveTimestamp"]
 
 
 async def chain(world: World, *names: str) -> list[Queue]:
-    """Queues, of which each is the dead-letter queue of the one before, after one receive."""
+    """Creates queues, each of which is the dead-letter queue of the one before, after one receive."""
     made: list[Queue] = []
     for name in reversed(names):
         redrive = Redrive(made[-1].arn, 1) if made else None
@@ -22,7 +22,8 @@ async def chain(world: World, *names: str) -> list[Queue]:
 
 
 async def receive(world: World, queue: Queue) -> list[str]:
-    """Count and first time of the message received, [] for none; each receive is a second after the one before."""
+    """Returns receive count and first receive time of the message, [] for none. Each receive is a second after the last
+    one."""
     world.bench.clock.advance_ms(1_000)
     reply = await world.json("ReceiveMessage", QueueUrl=f"{BASE}/{queue.name}", MessageSystemAttributeNames=TOLD)
     return [message["Attributes"][name] for message in json.loads(reply.body).get("Messages", []) for name in TOLD]

@@ -1,4 +1,4 @@
-"""The extension actions as a whole: when they exist, and the smaller ones of them."""
+"""The extension actions in general: when they are available, and the smaller ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OWN = [operation.name for operation in EXTENSIONS if operation.name != "ListQueu
 
 
 async def measured() -> Bench:
-    """A bench whose metrics hear what happens."""
+    """A bench with metrics."""
     bench = await make_bench()
     witness = Witnesses(bench.witness, bench.engine.metrics.witness)
     return replace(bench, engine=replace(bench.engine, witness=witness))

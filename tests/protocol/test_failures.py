@@ -1,4 +1,4 @@
-"""When we fail, not the client: told as 503 with a request id, logged once with the traceback, which stays with us."""
+"""Server errors: the response is a 503 with a request id; the traceback is logged once and not sent to the client."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Thousands of mutated requests over both protocols: none may be our fault, and every answer must be well-formed.
+"""Thousands of mutated requests in both protocols: none may cause a server error, and every response is well-formed.
 
-The seeds are one good call of each action in each protocol. A mutation damages bytes (of target, headers or body), or
-replaces members of the JSON, or parameters of the form, by hostile ones. Hypothesis prints what broke, and shrinks it.
+The seeds are one valid call of each action in each protocol. A mutation damages bytes (of target, headers or body), or
+replaces JSON members or form parameters by hostile ones. Hypothesis shrinks and prints failures.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def requests(draw: st.DrawFn) -> Request:
 
 
 async def asked(world: World, request: Request) -> Reply:
-    """The answer of a world that still has its queues, whatever was deleted before."""
+    """Returns the response of a world that has its queues, whatever was deleted before."""
     for name in ("orders", "orders.fifo"):
         if world.bench.engine.registry.get(QueueName("000000000000", name)) is None:
             await world.bench.create(name)
@@ -126,7 +126,7 @@ async def asked(world: World, request: Request) -> Reply:
 
 
 def check(reply: Reply) -> None:
-    """Fails when the answer is our fault, or not what a client can read."""
+    """Fails if the response is a server error, or not readable by clients."""
     assert reply.status in STATUSES, reply
     headers = {name.lower(): value for name, value in reply.headers}
     assert headers[b"x-amzn-requestid"]
@@ -159,7 +159,7 @@ def test_no_mutated_request_is_ever_our_fault(runner: asyncio.Runner, world: Wor
 
 
 def test_no_random_bytes_are_ever_our_fault(runner: asyncio.Runner, world: World) -> None:
-    """More of the same without a search, as fast as it goes."""
+    """More of the same, as fast as possible, without Hypothesis."""
     rng = random.Random(2026)
     seeds = [request for case in GOOD for request in (case.as_json(), case.as_form())]
     for _ in range(6_000):
@@ -174,7 +174,7 @@ def test_no_random_bytes_are_ever_our_fault(runner: asyncio.Runner, world: World
 
 
 def test_the_seeds_themselves_are_good(runner: asyncio.Runner) -> None:
-    """Or the fuzzing would only ever reach the decoder."""
+    """Otherwise fuzzing would only reach the decoder."""
     fresh = runner.run(make_world())
     understood = 0
     for case in GOOD:

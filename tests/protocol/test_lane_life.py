@@ -1,4 +1,4 @@
-"""The fast lane over the life of a connection: hand-over, pipelining, deadlines, back-pressure and the end."""
+"""The fast lane over the life of a connection: hand-over, pipelining, deadlines, backpressure and closing."""
 
 from __future__ import annotations
 

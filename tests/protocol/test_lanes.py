@@ -1,7 +1,7 @@
-"""Both lanes give the same answers: status, every header field in its order, and body, byte for byte.
+"""Both lanes give the same responses: status, every header field in order, and body, byte for byte.
 
-Two worlds, alike in every id and at the same moment, hear the same bytes in the same pieces: one through the fast lane
-with aiohttp behind it, the other through aiohttp alone. Only the Date field may differ.
+Two worlds with the same ids and the same time get the same bytes in the same pieces: one through the fast lane with
+aiohttp behind it, the other through aiohttp alone. Only the Date field may differ.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WIRE_MUTATIONS = 700
 
 
 def mutated(rng: random.Random, request: Request) -> Request:
-    """A byte of the body, a header field or the target is another, or a hostile value stands in the JSON."""
+    """Changes a byte of the body, a header field or the target, or puts a hostile value into the JSON."""
     body, headers, target = bytearray(request.body), list(request.headers), request.target
     kind = rng.randrange(4)
     if kind == 0 and body:
@@ -47,7 +47,7 @@ def mutated(rng: random.Random, request: Request) -> Request:
 
 
 def requests_of(*corpora: object) -> Iterator[Request]:
-    """All requests that stand in these modules' lists, in both protocols where they are given by meaning."""
+    """Returns all requests in the lists of these modules, in both protocols if they are defined as `Meaning`."""
     for corpus in corpora:
         for value in vars(corpus).values():
             for case in value if isinstance(value, list) else ():
@@ -64,7 +64,7 @@ def raws_of(corpus: object) -> Iterator[Raw]:
 
 
 async def both(streams: Sequence[Sequence[bytes]], bounds: Bounds | None = None) -> None:
-    """Plays every stream on both lanes and compares."""
+    """Sends every stream on both lanes and compares the responses."""
     fast, slow = await make_world(), await make_world()
     async with fast.listening(bounds) as fast_door, slow.listening(bounds, is_fast=False) as slow_door:
         for pieces in streams:
@@ -138,6 +138,6 @@ async def test_fields_about_the_connection_get_the_same_answers(field: bytes) ->
 
 
 def _fits_a_wire(request: Request) -> bool:
-    """A blank or a line end inside a target or a field makes another request of it: left to the test of bytes."""
+    """A blank or line end in a target or field would make it another request: the test of bytes covers those."""
     parts = [request.target, *(part for field in request.headers for part in field)]
     return not any(set(part) & set(b"\r\n\0 ") for part in parts[:1]) and not any(b"\n" in part for part in parts)

@@ -1,4 +1,5 @@
-"""Clients that leave: what a long poll found for them goes back, uncounted; nobody else waits for it."""
+"""Clients that disconnect: messages that a long poll took for them go back, uncounted, and are available to others at
+once."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ async def test_message_sent_after_a_poller_left_goes_to_the_next_one() -> None:
 
 
 class GoneBeforeTheAnswer:
-    """A dispatcher whose answer is ready when its client is not there any more."""
+    """A dispatcher whose response is ready only after its client has disconnected."""
 
     def __init__(self, world: World) -> None:
         self._dispatcher = world.dispatcher

@@ -1,4 +1,4 @@
-"""`/metrics`: what happened is told, by the library's own reading of it."""
+"""`/metrics` reports what happened, as parsed by the Prometheus library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a scrape, in both formats, is what the library would write."""
+"""The text of a scrape, in both formats, equals what the Prometheus library would write."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def test_openmetrics_is_spoken_to_those_who_ask() -> None:
 
 
 class Reread(Collector):
-    """What a text says, for the library to write again."""
+    """The parsed metrics of a text, for the library to write again."""
 
     def __init__(self, text: str, *, is_openmetrics: bool) -> None:
         parse = openmetrics.text_string_to_metric_families if is_openmetrics else text_string_to_metric_families

@@ -1,4 +1,4 @@
-"""Which web pages may call the API: no page but a listed one, whatever its browser tells."""
+"""Which web pages may call the API: only listed origins, whatever the browser sends."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OTHERS = [
 
 
 def purge(*headers: tuple[bytes, bytes]) -> list[Request]:
-    """The worst a page could try, in every form it could try it."""
+    """Returns the worst request a page could make, in every form it could use."""
     query = f"Action=PurgeQueue&QueueUrl={STANDARD}".encode()
     return [
         json_request("PurgeQueue", f'{{"QueueUrl":"{STANDARD}"}}'.encode(), *headers),
@@ -50,7 +50,7 @@ async def test_other_page_is_refused_before_anything_happens(origin: str) -> Non
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "same-origin"])
 async def test_page_that_hides_its_origin_is_refused(site: str) -> None:
-    """An image, a link, a form without a referrer, or a page whose name was bound to this server's address."""
+    """An image, a link, a form without a referrer, or a page whose name was rebound to this server's address."""
     world = await make_world()
     before = world.state()
 
@@ -186,7 +186,7 @@ async def test_name_bound_to_loopback_by_somebody_else_can_not_be_used_for_a_get
 async def test_open_server_on_a_network_has_names_and_still_no_unannounced_address(
     host: bytes, is_served: bool
 ) -> None:
-    """As in a container whose port is published on the loopback of a developer's machine."""
+    """As in a container whose port is published on the loopback interface of a developer's machine."""
     world = await make_world(origins=Origins(is_open=True))
 
     reply = await world.dispatcher.dispatch(Request(b"GET", b"/?Action=ListQueues", [(b"Host", host)]))

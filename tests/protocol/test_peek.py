@@ -1,4 +1,4 @@
-"""PeekMessages and GetMessage: everything is seen, nothing is touched."""
+"""PeekMessages and GetMessage show everything and change nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AWS's JSON dialect of the Query protocol: what plain HTTP clients such as axios get that accept JSON."""
+"""AWS's JSON dialect of the Query protocol, for plain HTTP clients such as axios that accept JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ACCEPTS = (b"Accept", b"application/json, text/plain, */*")
 
 
 async def answered(world: World, action: str, **parameters: str) -> dict[str, Any]:
-    """What stands in the answer, besides an id."""
+    """Returns the content of the response, without the request id."""
     reply = await world.dispatcher.dispatch(
         form_request(urlencode({"Action": action, "QueueUrl": STANDARD} | parameters).encode(), ACCEPTS)
     )

@@ -1,4 +1,4 @@
-"""ResendMessage: an edited copy, and the original away only when the copy is a message of its own."""
+"""ResendMessage sends an edited copy, and deletes the original only if the copy is a new message."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ async def test_original_stays_when_the_copy_could_not_be_stored() -> None:
 
 
 class _Grants(OpenAccess):
-    """Only what is listed is allowed."""
+    """Allows only what is listed."""
 
     def __init__(self, *allowed: str) -> None:
         super().__init__()

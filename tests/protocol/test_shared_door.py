@@ -1,4 +1,4 @@
-"""Two doors on one listening socket, as two workers have them."""
+"""Two servers on one listening socket, like two workers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cqs.api.http.shared_door import SharedDoor
 
 
 class Named(asyncio.Protocol):
-    """Says who took the connection."""
+    """Responds with the name of the server that accepted the connection."""
 
     def __init__(self, name: bytes) -> None:
         self._name = name

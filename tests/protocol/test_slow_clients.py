@@ -1,4 +1,4 @@
-"""Slow, silent and too many clients, with limits short enough for a test; nothing here depends on how fast it runs."""
+"""Slow, silent and too many clients, with limits short enough for a test. No test here depends on its speed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEALTH = b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
 
 
 async def everything(reader: asyncio.StreamReader) -> bytes:
-    """What comes until the server closes."""
+    """Returns everything received until the server closes the connection."""
     async with asyncio.timeout(ANSWER_S_MAX):
         return await reader.read()
 

@@ -1,4 +1,5 @@
-"""Traces, by the SDK's own exporter in memory: a span for each call and each layer below it, in the caller's trace."""
+"""Traces, collected by the SDK's in-memory exporter: a span for each call and each layer below it, in the caller's
+trace."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ XRAY = f"Root=1-{TRACE[:8]}-{TRACE[8:]};Parent={SPAN};Sampled=1"
 
 @dataclass(frozen=True)
 class Traced:
-    """A world whose calls are spans, and the spans that ended."""
+    """A world whose calls create spans, and the finished spans."""
 
     world: World
     exporter: InMemorySpanExporter
@@ -50,7 +51,7 @@ class Traced:
         return list(self.exporter.get_finished_spans())
 
     def call_span(self) -> ReadableSpan:
-        """The only call's."""
+        """Returns the span of the only call."""
         (span,) = [span for span in self.spans() if span.kind is SpanKind.SERVER]
         return span
 
@@ -151,7 +152,7 @@ async def test_loops_beside_the_calls_make_no_spans(traced: Traced) -> None:
 
 
 async def test_calls_of_one_connection_are_traces_of_their_own(traced: Traced) -> None:
-    """The lanes run calls in contexts of their own making: nothing may leak from one into the next."""
+    """The lanes create the contexts in which calls run: nothing may leak from one into the next."""
     wires = [
         wire_of(json_request("SendMessage", json.dumps({"QueueUrl": STANDARD, "MessageBody": str(place)}).encode()))
         for place in range(8)

@@ -1,4 +1,4 @@
-"""Bytes that are no HTTP, as many as a client likes, cost no more than their answer."""
+"""Any amount of bytes that are not HTTP costs no more than its error response."""
 
 from __future__ import annotations
 

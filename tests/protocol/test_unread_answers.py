@@ -1,4 +1,4 @@
-"""Clients that do not read their answers, over real sockets and on both lanes: what lies here for them is bounded."""
+"""Clients that do not read their responses, over real sockets and on both lanes: buffered data are bounded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TRANSPORT_HOLDS = 65_536
 BOTH_LANES = pytest.mark.parametrize("is_fast", [True, False])
 RECEIVE = wire(json_request("ReceiveMessage", b'{"QueueUrl":"/000000000000/orders","VisibilityTimeout":0}'))
 REQUESTS = 8
-"""Whose answers are more than the kernel takes of one connection."""
+"""So many that their responses exceed the kernel's buffers of a connection."""
 
 
 async def large() -> World:
@@ -32,7 +32,7 @@ async def large() -> World:
 
 
 async def deaf_client(door: Door) -> socket.socket:
-    """Asks for more than the kernel holds, and does not read."""
+    """A client that requests more than the kernel buffers, and does not read."""
     client = socket.socket()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER)
     client.setblocking(False)
@@ -44,7 +44,7 @@ async def deaf_client(door: Door) -> socket.socket:
 
 
 def is_stuck(door: Door, count: int) -> bool:
-    """So many connections have more to read than their transports want to hold."""
+    """Whether that many connections have more buffered than the high-water mark of their transports."""
     return sum(guest.unread() > TRANSPORT_HOLDS for guest in door.app.connections) == count
 
 
@@ -173,6 +173,6 @@ async def test_requests_behind_a_poll_are_let_go_of_when_their_client_leaves() -
 
 
 def waiting(connection: object) -> Sized:
-    """aiohttp's own queue of requests."""
+    """Returns aiohttp's own queue of requests."""
     messages: Sized = connection._messages  # type: ignore[attr-defined]
     return messages

@@ -1,4 +1,4 @@
-"""Queue URLs: read whatever host they name, written for the host that the client used."""
+"""Queue URLs: accepted whatever host they name, returned with the host that the client used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several workers of one node, each with its own engine, over the sockets by which they ask each other."""
+"""Several workers of one node, each with its own engine, and the sockets on which they query each other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.protocol.world import make_world
 
 @asynccontextmanager
 async def worker(folder: Path, number: int) -> AsyncIterator[Measured]:
-    """One of them. (Each has queues of its own here, of the same names; a real node's share them.)"""
+    """One worker. (Here each has its own queues with the same names; those of a real node share them.)"""
     siblings = Siblings(folder, number)
     bench = await measured_bench()
     bench = replace(bench, engine=replace(bench.engine, fellows=siblings))

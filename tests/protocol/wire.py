@@ -1,4 +1,4 @@
-"""Requests as bytes on a wire, and answers as they come from it, for tests that compare them byte for byte."""
+"""Requests and responses as bytes on the wire, for tests that compare them byte for byte."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROBE = b"POST / HTTP/1.1\r\nHost: a\r\nX-Amz-Target: AmazonSQS.ListQueues\r\nCo
 
 
 async def heard(door: Door, pieces: Sequence[bytes]) -> list[bytes]:
-    """What comes back to these pieces, and then, if the connection is still open, to a plain request behind them."""
+    """Sends these pieces and then, if the connection is still open, a plain request. Returns all responses."""
     reader, writer = await door.connect()
     try:
         for piece in pieces:
@@ -37,7 +37,7 @@ async def heard(door: Door, pieces: Sequence[bytes]) -> list[bytes]:
 
 
 async def answer(reader: asyncio.StreamReader) -> bytes:
-    """One answer, b"" when the connection ends instead."""
+    """Reads one response; b"" if the connection is closed instead."""
     async with asyncio.timeout(ANSWER_S_MAX):
         try:
             head = await reader.readuntil(b"\r\n\r\n")
@@ -51,7 +51,7 @@ async def answer(reader: asyncio.StreamReader) -> bytes:
 
 
 def wire(request: Request) -> bytes:
-    """The request as bytes, with its length, unless it has header fields that can't stand on a wire."""
+    """Returns the request as bytes, with its length, unless it has header fields that can't be sent."""
     fields = b"".join(name + b": " + value + b"\r\n" for name, value in request.headers)
     target = request.target or b"/"
     return b"%b %b HTTP/1.1\r\n%bContent-Length: %d\r\n\r\n%b" % (

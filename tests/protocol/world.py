@@ -1,10 +1,10 @@
-"""A small world behind the door: two queues with messages, a second account, a dispatcher and, if wanted, a socket.
+"""A small test world: two queues with messages, a second account, a dispatcher and, if wanted, a listening socket.
 
     world = await make_world()
     reply = await world.json("SendMessage", QueueUrl=STANDARD, MessageBody="x")
     async with world.listening() as door: raw = await door.exchange(b"GET / HTTP/1.1…")
 
-Receives never wait for real time here: the engine's waiters are over from the start, unless a test wants them.
+Receives never wait in real time here: the engine's waiters have ended from the start, unless a test wants them.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class World:
         return await self.dispatcher.dispatch(form_request(body))
 
     async def handle(self) -> str:
-        """The receipt handle of a message in flight in the standard queue."""
+        """Returns the receipt handle of a message in flight in the standard queue."""
         await self.bench.send(self.standard, "held")
         return (await self.bench.receive(self.standard, count_max=1))[0].handle
 
     def state(self) -> object:
-        """Everything that a refused request must not change."""
+        """Returns everything that a rejected request must not change."""
         queues = sorted((queue.key, queue.version, queue.generation) for queue in self.bench.engine.registry)
         return queues, tuple(one for one in self.bench.witness.heard if one[0] != "received_nothing")
 
@@ -83,7 +83,7 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An HTTP answer, as a client reads it from the wire."""
+    """An HTTP response, as a client reads it from the wire."""
 
     status: int
     headers: dict[str, str]
@@ -96,7 +96,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """The open socket, and clients that know nothing of HTTP libraries."""
+    """The listening socket, and clients without an HTTP library."""
 
     app: App
     port: int
@@ -105,7 +105,7 @@ class Door:
         return await asyncio.open_connection("127.0.0.1", self.port)
 
     async def exchange(self, data: bytes) -> Answer:
-        """The first answer to these bytes."""
+        """Sends these bytes and returns the first response."""
         reader, writer = await self.connect()
         try:
             writer.write(data)
@@ -115,14 +115,14 @@ class Door:
 
 
 async def eventually(condition: Callable[[], bool]) -> None:
-    """Lets sockets and everybody else run until the condition holds."""
+    """Lets sockets and other tasks run until the condition holds."""
     async with asyncio.timeout(ANSWER_S_MAX):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0)
 
 
 async def until_waiting(world: World, count: int = 1) -> None:
-    """Lets others run until so many receives wait."""
+    """Lets other tasks run until that many receives wait."""
     await eventually(lambda: len(world.bench.engine.waiters) == count)
 
 
@@ -169,7 +169,7 @@ def form_request(body: bytes, *more: tuple[bytes, bytes], target: bytes = b"/") 
 
 
 def wire_of(request: Request) -> bytes:
-    """The request as bytes on a connection that ends with the answer."""
+    """Returns the request as bytes, for a connection that closes after the response."""
     headers = [*request.headers, (b"Content-Length", str(len(request.body)).encode()), (b"Connection", b"close")]
     lines = [b"%s %s HTTP/1.1" % (request.method, request.target), *(b"%s: %s" % header for header in headers)]
     return b"\r\n".join(lines) + b"\r\n\r\n" + request.body
@@ -180,7 +180,7 @@ def headers_of(reply: Reply) -> dict[str, str]:
 
 
 def code_of(headers: dict[str, str], body: bytes) -> str:
-    """The error code as SDKs of each protocol find it; "" for a success."""
+    """Returns the error code as SDKs of each protocol read it; "" = success."""
     if "x-amzn-query-error" in headers:
         assert json.loads(body)["__type"]
         return headers["x-amzn-query-error"].partition(";")[0]
@@ -196,7 +196,7 @@ def code_of(headers: dict[str, str], body: bytes) -> str:
 
 
 def text_of(reply_body: bytes) -> str:
-    """The message of an error in either protocol, unescaped."""
+    """Returns the message of an error in either protocol, unescaped."""
     if reply_body.startswith(b"{"):
         return str(json.loads(reply_body)["message"])
     return ElementTree.fromstring(reply_body).findtext(".//{*}Message") or ""

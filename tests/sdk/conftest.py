@@ -1,4 +1,4 @@
-"""One server for the session, and clients of both protocols for it.
+"""One server for the session, and its clients in both protocols.
 
 CQS_QUERY_PYTHON names the interpreter of an environment with botocore 1.31.80 (`make` builds one)."""
 
@@ -64,7 +64,7 @@ def protocol(request: pytest.FixtureRequest) -> str:
 def connect(
     protocol: str, json_client: Callable[..., Any], server: ServerProcess, request: pytest.FixtureRequest
 ) -> Callable[..., Any]:
-    """Makes clients of the protocol under test: `connect(access_key=…, endpoint=…)`."""
+    """Makes clients in the protocol under test: `connect(access_key=…, endpoint=…)`."""
     if protocol == "json":
         return json_client
     bridge: QueryBridge = request.getfixturevalue("query_bridge")
@@ -78,7 +78,7 @@ def connect(
 
 @pytest.fixture(scope="session")
 def sqs(connect: Callable[..., Any]) -> Any:
-    """The client under test, of account 000000000000."""
+    """The client under test, in account 000000000000."""
     return connect()
 
 
@@ -95,7 +95,7 @@ def unique() -> Callable[[str], str]:
 
 @pytest.fixture
 def new_queue(sqs: Any, unique: Callable[[str], str]) -> Callable[..., str]:
-    """Makes a standard queue with the given attributes; its URL."""
+    """Creates a standard queue with the given attributes and returns its URL."""
 
     def create(name: str = "queue", **attributes: object) -> str:
         texts = {key: str(value) for key, value in attributes.items()}
@@ -106,5 +106,5 @@ def new_queue(sqs: Any, unique: Callable[[str], str]) -> Callable[..., str]:
 
 @pytest.fixture
 def new_fifo(new_queue: Callable[..., str]) -> Callable[..., str]:
-    """Makes a FIFO queue with the given attributes; its URL."""
+    """Creates a FIFO queue with the given attributes and returns its URL."""
     return partial(new_queue, "queue.fifo", FifoQueue="true")

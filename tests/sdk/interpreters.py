@@ -1,10 +1,10 @@
-"""Other Python environments and programs that these tests drive, and where they are looked for.
+"""Other Python environments and programs that these tests use, and the variables that name them.
 
-    CQS_QUERY_PYTHON    a Python with botocore 1.31.80, the last of the Query protocol
+    CQS_QUERY_PYTHON    a Python with botocore 1.31.80, the last version with the Query protocol
     CQS_AWSCLI          the `aws` command
     CQS_CELERY_PYTHON   a Python with celery[sqs]; by default the one that runs the tests
 
-What is absent skips the test as tests/needs.py does.
+If one is missing, the test is skipped as in tests/needs.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The far end of `tests.sdk.query_client`: calls botocore 1.31.80, the last one that speaks the Query protocol.
+"""The far end of `tests.sdk.query_client`: calls botocore 1.31.80, the last version with the Query protocol.
 
-Runs under the interpreter of that botocore's own virtual environment and imports nothing of this project. One JSON
-line in for each call, one out, many calls at once; bytes travel as {"$bytes": base64}.
+Runs in that botocore's own virtual environment and imports nothing of this project. Each call is one JSON line in and
+one out, with many concurrent calls; bytes are encoded as {"$bytes": base64}.
 
     pytest ── {"id", "endpoint", "access_key", "operation", "arguments"} ──► bridge ── Query/XML ──► server
            ◄── {"id", "result"} or {"id", "error": {"name", "response", "operation"}} or {"id", "failure"} ──

@@ -1,5 +1,5 @@
-"""A client that looks like boto3's, but whose calls are made by botocore 1.31.80 in another process over the Query
-protocol (see query_bridge.py). Errors come back as the classes of `exceptions`: a test can't tell the two apart."""
+"""A client with boto3's interface whose calls are made by botocore 1.31.80 in another process over the Query protocol
+(see query_bridge.py). Errors are raised as the classes of `exceptions`, so tests can't tell the two apart."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class QueryBridge:
 
 
 class QueryClient:
-    """boto3's client methods, over the bridge. `exceptions` is a real boto3 client's."""
+    """boto3's client methods, over the bridge. `exceptions` is that of a real boto3 client."""
 
     def __init__(self, bridge: QueryBridge, endpoint: str, access_key: str, exceptions: Any) -> None:
         self._bridge = bridge

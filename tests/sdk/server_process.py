@@ -1,4 +1,4 @@
-"""A real server in its own process: started as a user would, stopped by SIGTERM, or killed outright."""
+"""A real server in its own process: started as a user would, stopped by SIGTERM, or killed by SIGKILL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STOP_S_MAX = 20.0
 
 
 class ServerProcess:
-    """`cqs serve` on a data directory and a port that the system chose; `restart` keeps both."""
+    """`cqs serve` with a data directory and a port chosen by the system. `restart` keeps both."""
 
     def __init__(self, data_dir: Path, *options: str) -> None:
         self._data_dir = data_dir
@@ -45,7 +45,7 @@ class ServerProcess:
         return self._log_path.read_text(errors="replace")
 
     def start(self) -> None:
-        """Returns when the server says that it is ready."""
+        """Starts the server and waits until it reports that it is ready."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("CQS_")}
         environment["PYTHONUNBUFFERED"] = "1"
         command = [sys.executable, "-m", "cqs", "serve", "--port", str(self.port), "--data-dir", str(self._data_dir)]
@@ -61,7 +61,7 @@ class ServerProcess:
             time.sleep(0.02)
 
     def stop(self) -> int:
-        """Ends the server as an operator would; its exit status."""
+        """Stops the server as an operator would. Returns its exit status."""
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
         try:
@@ -71,13 +71,13 @@ class ServerProcess:
             raise AssertionError(f"the server did not stop on SIGTERM:\n{self.log}") from None
 
     def kill(self) -> None:
-        """SIGKILL: nothing is flushed, nobody is told. Returns when the process is gone."""
+        """Sends SIGKILL, so nothing is flushed or announced, and waits until the process is gone."""
         self.shoot()
         assert self._process is not None
         self._process.wait()
 
     def shoot(self) -> None:
-        """SIGKILL, at this very moment; `kill` waits for the end."""
+        """Sends SIGKILL without waiting; `kill` waits for the end of the process."""
         assert self._process is not None
         self._process.kill()
 

@@ -1,8 +1,8 @@
-"""AWS SDKs of other languages, fetched once by their own package managers, and how programs are pointed at a server.
+"""AWS SDKs of other languages, downloaded once by their package managers, and the environment that names a server.
 
 npm   tests/sdk/clients/node/package-lock.json    build/node-clients
 mvn   examples/java/pom.xml                       build/java-sdk
-go    examples/go/go.mod, go.sum                  Go's own caches; also a newer Go, where there is an old one
+go    examples/go/go.mod, go.sum                  Go's own caches; also a newer Go if the installed one is too old
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ NODE = ROOT / "tests" / "sdk" / "clients" / "node"
 GO = ROOT / "examples" / "go"
 JAVA = ROOT / "examples" / "java"
 JAVA_PROGRAM = ("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp")
-"""Quick to start."""
+"""Options for a quick start."""
 FETCH_S_MAX = 200
 _GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 
 class NotFetched(Exception):
-    """A package manager or a compiler failed; the text says how."""
+    """A package manager or a compiler failed; the text has its error."""
 
 
 def pointed_at(endpoint: str, access_key: str = "test", secret: str = "test") -> dict[str, str]:
-    """The environment of a program that says nothing of the server itself, as after `eval $(cqs env)`."""
+    """Returns the environment for a program without server settings of its own, as after `eval $(cqs env)`."""
     return {name: value for name, value in os.environ.items() if not name.startswith("AWS_")} | {
         "AWS_ENDPOINT_URL_SQS": endpoint,
         "AWS_ACCESS_KEY_ID": access_key,
@@ -48,7 +48,7 @@ def pointed_at(endpoint: str, access_key: str = "test", secret: str = "test") ->
 
 @cache
 def node_folder() -> Path:
-    """The folder of the programs for Node, beside their installed modules."""
+    """Returns the folder of the Node programs, next to their installed modules."""
     folder = BUILD / "node-clients"
     with _fetching(folder, NODE / "package-lock.json") as is_missing:
         shutil.copytree(NODE, folder, dirs_exist_ok=True)
@@ -59,7 +59,7 @@ def node_folder() -> Path:
 
 @cache
 def java_class_path() -> str:
-    """The SDK's jars and all that they need."""
+    """Returns the class path of the SDK's jars and their dependencies."""
     folder = BUILD / "java-sdk"
     with _fetching(folder, JAVA / "pom.xml") as is_missing:
         if is_missing:
@@ -70,7 +70,7 @@ def java_class_path() -> str:
 
 @cache
 def java_classes(sources: Path) -> str:
-    """The class path of the `.java` files of a folder, compiled."""
+    """Compiles the `.java` files of a folder and returns their class path."""
     folder = BUILD / "java-classes" / "-".join(sources.relative_to(ROOT).parts)
     class_path = java_class_path()
     run(["javac", "-d", str(folder), "-cp", class_path, *map(str, sources.glob("*.java"))], folder)
@@ -79,7 +79,7 @@ def java_classes(sources: Path) -> str:
 
 @cache
 def go_program(sources: Path) -> Path:
-    """What the `.go` files of a folder make, with the SDK of examples/go."""
+    """Builds the `.go` files of a folder with the SDK of examples/go and returns the program."""
     folder = BUILD / "go-clients" / "-".join(sources.relative_to(ROOT).parts)
     with _fetching(folder, GO / "go.sum"):
         for source in (*sources.glob("*.go"), GO / "go.mod", GO / "go.sum"):
@@ -90,8 +90,8 @@ def go_program(sources: Path) -> Path:
 
 @cache
 def go_command() -> str:
-    """A Go as new as examples/go asks for: the one that is there, or the one that this fetches as a module. Those from
-    1.21 on do so by themselves (GOTOOLCHAIN), unless they are told not to; Debian's may be older."""
+    """Returns a Go as new as examples/go requires: the installed one, or one downloaded here as a module. Go 1.21 and
+    later download it themselves (GOTOOLCHAIN) unless that is disabled; Debian's may be older."""
     wanted = next(line.split()[1] for line in (GO / "go.mod").read_text().splitlines() if line.startswith("go "))
     version, system, machine = run(["go", "env", "GOVERSION", "GOOS", "GOARCH"], BUILD).split()
     if _version(version) >= _version(wanted):
@@ -104,7 +104,7 @@ def go_command() -> str:
 
 
 def run(command: Sequence[str], folder: Path) -> str:
-    """What it prints. Raises NotFetched when it fails, or takes longer than FETCH_S_MAX."""
+    """Runs a command and returns its output. Raises NotFetched if it fails or takes longer than FETCH_S_MAX."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=FETCH_S_MAX, check=False)
@@ -117,7 +117,7 @@ def run(command: Sequence[str], folder: Path) -> str:
 
 @contextmanager
 def _fetching(folder: Path, pins: Path) -> Iterator[bool]:
-    """Others that want the folder wait meanwhile. Whether it was not yet filled with just these versions."""
+    """Locks the folder against other processes. Yields whether it does not contain exactly these versions yet."""
     folder.mkdir(parents=True, exist_ok=True)
     stamp = folder / ".fetched"
     with (folder / ".lock").open("w") as lock:
@@ -127,5 +127,5 @@ def _fetching(folder: Path, pins: Path) -> Iterator[bool]:
 
 
 def _version(text: str) -> tuple[int, ...]:
-    """Of "go1.26.8" or "1.24"."""
+    """Parses "go1.26.8" or "1.24"."""
     return tuple(int(part) for part in text.strip().removeprefix("go").split(".")[:2])

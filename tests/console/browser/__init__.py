@@ -1,1 +1,1 @@
-"""Tests with a real browser; a package, so that Chromium ends before other tests begin."""
+"""Tests with a real browser. A package, so that Chromium is stopped before other tests begin."""

@@ -1,4 +1,4 @@
-"""Chromium, started once for all tests of this folder, and servers with something to look at."""
+"""Chromium, started once for all tests of this folder, and servers with data to show."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BUILD = Path(__file__).parents[3] / "build" / "console-npm"
 
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Any]:
-    """Debian's, without a download of its own."""
+    """The system's Chromium; Playwright downloads none."""
     program = shutil.which("chromium")
     with sync_playwright() as running:
         browser = running.chromium.launch(executable_path=program, args=list(ARGUMENTS))
@@ -41,7 +41,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """An open server with a lively world; nobody has a password."""
+    """An open server with varied data and no passwords."""
     folder = tmp_path_factory.mktemp("console") / "data"
     running = ServerProcess(folder)
     running.start()
@@ -54,7 +54,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 @pytest.fixture
 def look(chromium: Any, server: ServerProcess) -> Iterator[Callable[..., Eye]]:
-    """Opens watched tabs: `look(size=PHONE, theme="dark", is_scripted=False)`."""
+    """Opens monitored tabs: `look(size=PHONE, theme="dark", is_scripted=False)`."""
     eyes: list[Eye] = []
     contexts = []
 
@@ -81,7 +81,7 @@ def look(chromium: Any, server: ServerProcess) -> Iterator[Callable[..., Eye]]:
 
 @pytest.fixture
 def eye(look: Callable[..., Eye]) -> Eye:
-    """One tab of the usual size."""
+    """A tab of the default size."""
     return look()
 
 

@@ -1,5 +1,5 @@
-"""A browser's tab that is watched: whatever the console says, fails, or asks of another host is remembered, and
-`check` fails for it. Pictures go to build/screenshots."""
+"""A monitored browser tab: it records console messages, errors, and requests to other hosts, and `check` fails if there
+were any. Screenshots go to build/screenshots."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Eye:
         self.page.on("dialog", self._see_dialog)
 
     def open(self, path: str) -> Page:
-        """Goes there, and waits until the scripts have run."""
+        """Opens the page and waits until its scripts have run."""
         self.page.goto(f"{self.base}/ADMIN{path}", wait_until="load")
         self.page.wait_for_function("() => window.cqs !== undefined || !document.querySelector('script')")
         return self.page
 
     def expect(self, *texts: str) -> None:
-        """Complaints that have one of these texts are no fault of the page: a refusal that the test asked for."""
+        """Ignores complaints with one of these texts: errors that the test provokes."""
         self._expected = texts
 
     def picture(self, name: str) -> None:
@@ -42,12 +42,12 @@ class Eye:
         self.page.screenshot(path=PICTURES / f"{name}.png", full_page=True)
 
     def overflow(self) -> str:
-        """What is wider than the window, "" when nothing is."""
+        """Returns what is wider than the window; "" = nothing."""
         width = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         return f"{self.page.url} is {width} pixels too wide" if width > 0 else ""
 
     def accessibility(self, axe: str) -> list[str]:
-        """Serious findings of axe-core, as text."""
+        """Returns the serious findings of axe-core, as text."""
         self.page.evaluate(axe)
         found = self.page.evaluate("async () => (await axe.run(document, { resultTypes: ['violations'] })).violations")
         return [
@@ -57,7 +57,7 @@ class Eye:
         ]
 
     def check(self) -> None:
-        """Fails for whatever was unexpected."""
+        """Fails if there were unexpected complaints."""
         wrong = [one for one in self.complaints if not any(text in one for text in self._expected)]
         assert not wrong, "\n".join(wrong)
 

@@ -1,4 +1,4 @@
-"""Makes the pictures of the docs: a console over a shop's queues with an hour behind it, lived on a clock of its own.
+"""Makes the pictures of the docs: a console with the queues of a shop after an hour of traffic, on a manual clock.
 
     python -m tests.console.browser.pictures          writes docs/images/console-*.png
 
@@ -40,7 +40,7 @@ REASONS = ("PaymentDeclined", "AddressUnknown", "Timeout")
 
 
 async def main() -> None:
-    """Lives the hour, and takes the pictures."""
+    """Simulates the hour and takes the pictures."""
     bench = await measured_bench()
     bench.clock.set_ms(int(time.time()) * 1_000 - HOUR_S * 1_000)
     desk = await make_desk(bench=bench)
@@ -50,7 +50,7 @@ async def main() -> None:
 
 
 async def live(bench: Bench, rng: random.Random) -> None:
-    """An hour of a shop: some queues keep up, one falls behind, some orders die."""
+    """Simulates an hour of a shop: some queues keep up, one falls behind, some orders become dead letters."""
     dead = await bench.create("orders-dead")
     orders = await bench.create("orders", redrive=Redrive(dead.arn, 1), visibility_ms=20_000)
     rest = [await bench.create(name) for name in ("invoices", "mail", "stock.fifo", "search-index", "thumbnails")]
@@ -74,7 +74,7 @@ async def live(bench: Bench, rng: random.Random) -> None:
 
 
 async def _work(bench: Bench, queue: Queue, count: int, rng: random.Random) -> None:
-    """Receives and deletes, but for a few that fail."""
+    """Receives and deletes messages, except a few that fail."""
     while count > 0 and (deliveries := await bench.receive(queue, count_max=min(10, count))):
         count -= len(deliveries)
         for delivery in deliveries:
@@ -92,7 +92,7 @@ def _body(rng: random.Random) -> str:
 
 
 async def take(desk: Desk) -> None:
-    """One picture a page."""
+    """Takes a picture of each page."""
     async with async_playwright() as running:
         browser = await running.chromium.launch(executable_path=shutil.which("chromium"), args=list(ARGUMENTS))
         page = await browser.new_page(viewport=SIZE, color_scheme="light", reduced_motion="reduce")  # type: ignore[arg-type]

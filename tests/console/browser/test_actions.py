@@ -1,4 +1,5 @@
-"""A person at work: what is clicked and typed does what it says, without leaving the keyboard where one likes to."""
+"""A user at work: clicks and input have the described effect, and the keyboard alone suffices where that is
+expected."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ def sqs(server: ServerProcess) -> Any:
 
 
 def flash(page: Page) -> Any:
-    """What the page says was done."""
+    """Returns the page's message about what was done."""
     return page.locator(".note[role=status], .note[role=alert]").first
 
 

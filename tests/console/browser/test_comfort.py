@@ -1,4 +1,4 @@
-"""What makes the console pleasant: keys, live figures, themes, saved views, templates, copying, small screens."""
+"""Conveniences of the console: shortcuts, live figures, themes, saved views, templates, copying, small screens."""
 
 from __future__ import annotations
 

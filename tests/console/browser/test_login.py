@@ -1,4 +1,4 @@
-"""The door, with a real browser: the first password, wrong ones, the session's end, roles."""
+"""Logging in with a real browser: the first password, wrong ones, the end of a session, roles."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PASSWORD = "correct horse battery"
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[ServerProcess]:
-    """A server that nobody has a password for. Asked for before `look`, it outlives its pages."""
+    """A server without passwords. If requested before `look`, it outlives the pages."""
     running = ServerProcess(tmp_path / "data")
     running.start()
     yield running

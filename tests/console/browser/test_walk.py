@@ -1,5 +1,5 @@
-"""A real browser opens every page in both themes, at a desk and on a phone: nothing complains, nothing loads from
-elsewhere, nothing is too wide, axe-core finds nothing serious. Pictures of all of it are kept."""
+"""A real browser opens every page in both themes, on a desktop and on a phone: there are no errors, no requests to
+other hosts, no overflow, and no serious findings of axe-core. Screenshots of all pages are kept."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MORE = (
 
 
 def concrete(path: str, message: str) -> str:
-    """The path with real names; "" for what the world has none of."""
+    """Returns the path with real names filled in; "" if there is no such thing."""
     if "{job}" in path or path in ("/moves/task", "/users/{user}"):
         return ""
     values = {"{account}": ACCOUNT, "{queue}": "orders", "{message}": message, "{name:.+}": "audit.html"}
@@ -55,7 +55,7 @@ def concrete(path: str, message: str) -> str:
 
 
 def first_message(eye: Eye) -> str:
-    """The id of a message of `orders`."""
+    """Returns the id of a message in `orders`."""
     page = eye.open(f"/q/{ACCOUNT}/orders/messages")
     return str(page.locator("input[name=chosen]").first.get_attribute("value"))
 

@@ -1,4 +1,4 @@
-"""Something to look at: queues of all kinds, messages in every state, dead letters, reports, and hostile texts."""
+"""Data to show: queues of all kinds, messages in every state, dead letters, reports, and hostile texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ACCOUNT = "000000000000"
 
 
 def client(url: str) -> Any:
-    """boto3's, for an open server."""
+    """A boto3 client for an open server."""
     return boto3.client(
         "sqs",
         endpoint_url=url,
@@ -29,13 +29,13 @@ def client(url: str) -> Any:
 
 
 def make_queue(sqs: Any, name: str, **attributes: object) -> str:
-    """Its URL."""
+    """Creates a queue and returns its URL."""
     texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in attributes.items()}
     return str(sqs.create_queue(QueueName=name, Attributes=texts, tags={"team": name.split("-")[0]})["QueueUrl"])
 
 
 def fill(url: str, folder: Path) -> None:
-    """Makes the world."""
+    """Creates all the data."""
     sqs = client(url)
     make_queue(sqs, "orders-dead")
     target = {"deadLetterTargetArn": f"arn:aws:sqs:us-east-1:{ACCOUNT}:orders-dead", "maxReceiveCount": 1}

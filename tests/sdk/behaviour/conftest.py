@@ -1,4 +1,4 @@
-"""Fixtures of the behaviour suite alone."""
+"""Fixtures of the behaviour suite."""
 
 from __future__ import annotations
 

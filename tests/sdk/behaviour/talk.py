@@ -1,4 +1,4 @@
-"""Small talk with a queue, for tests that read as sentences."""
+"""Short calls to a queue, for tests that read like sentences."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ ACCOUNT = "000000000000"
 
 @contextmanager
 def refused(code: str, text: str = "", shape: str = "", status: int = 400) -> Iterator[None]:
-    """The call inside fails with this error code, a text that contains `text`, and this HTTP status; clients that know
-    the error's shape raise it as the class of that name."""
+    """Checks that the call inside fails with this error code, a message that contains `text`, and this HTTP status.
+    Clients that know the error's shape must raise the class of that name."""
     try:
         yield
     except ClientError as error:
@@ -31,7 +31,7 @@ def refused(code: str, text: str = "", shape: str = "", status: int = 400) -> It
 
 
 def send(sqs: Any, url: str, body: str = "hello", **options: Any) -> str:
-    """The new message's id."""
+    """Sends a message and returns its id."""
     return str(sqs.send_message(QueueUrl=url, MessageBody=body, **options)["MessageId"])
 
 
@@ -47,7 +47,7 @@ def receive(sqs: Any, url: str, count: int = 10, wait: int = 0, **options: Any) 
 
 
 def receive_one(sqs: Any, url: str, wait: int = 2, **options: Any) -> dict[str, Any]:
-    """The one message that is there, or comes within `wait` seconds, with all its attributes."""
+    """Receives the one message that is visible, or becomes so within `wait` seconds, with all its attributes."""
     options = {"AttributeNames": ["All"], "MessageAttributeNames": ["All"]} | options
     messages = receive(sqs, url, 1, wait, **options)
     assert len(messages) == 1, "no message came"
@@ -55,7 +55,7 @@ def receive_one(sqs: Any, url: str, wait: int = 2, **options: Any) -> dict[str, 
 
 
 def receive_all(sqs: Any, url: str, count: int, within_s: float = 5.0, **options: Any) -> list[dict[str, Any]]:
-    """Receives until `count` messages came; fails when they don't in time."""
+    """Receives until `count` messages have come. Fails if that takes too long."""
     messages: list[dict[str, Any]] = []
     give_up = time.monotonic() + within_s
     while len(messages) < count and time.monotonic() < give_up:
@@ -90,7 +90,7 @@ def arn(sqs: Any, url: str) -> str:
 
 
 def counts(sqs: Any, url: str) -> tuple[int, int, int]:
-    """Visible, in flight, delayed."""
+    """Returns the numbers of messages: visible, in flight, delayed."""
     names = "", "NotVisible", "Delayed"
     told = attributes(sqs, url, *(f"ApproximateNumberOfMessages{name}" for name in names))
     visible, in_flight, delayed = (int(told[f"ApproximateNumberOfMessages{name}"]) for name in names)
@@ -98,7 +98,7 @@ def counts(sqs: Any, url: str) -> tuple[int, int, int]:
 
 
 class Poll:
-    """A long poll that runs beside the test. `result()` is its messages, `took_s` how long it lasted."""
+    """A long poll that runs in parallel with the test. `result()`: its messages. `took_s`: its duration."""
 
     def __init__(self, pool: ThreadPoolExecutor, sqs: Any, url: str, wait: int = 20, count: int = 1) -> None:
         self._sqs, self._url, self._wait, self._count = sqs, url, wait, count

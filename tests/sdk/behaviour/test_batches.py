@@ -1,4 +1,4 @@
-"""Batches: what fails one entry, and what fails the call."""
+"""Batches: which errors fail an entry, and which the whole call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dead-letter queues: what moves, when, and who may point where."""
+"""Dead-letter queues: which messages move and when, and which queues may be the target of which."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def pair(sqs: Any, new_queue: NewQueue) -> tuple[str, str]:
 
 
 def receive_until_empty(sqs: Any, url: str) -> list[dict[str, Any]]:
-    """A first receive that gives messages, and a second that finds them over-received."""
+    """Receives messages, then once more, which finds that they exceeded their maxReceiveCount."""
     first = receive(sqs, url, AttributeNames=["All"])
     assert receive(sqs, url) == []
     return first

@@ -1,4 +1,4 @@
-"""Errors as SDKs see them: code, class, status, request id, and nothing changed behind them."""
+"""Errors as SDKs see them: code, class, status and request id; a failed call changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fair queues: a tenant that crowds a standard queue comes after the quiet ones."""
+"""Fair queues: a noisy tenant of a standard queue is served after the quiet ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FIFO deduplication: ids, content, both scopes, and what the window outlives."""
+"""FIFO deduplication: ids, content, both scopes, and what the window survives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NewQueue = Callable[..., str]
 
 
 def put(sqs: Any, url: str, body: str = "x", group: str = "g", dedup_id: str | None = None) -> tuple[str, str]:
-    """Message id and sequence number."""
+    """Sends a message. Returns its id and sequence number."""
     options = {} if dedup_id is None else {"MessageDeduplicationId": dedup_id}
     answer = sqs.send_message(QueueUrl=url, MessageBody=body, MessageGroupId=group, **options)
     return answer["MessageId"], answer["SequenceNumber"]

@@ -1,4 +1,4 @@
-"""Many senders and receivers at once on one queue: everything arrives, exactly once."""
+"""Many concurrent senders and receivers on one queue: every message arrives exactly once."""
 
 from __future__ import annotations
 

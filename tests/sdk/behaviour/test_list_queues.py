@@ -1,4 +1,4 @@
-"""Listing queues: prefix and pages. Each test has an account of its own."""
+"""Listing queues: prefix and pages. Each test has its own account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long polls, and everything that ends one. Times are bounded generously above and firmly below."""
+"""Long polls, and everything that ends one. Upper bounds on times are generous, lower bounds strict."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from tests.sdk.behaviour.talk import (
 
 NewQueue = Callable[..., str]
 SETTLE_S = 0.3
-"""Long enough for a poll to have reached the server."""
+"""Long enough for a poll to reach the server."""
 SOON_S = 5.0
-"""Well below the twenty seconds that the polls would wait otherwise."""
+"""Well below the 20 s that the polls would otherwise wait."""
 
 
 def test_message_that_is_there_ends_the_poll_at_once(sqs: Any, new_queue: NewQueue, poll: Any) -> None:

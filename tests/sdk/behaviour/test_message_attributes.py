@@ -1,4 +1,4 @@
-"""Message attributes: values, filters, digests, and what is refused."""
+"""Message attributes: values, filters, digests, and invalid ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def string(value: str) -> dict[str, str]:
 
 
 def digest(attributes: dict[str, dict[str, Any]]) -> str:
-    """AWS's layout, written down a second time on purpose."""
+    """Computes the digest in AWS's layout; deliberately an independent implementation."""
     layout = b""
     for name in sorted(attributes):
         data_type = attributes[name]["DataType"]

@@ -1,4 +1,4 @@
-"""Move tasks: dead letters on their way back."""
+"""Message move tasks: redriving dead letters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DONE_S_MAX = 10.0
 
 @pytest.fixture
 def dead_letters(sqs: Any, new_queue: NewQueue) -> tuple[str, str]:
-    """A queue, and its dead-letter queue holding "a", "b" and "c" of it."""
+    """A queue, and its dead-letter queue with "a", "b" and "c" from it."""
     dead = new_queue("dead")
     policy = json.dumps({"deadLetterTargetArn": arn(sqs, dead), "maxReceiveCount": 1})
     url = new_queue(RedrivePolicy=policy, VisibilityTimeout=0)
@@ -38,7 +38,7 @@ def tasks(sqs: Any, dead: str, count: int = 1) -> list[dict[str, Any]]:
 
 
 def finished(sqs: Any, dead: str) -> dict[str, Any]:
-    """The newest task, once it no longer runs."""
+    """Waits until the newest task has ended and returns it."""
     give_up = time.monotonic() + DONE_S_MAX
     while time.monotonic() < give_up:
         task = tasks(sqs, dead)[0]

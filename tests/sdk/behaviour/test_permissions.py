@@ -1,4 +1,4 @@
-"""AddPermission and RemovePermission: the policy that they write."""
+"""AddPermission and RemovePermission: the resulting policy."""
 
 from __future__ import annotations
 

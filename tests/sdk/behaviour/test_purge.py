@@ -1,4 +1,4 @@
-"""Purging: what it takes with it, and how often it may be asked."""
+"""Purging: which messages it deletes, and how often it is allowed."""
 
 from __future__ import annotations
 

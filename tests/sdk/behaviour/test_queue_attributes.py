@@ -1,4 +1,4 @@
-"""Queue attributes: defaults, ranges, and which belong to which kind of queue."""
+"""Queue attributes: defaults, ranges, and which apply to which kind of queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queue URLs: they name the host that the client used, and a queue is found whatever host its URL names."""
+"""Queue URLs contain the host that the client used, and a queue is found whatever host its URL contains."""
 
 from __future__ import annotations
 

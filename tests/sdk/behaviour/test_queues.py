@@ -1,4 +1,4 @@
-"""Making, finding and deleting queues; their names."""
+"""Creating, finding and deleting queues, and their names."""
 
 from __future__ import annotations
 

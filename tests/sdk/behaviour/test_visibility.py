@@ -1,4 +1,4 @@
-"""Visibility timeouts over the wire; the fine rules run under a manual clock elsewhere."""
+"""Visibility timeouts over the network; the detailed rules are tested elsewhere, on a manual clock."""
 
 from __future__ import annotations
 

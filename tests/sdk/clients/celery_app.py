@@ -1,4 +1,4 @@
-"""A Celery application whose tasks write down that they ran: one line each in the file that CQS_TEST_RUNS names.
+"""A Celery application whose tasks record their runs: one line each in the file that CQS_TEST_RUNS names.
 
 Run as a worker by `celery -A celery_app worker`, and as the producer by `python celery_app.py COUNT ETA_S`."""
 

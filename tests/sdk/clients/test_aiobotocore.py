@@ -1,4 +1,4 @@
-"""aiobotocore: many long polls at once from one event loop."""
+"""aiobotocore: many concurrent long polls from one event loop."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The AWS CLI, as a person at a terminal uses it. Version 1 ignores AWS_ENDPOINT_URL_SQS in most regions (it sets the
-names of old certificates), so the endpoint is given on the command line."""
+"""The AWS CLI, as used in a terminal. Version 1 ignores AWS_ENDPOINT_URL_SQS in most regions (it uses the host names of
+old certificates), so the endpoint is given on the command line."""
 
 from __future__ import annotations
 

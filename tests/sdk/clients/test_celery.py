@@ -1,4 +1,4 @@
-"""Celery over kombu's SQS transport: two workers, 200 tasks, and one whose ETA lies beyond the visibility timeout."""
+"""Celery with kombu's SQS transport: two workers, 200 tasks, and one whose ETA is after the visibility timeout."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HERE = Path(__file__).parent
 
 @contextmanager
 def workers(python: Path, environment: dict[str, str], folder: Path) -> Iterator[None]:
-    """Two workers; the log files are kept in `folder`."""
+    """Runs two workers, with their log files in `folder`."""
     words = ["-A", "celery_app", "worker", "-Q", f"{TASKS},{LATE}", "--pool=threads", "--concurrency=4"]
     words += ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel=info"]
     started = []
@@ -80,7 +80,7 @@ def test_two_workers_share_the_tasks_run_each_once_and_the_late_one_not_too_earl
 
 
 def until(is_so: Callable[[], bool]) -> None:
-    """Waits for it, DONE_S_MAX at most."""
+    """Waits until the condition holds, for at most DONE_S_MAX."""
     give_up_s = time.monotonic() + DONE_S_MAX
     while time.monotonic() < give_up_s and not is_so():
         time.sleep(0.2)

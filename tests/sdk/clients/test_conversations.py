@@ -1,5 +1,5 @@
-"""One conversation, held by AWS's SDKs for Go, Java and JavaScript with a server that checks their signatures. Each
-finds the server by AWS_ENDPOINT_URL_SQS alone, checks digests itself, and writes down what it was told."""
+"""The same sequence of calls by AWS's SDKs for Go, Java and JavaScript to a server that checks their signatures. Each
+SDK finds the server only by AWS_ENDPOINT_URL_SQS, checks digests itself, and records the responses."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
 }
 TRACE: dict[str, dict[str, Any]] = {"AWSTraceHeader": {"DataType": "String", "StringValue": "Root=1-2-3"}}
 OF_NO_SHAPE = {"go": "GenericAPIError", "java": "SqsException", "javascript": "SQSServiceException"}
-"""Classes of errors that AWS's model of SQS does not have."""
+"""Classes for errors that are not in AWS's model of SQS."""
 
 
 class Error(NamedTuple):
-    """As AWS tells it. JavaScript says the shape instead of the code, where there is one."""
+    """An error as in AWS. JavaScript reports the shape's name instead of the code, if there is a shape."""
 
     shape: str
     code: str

@@ -1,4 +1,4 @@
-"""Every program of examples/ is run as its README says, against a real server that it finds by its environment."""
+"""Every program of examples/ runs as its README says, with a real server that it finds by its environment."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TEAS = ["Assam: 1", "Ceylon: 2", "Darjeeling: 3", "coffees: The specified queue 
 
 
 def ran(server: ServerProcess, *command: object) -> list[str]:
-    """The lines it prints; it must end well, and have nothing to complain of."""
+    """Runs it and returns the lines it prints. It must exit with 0 and print no errors."""
     words = [str(word) for word in command]
     environment = pointed_at(server.url)
     done = subprocess.run(
@@ -42,7 +42,7 @@ def python(server: ServerProcess, name: str) -> list[str]:
 
 
 def waiting(sqs: Any, queue: str) -> int:
-    """Messages of the queue that are not in flight."""
+    """Returns how many messages of the queue are not in flight."""
     url = sqs.get_queue_url(QueueName=queue)["QueueUrl"]
     name = "ApproximateNumberOfMessages"
     return int(sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"][name])
