@@ -1,5 +1,5 @@
-"""A Cassandra node of forty lines that speaks just enough of the protocol, plain and over TLS. It answers with as many
-bytes as the query names, and leaves queries lying until `is_reading`."""
+"""A fake Cassandra node in forty lines with just enough of the protocol, plain and over TLS. It answers with as many
+bytes as the query asks for, and does not read queries until `is_reading`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of move tasks share: queues with dead letters, and a runner whose pauses move the clock."""
+"""Helpers for tests of move tasks: queues with dead letters, and a runner whose pauses advance the clock."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.engine import Bench, until
 
 
 async def source_of(bench: Bench, name: str, dead: Queue) -> Queue:
-    """A queue whose messages go to `dead` when received a second time."""
+    """Creates a queue whose messages move to `dead` when they are received a second time."""
     return await bench.create(name, redrive=Redrive(dead.arn, 1))
 
 
 async def bury(bench: Bench, queue: Queue, *bodies: str, group: str | None = None) -> None:
-    """Sends the bodies and receives them too often: they lie in the dead-letter queue after it."""
+    """Sends the bodies and receives them too often, which moves them to the dead-letter queue."""
     await bench.send(queue, *bodies, group=group)
     for _ in range(2):
         await bench.receive(queue, visibility_ms=1_000)
@@ -30,7 +30,7 @@ async def bury(bench: Bench, queue: Queue, *bodies: str, group: str | None = Non
 
 
 async def one_pair(bench: Bench, *bodies: str, suffix: str = "") -> tuple[Queue, Queue]:
-    """A queue `orders` and its dead-letter queue `dead`, in which the bodies lie."""
+    """A queue `orders` and its dead-letter queue `dead`, which has the bodies."""
     dead = await bench.create(f"dead{suffix}")
     orders = await source_of(bench, f"orders{suffix}", dead)
     if bodies:
@@ -39,7 +39,7 @@ async def one_pair(bench: Bench, *bodies: str, suffix: str = "") -> tuple[Queue,
 
 
 async def with_dead_letters(*bodies: str) -> tuple[Town, Bench, Bench, Queue, Queue]:
-    """Two nodes, of which a leads, and a queue whose dead-letter queue holds the bodies."""
+    """Two nodes, of which a is the leader, and a queue whose dead-letter queue has the bodies."""
     town = Town()
     a, b = await town.node("a"), await town.node("b")
     orders, dead = await one_pair(a, *bodies)
@@ -49,7 +49,7 @@ async def with_dead_letters(*bodies: str) -> tuple[Town, Bench, Bench, Queue, Qu
 
 @contextlib.asynccontextmanager
 async def running(bench: Bench) -> AsyncIterator[None]:
-    """The runner, stopped in the end."""
+    """Runs the runner, and stops it at the end."""
 
     async def pause(duration_ms: int) -> None:
         bench.clock.advance_ms(duration_ms)

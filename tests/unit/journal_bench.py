@@ -1,4 +1,4 @@
-"""A journal in a folder of its own, with a clock that stands still and no process: `flush` is called by the test."""
+"""A journal in its own folder, with a manual clock and without a recorder process: the test calls `flush`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class JournalBench:
 
 
 def lines_of(path: Path) -> list[Line]:
-    """A file's events, in order of their numbers."""
+    """Returns a file's events in the order of their numbers."""
     raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     lines = [line for text in raw.splitlines() for line in blocks.lines_of(text)]
     return sorted(lines, key=lambda line: line.number)

@@ -1,4 +1,4 @@
-"""Accounts, users and keys on a store in memory, with passwords that cost nothing."""
+"""Accounts, users and keys on an in-memory store, with cheap password hashes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OURS, THEIRS = "111122223333", "222233334444"
 
 @dataclass(frozen=True)
 class People:
-    """One node's view of who there is."""
+    """One node's view of users and keys."""
 
     store: IdentityStore
     clock: ManualClock
@@ -37,7 +37,7 @@ def make_people(
     sealer: Sealer | None = None,
     passwords: Passwords | None = None,
 ) -> People:
-    """A node; give two the same store and they are a cluster."""
+    """Makes a node. Two nodes with the same store form a cluster."""
     store, clock, sealer = store or MemoryIdentities(), clock or ManualClock(), sealer or Sealer([MASTER_KEY])
     credentials = Credentials(store, sealer, clock)
     return People(

@@ -26,7 +26,7 @@ DEAD_ARN = f"arn:aws:sqs:us-east-1:{OURS}:dead"
 
 @dataclass(frozen=True)
 class SignedWorld:
-    """Alice owns `orders`, whose dead letters go to `dead`. Bob is of another account, and owns `bobs`."""
+    """Alice owns `orders`, whose dead-letter queue is `dead`. Bob belongs to another account and owns `bobs`."""
 
     bench: Bench
     people: People
@@ -35,7 +35,7 @@ class SignedWorld:
     region: str
 
     async def call(self, user: str, action: str, **members: Any) -> Reply:
-        """As the SDK of a user makes it."""
+        """Makes a call like the SDK of a user."""
         return await self.send(self.signed(user, action, **members))
 
     def signed(self, user: str, action: str, **members: Any) -> Raw:
@@ -69,18 +69,18 @@ async def make_signed_world(mode: Mode = Mode.ENFORCED, **parts: Any) -> SignedW
 
 
 def said(reply: Reply) -> tuple[int, str, str]:
-    """Status, error type and text of a JSON reply; "" and "" when it is no error."""
+    """Returns status, error type and message of a JSON response; "" and "" if it is not an error."""
     body = json.loads(reply.body or b"{}")
     return reply.status, body.get("__type", "").rpartition("#")[2], body.get("message", "")
 
 
 def members(reply: Reply) -> dict[str, Any]:
-    """What a successful JSON reply holds."""
+    """Returns the members of a successful JSON response."""
     assert reply.status == 200, reply.body
     return dict(json.loads(reply.body or b"{}"))
 
 
 def request_of(raw: Raw, peer: str = "127.0.0.1", **headers: str) -> Request:
-    """The request of a lane, with headers that were added on the way."""
+    """Returns the request that a lane passes on, with headers that were added by proxies."""
     added = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
     return Request(raw.method, raw.target, [*raw.headers, *added], raw.body, peer)

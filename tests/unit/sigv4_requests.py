@@ -1,4 +1,4 @@
-"""Requests as botocore's own signer makes them, and ways to spoil them."""
+"""Requests signed by botocore, and ways to tamper with them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ SEND = {
 
 
 def sign_by_hand(raw: Raw, *names: str, at_s: int = NOON_S) -> Raw:
-    """A POST to / with a signature that is right, but covers just these headers, which no SDK would do."""
+    """Returns a POST to / with a valid signature that covers only these headers, which no SDK would do."""
     values = {name.lower().decode(): value.decode() for name, value in raw.headers}
     lines = "".join(f"{name}:{values[name]}\n" for name in names)
     hashed = hashlib.sha256(raw.body).hexdigest()

@@ -1,4 +1,4 @@
-"""The project's own Python files for the tests that keep the house tidy: read once, parsed when that is asked for."""
+"""The project's own Python files, for the tests of code rules: read once, parsed on demand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Source:
 
     @cached_property
     def tree(self) -> ast.Module:
-        """Kept, and out of the garbage collector's way: it would look through all of them again and again."""
+        """The cached syntax tree, frozen so that the garbage collector does not scan it repeatedly."""
         gc.disable()
         try:
             return ast.parse(self.text, self.path)
@@ -42,7 +42,7 @@ class Source:
 
     @cached_property
     def imports(self) -> list[tuple[str, int]]:
-        """Modules it imports, with the line; `from a import b` counts as a.b, for b may be a module."""
+        """Modules it imports, with the line. `from a import b` counts as a.b, because b may be a module."""
         found: list[tuple[str, int]] = []
         for node in self.statements:
             if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""Leases while a shard is not in the cache: the store's word counts, as it does when the cache can't be reached."""
+"""Leases while a shard is not in the cache: the store decides, as it does if the cache is unreachable."""
 
 from __future__ import annotations
 

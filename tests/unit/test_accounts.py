@@ -1,4 +1,4 @@
-"""Users, roles, passwords and access keys: what may be changed, and what a change means."""
+"""Users, roles, passwords and access keys: which changes are allowed, and their effects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A disabled key is dead on every node within five seconds, also on one that can't reach the store."""
+"""A disabled key is rejected on every node within five seconds, even on a node that can't reach the store."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KILLS: dict[str, Callable[[Accounts], Awaitable[None]]] = {
 
 
 class CutStore(MemoryIdentities):
-    """A store that can be out of reach, and that counts how often it is read whole."""
+    """A store that can be made unreachable, and that counts how often it is read completely."""
 
     def __init__(self) -> None:
         super().__init__()

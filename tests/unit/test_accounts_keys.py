@@ -1,4 +1,4 @@
-"""Access keys: shown once, kept sealed, given once, and sealed anew under a new master key."""
+"""Access keys: shown once, stored encrypted, unique, and re-encrypted under a new master key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""There is always an administrator left who can log in, also when two lose their rights at the same moment."""
+"""There is always an administrator left who can log in, even if two lose their rights concurrently."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WAYS: dict[str, Take] = {
 
 
 class Slow(MemoryIdentities):
-    """What is read may be outdated by the time it is looked at."""
+    """A store whose results may be outdated by the time they are used."""
 
     async def identities(self) -> Identities:
         read = await super().identities()

@@ -1,4 +1,4 @@
-"""Sealing secrets at rest, the master key, and the file that declares users."""
+"""Encryption of secrets at rest, the master key, and the file that declares users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every store of identities does, in memory and in SQLite."""
+"""The contract of identity stores, in memory and in SQLite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The modes: who is calling, from where, and what is believed of that."""
+"""The modes: which caller and source address a request has, and what of it is trusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two accounts that try to reach into each other, each action, through the whole door."""
+"""Two accounts try to access each other's resources, with each action, through the whole API stack."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ ON_NO_QUEUE = {"CreateQueue", "ListQueues"}
 
 
 def at_nowhere(value: Any) -> Any:
-    """The same call, to a queue of that account that does not exist."""
+    """Returns the same call to a queue of that account that does not exist."""
     return json.loads(json.dumps(value).replace("orders", "nowhere").replace(":dead", ":nowhere"))
 
 
 async def with_handles(world: SignedWorld, call: dict[str, Any]) -> dict[str, Any]:
-    """The call with a handle of a message that Alice holds, and of a move task that she started."""
+    """Returns the call with the handles of a message that Alice has received and of a move task that she started."""
     await world.call("alice", "SendMessage", QueueUrl=URL, MessageBody="held")
     held = members(await world.call("alice", "ReceiveMessage", QueueUrl=URL))["Messages"][0]["ReceiptHandle"]
     task = members(await world.call("alice", "StartMessageMoveTask", SourceArn=DEAD_ARN))["TaskHandle"]

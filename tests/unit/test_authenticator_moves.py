@@ -1,4 +1,4 @@
-"""A move task does nothing for somebody who may not do it by hand."""
+"""A move task does nothing that its user is not allowed to do by separate calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A receive that waits is given nothing that a new one would not get by then."""
+"""A waiting receive gets nothing that a new receive would not be allowed to get by then."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def orders(world: SignedWorld) -> Queue:
 
 
 async def ended(world: SignedWorld, call: asyncio.Task[Reply]) -> str:
-    """What the call answers, a message having come that it must not take: its error."""
+    """Sends a message that the call must not take, and returns the call's error."""
     await world.bench.send(orders(world), "secret")
     reply = await call
     assert b"secret" not in reply.body

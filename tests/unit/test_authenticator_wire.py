@@ -1,4 +1,4 @@
-"""Refused signatures as clients see them, in both protocols, and calls by presigned URL."""
+"""Rejected signatures as clients see them, in both protocols, and calls by presigned URL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work that nobody waits for: heavy work goes a few at a time, and once at a time by one name."""
+"""Background work: a few heavy jobs at a time, and only one at a time with the same name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.engine import make_bench, until
 
 
 class Works:
-    """Runs until it is told to end."""
+    """A job that runs until the test ends it."""
 
     def __init__(self) -> None:
         self.running: list[str] = []

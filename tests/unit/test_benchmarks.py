@@ -1,4 +1,4 @@
-"""The benchmarks' arithmetic: what a ratio is, what counts as a loss, what a scenario asks of the load generator."""
+"""The benchmarks' calculations: ratios, what counts as a loss, and a scenario's flags of the load generator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a body: what stays of one that was cut off."""
+"""Reading a body: nothing of an interrupted one stays in memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cqs.api.wire_errors import BadRequest, CrowdedOut
 
 
 def held_by(error: BaseException | None) -> Iterator[object]:
-    """What the frames in the tracebacks of the error and its causes refer to."""
+    """Returns the objects that the traceback frames of the error and its causes refer to."""
     while error is not None:
         for frame, _ in walk_tb(error.__traceback__):
             yield from frame.f_locals.values()

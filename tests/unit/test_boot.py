@@ -1,4 +1,4 @@
-"""Declared queues: made in order, brought to what the file says, left alone otherwise, and refused with the reason."""
+"""Declared queues: created in order, updated to the file's settings, otherwise unchanged, or rejected with a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The breaker of one Redis server, step by step on a clock of its own."""
+"""The circuit breaker of one Redis server, step by step on a manual clock."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def breaker() -> Breaker:
 
 @pytest.fixture
 def opened(breaker: Breaker) -> Breaker:
-    """Opened at time 0."""
+    """Returns a breaker that opened at time 0."""
     for _ in range(FAILURES_MAX):
         breaker.failed(0)
     return breaker

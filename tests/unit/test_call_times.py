@@ -1,4 +1,4 @@
-"""Times of calls by queue: what is told is an upper bound, close enough, and of what came since the last look."""
+"""Call durations by queue: the reported value is a tight upper bound for the calls since the last reading."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_each_bucket_begins_where_the_one_before_ends() -> None:
 
 
 def told_ns(took_ns: int) -> int:
-    """What is told of a call that took so long."""
+    """Returns the reported duration of a call that took that long."""
     times = CallTimes()
     times.observe(took_ns)
     return round(times.look()[0] * MS)
@@ -108,7 +108,7 @@ def test_a_charted_queue_takes_the_bytes_that_are_documented() -> None:
 
 
 class Stopwatch:
-    """A clock that goes on by TOOK_NS from one reading to the next, so that each thing measured takes just that."""
+    """A clock that advances by TOOK_NS with each reading, so that every measurement is exactly that."""
 
     def __init__(self) -> None:
         self.now_ns = 0
@@ -127,7 +127,7 @@ def stopwatch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stopwatch]:
 
 
 def times_of(bench: Bench, queue: Queue) -> dict[str, float]:
-    """What the queue's calls took since the last look."""
+    """Returns the durations of the queue's calls since the last reading."""
     return dict(zip(QUEUE_TIMES, bench.engine.metrics.queues.meet(queue).look_at_times(), strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Conditional writes whose answers get lost, against a session that says what it is told to."""
+"""Conditional writes whose responses are lost, with a scripted session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DONE, REFUSED = Decision(True, []), Decision(False, [])
 
 
 class Scripted:
-    """`asked`: of each decision, whether this data centre was to decide alone."""
+    """`asked`: for each decision, whether it was limited to this data centre."""
 
     def __init__(self, *answers: Decision | Exception) -> None:
         self._answers = list(answers)

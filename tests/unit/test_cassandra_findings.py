@@ -1,4 +1,4 @@
-"""What the doctor makes of a look at a Cassandra cluster: a node that is silent hides nothing of the rest."""
+"""What the doctor concludes about a Cassandra cluster: a node that does not answer hides no findings on the others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def found(look: Look, datacenter: str = "dc1") -> list[Finding]:
 
 
 def silent(count: int) -> list[NodeLook]:
-    """The nodes, of which the last ones do not answer."""
+    """Returns nodes, of which the last ones do not answer."""
     gone = [NodeLook(node.address, "there is no connection to it.", "dc1") for node in NODES[3 - count :]]
     return [*NODES[: 3 - count], *gone]
 

@@ -1,4 +1,4 @@
-"""What a node that died had begun to delete."""
+"""Deletions that a dead node had begun."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ USED, PURGED, GONE = 7 << GENERATION_BITS | 3, 7 << GENERATION_BITS | 2, 8 << GE
 
 
 async def test_a_generation_that_is_in_use_again_is_not_deleted() -> None:
-    """Of a purge and a change that two data centres made at one moment the change stayed."""
+    """Two data centres concurrently made a purge and a change, and the change won."""
     dropped: set[int] = set()
     forgotten: list[object] = []
 

@@ -1,4 +1,4 @@
-"""The driver's connections in our loop, against a small node that is no Cassandra (`tests.unit.cassandra_node`)."""
+"""The driver's connections in our event loop, to a small fake node (`tests.unit.cassandra_node`)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def _connected(node: FakeNode) -> LoopConnection:
 
 
 def ask(connection: LoopConnection, text: str) -> asyncio.Future[Any]:
-    """The answer, or what it failed with. From any thread."""
+    """Returns the answer or the error. Can be called in any thread."""
     answered: asyncio.Future[Any] = connection.loop.create_future()
 
     def told(response: Any) -> None:

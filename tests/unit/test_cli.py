@@ -1,4 +1,4 @@
-"""The `cqs` command: help worth reading, lazy imports, exit codes, one-line errors."""
+"""The `cqs` command: useful help, lazy imports, exit codes, one-line errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run(*arguments: str, env: dict[str, str] | None = None) -> str:
 
 
 def fail(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[object, str]:
-    """Exit code and standard error of a command that must fail."""
+    """Runs a command that must fail. Returns its exit code and standard error."""
     monkeypatch.setattr(sys, "argv", ["cqs", *arguments])
     with pytest.raises(SystemExit) as ended:
         main()

@@ -1,4 +1,4 @@
-"""A node whose clock is off takes no messages."""
+"""A node whose clock is wrong accepts no messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.engine import Bench
 
 
 def put_clock(town: Town, bench: Bench, ahead_ms: int) -> None:
-    """The node's own clock; that of the others and of the store stays."""
+    """Sets the node's own clock, but not those of the other nodes and of the store."""
 
     async def store_ms() -> int:
         return town.clock.now_ms() - ahead_ms

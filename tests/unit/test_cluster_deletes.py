@@ -1,4 +1,4 @@
-"""What was deleted through one node comes back through no other, though the cache never heard of it."""
+"""A message deleted through one node reappears through no other, even if the delete never reached the cache."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECOND_MS = 1_000
 
 @pytest.fixture(autouse=True)
 def waited(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The waits for marks to be known, in ms; nobody waits for them."""
+    """Records, in ms, the waits until marks are known; nobody really waits."""
     return waits_for_marks(monkeypatch)
 
 

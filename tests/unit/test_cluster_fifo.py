@@ -1,4 +1,4 @@
-"""Order within a FIFO group, when two nodes serve the queue and one of them fails."""
+"""Order within a FIFO group while two nodes serve the queue and one of them fails."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.engine import Bench, until
 
 @pytest.fixture(autouse=True)
 def waited(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The waits of senders, in ms; nobody waits for them."""
+    """Records the waits of senders, in ms; nobody really waits."""
     return waits_for_marks(monkeypatch)
 
 

@@ -1,4 +1,4 @@
-"""Two data centres over one store, each with its cache: how a queue changes hands, and what is done past its home."""
+"""Two data centres with one store and a cache each: how a queue's home moves, and calls outside its home."""
 
 from __future__ import annotations
 

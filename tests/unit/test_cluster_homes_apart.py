@@ -1,4 +1,4 @@
-"""What two data centres do at one moment, or one does past the other: purges, first homes, changes of one queue."""
+"""Two data centres act concurrently or without knowing of each other: purges, first homes, changes of a queue."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ async def test_what_a_home_took_before_it_heard_that_it_is_none_any_more_keeps_i
 
 
 async def cut_off(bench: Bench, queue: Queue, patched: pytest.MonkeyPatch) -> None:
-    """The node's data centre hears nothing of the other one."""
+    """Cuts the node's data centre off from the other one."""
     coordination, known = bench.engine.cluster.coordination, await homes_of(bench).look(shard_of(queue))
 
     async def home(*_: object) -> Home | None:
@@ -138,7 +138,8 @@ async def cut_off(bench: Bench, queue: Queue, patched: pytest.MonkeyPatch) -> No
 
 
 async def draw_home(town: Town, bench: Bench, queue: Queue) -> None:
-    """Traffic that gets nothing, until the node's data centre is home and its cache has the messages."""
+    """Asks for the queue, like receives that get nothing, until the node's data centre is its home and its cache is
+    filled."""
     await pass_ms(town, HOLD_MS)
     for _ in range(3 * GRACE_MS // SECOND_MS):
         residency.ensure(bench.engine, queue)

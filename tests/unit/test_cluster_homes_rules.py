@@ -1,4 +1,4 @@
-"""Which data centre may do what with a queue: FIFO, marks that end, restarts, homes that can't be read."""
+"""Which data centre may do what with a queue: FIFO, marks that expire, restarts, unreadable homes."""
 
 from __future__ import annotations
 

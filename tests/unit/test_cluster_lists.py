@@ -1,4 +1,4 @@
-"""Nodes that go by different lists of cache servers, which may have no server in common."""
+"""Nodes with different lists of cache servers, which may have no server in common."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OLD, OTHER, NEW = "1 aa", "1 bb", "2 cc"
 
 
 class Servers(Listed):
-    """A list, and the one that it gave way to."""
+    """A list of servers, and the list that replaced it."""
 
     def __init__(self, text: str, run_id: str = "r1") -> None:
         self.text = text
@@ -45,7 +45,7 @@ class Servers(Listed):
 
 
 async def open_again(town: Town, bench: Bench, *beating: str) -> int:
-    """The node starts, while these beat; how often it looked in vain."""
+    """Starts the node while these nodes send heartbeats. Returns how often it looked in vain."""
     looks = 0
 
     async def pause(_: int) -> None:

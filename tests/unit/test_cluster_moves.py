@@ -155,7 +155,7 @@ async def test_a_task_that_was_cancelled_ends_while_the_cache_of_its_source_is_a
 
 
 class Killed(BaseException):
-    """The node ends here."""
+    """The node dies here."""
 
 
 async def test_what_a_mover_that_was_killed_had_moved_is_not_handed_out_from_its_source(

@@ -1,4 +1,4 @@
-"""Two nodes of one name."""
+"""Two nodes with the same name."""
 
 from __future__ import annotations
 

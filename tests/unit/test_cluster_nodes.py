@@ -1,4 +1,4 @@
-"""Who lives, who leads, and what a node finds when it starts among others."""
+"""Which nodes are alive, which one is the leader, and what a node finds when it joins others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cache server that one node, or all, can't reach, without a restart of it: it knows less than the store."""
+"""A cache server that one node or all nodes can't reach, without restarting: its content lags behind the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one node changes of the queues works through all others."""
+"""Changes of queues by one node take effect on all others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dirty marks that their node does not know of: their writing or their removal had no answer."""
+"""Dirty marks that their node does not know of, because writing or removing them got no response."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.engine import Bench
 
 
 async def send_in_an_outage(town: Town, a: Bench, queue: Queue) -> None:
-    """The node can't reach the cache for one send."""
+    """Makes one send while the node can't reach the cache."""
     cut = Cut(town, "a")
     cut.cut(is_known=False)
     await a.send(queue, "one")

@@ -1,4 +1,4 @@
-"""The sweep: what is in the store alone comes back, and nothing else does."""
+"""The sweep: messages that only the store has become available again, and no others do."""
 
 from __future__ import annotations
 

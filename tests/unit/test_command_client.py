@@ -1,4 +1,4 @@
-"""The commands' client and signer: botocore signs the same, and failures are one clear line."""
+"""The commands' client and signer: the signatures equal botocore's, and failures are one clear line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cqs.errors import ConfigError
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 RESET = b"reset"
-"""A connection that ends so, and not by an answer."""
+"""Stands for a connection reset instead of a response."""
 HEADERS = {
     "Host": "127.0.0.1:9324",
     "Content-Type": "application/x-amz-json-1.0",

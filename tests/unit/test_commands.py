@@ -1,4 +1,4 @@
-"""The commands that talk to a server, against one behind a real socket."""
+"""The commands that talk to a server, with a server on a real socket."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.unit.dead_letters import one_pair, running
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """Commands run in a thread, as the server needs the loop."""
+    """Runs commands in a thread, because the server needs the event loop."""
 
     node: Measured
 
@@ -29,7 +29,7 @@ class Shell:
         return await asyncio.to_thread(CliRunner().invoke, cli, arguments, given, env)
 
     async def text(self, *arguments: str, given: str | None = None) -> str:
-        """Standard output of a command that must succeed."""
+        """Runs a command that must succeed. Returns its standard output."""
         result = await self.run(*arguments, given=given)
         assert result.exit_code == 0, result.output
         return result.stdout

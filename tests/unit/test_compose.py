@@ -1,4 +1,5 @@
-"""deploy/compose, as far as it can be checked without Docker: its settings exist, and its parts know each other."""
+"""deploy/compose, as far as it can be checked without Docker: its settings exist, and its services refer to each
+other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Settings: which source wins, what every mistake is told, and that all names follow from one declaration."""
+"""Settings: which source takes precedence, the error for each mistake, and that all names derive from one
+declaration."""
 
 from __future__ import annotations
 

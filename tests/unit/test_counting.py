@@ -1,4 +1,4 @@
-"""What a cache has lost is found when it is counted, and filled, also when nobody uses the queue."""
+"""Counting detects a queue that the cache has lost and refills it, even if nobody uses the queue."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.engine import Bench, make_bench
 
 
 async def lost(bench: Bench, name: str) -> Queue:
-    """A queue of two messages that the cache has lost, as a Redis that was flushed."""
+    """A queue of two messages that the cache has lost, like a flushed Redis."""
     queue = await bench.create(name)
     await bench.send(queue, "one", "two")
     await bench.cache.drop(shard_of(queue))

@@ -1,5 +1,5 @@
-"""What a stopping server or a failing store breaks off is told as a doubt, and what was done by then as done: an audit
-would call it nobody's, lost, or shown too early."""
+"""The journal records work interrupted by a stopping server or a failing store as doubtful, and finished work as done.
+Otherwise an audit would report messages as unexpected, lost, or visible too early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""[[queue]] tables: what they mean, their order, and what each mistake is told."""
+"""[[queue]] tables: their meaning, their order, and the error for each mistake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Definitions in rows that other versions wrote, or that have lost their cells."""
+"""Definitions in rows that other versions have written, or whose cells are missing."""
 
 from __future__ import annotations
 

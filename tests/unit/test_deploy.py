@@ -1,4 +1,4 @@
-"""The dashboard and the alerts speak of metrics that exist, with the labels they have."""
+"""The dashboard and the alerts use only existing metrics and labels."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FOREIGN = {
     "process_max_fds",
 }
 ADDED = {"instance", "job", "le"}
-"""By Prometheus itself, and by histograms."""
+"""Labels that Prometheus itself or histograms add."""
 _WORD = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 _NOT_METRICS = {
     "sum", "min", "max", "rate", "delta", "increase", "topk", "histogram_quantile", "by", "on", "and", "or", "unless",

@@ -1,5 +1,5 @@
-"""deploy/systemd and deploy/kubernetes, as far as they can be checked without either: settings exist and fit, and what
-is asked for is served."""
+"""deploy/systemd and deploy/kubernetes, as far as they can be checked without either: settings exist and are
+consistent, and probed endpoints exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cqs doctor` says what `cqs serve` would refuse by itself, and changes nothing for it."""
+"""`cqs doctor` reports what `cqs serve` would reject at its start, and changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A coroutine that is run at once behaves as in a task of its own: from Python 3.12 on it has one."""
+"""A coroutine that is run eagerly behaves as in its own task; since Python 3.12 it has one."""
 
 from __future__ import annotations
 

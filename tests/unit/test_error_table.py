@@ -1,4 +1,4 @@
-"""The table of errors is total, and every entry is one that SDKs can read."""
+"""The error table is complete, and SDKs can parse every entry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is past its retention is deleted for good, so no clock that jumped, a node's or its cache's, may decide."""
+"""Expired messages are deleted for good, so a clock that jumped, a node's or its cache's, must not decide expiry."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ MINUTE_MS, HOUR_MS = 60_000, 3_600_000
 
 
 class World:
-    """A node with the clock `here` and one message, just sent, of a queue that keeps messages for a minute. Its cache
-    has another clock."""
+    """A node with the clock `here` and one message, just sent, in a queue with a retention of one minute. Its cache has
+    another clock."""
 
     def __init__(self, town: Town, node: Bench, queue: Queue, cache_clock: ManualClock) -> None:
         self.node = node
@@ -31,7 +31,7 @@ class World:
         self.here = town.clock
 
     def put_store(self, ahead_ms: int) -> None:
-        """The node is ahead of the store by that."""
+        """Sets the store's clock; the node is ahead of it by that."""
 
         async def store_ms() -> int:
             return self.here.now_ms() - ahead_ms

@@ -1,4 +1,5 @@
-"""Serving from the store while the cache can't, and making the cache true again (fallback, dirt, repair)."""
+"""Serving from the store while the cache can't, and making the cache consistent again (fallback, dirty marks,
+repair)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Receives from the store beside other receives, deletes and fills."""
+"""Receives from the store concurrent with other receives, deletes and fills."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One FIFO group: cases that chance found."""
+"""One FIFO group: cases found by random tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames come out as they went in, however the stream was cut."""
+"""Frames are decoded as they were encoded, however the stream is split."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of several workers as one."""
+"""Merging the pages of several workers."""
 
 from __future__ import annotations
 

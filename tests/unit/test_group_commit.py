@@ -1,4 +1,4 @@
-"""The group commit: batching, backpressure, errors, closing. A gate holds the thread where a test wants it."""
+"""The group commit: batching, backpressure, errors, closing. A gate blocks the thread where a test wants it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cqs.store.hand_thread import HandThread
 
 
 class Gate:
-    """A `run` that can be held, and remembers its batches."""
+    """A `run` that can be blocked and records its batches."""
 
     def __init__(self) -> None:
         self.batches: list[list[int]] = []
@@ -48,7 +48,7 @@ async def commit(gate: Gate) -> AsyncIterator[GroupCommit[int, int]]:
 
 
 async def held(gate: Gate, commit: GroupCommit[int, int], job: int, weight: int = 1) -> asyncio.Task[int]:
-    """A job that is running and does not end before the gate opens."""
+    """Starts a job that does not end before the gate opens."""
     gate.opened.clear()
     task = asyncio.ensure_future(commit.submit(job, weight))
     await gate.wait_entered()

@@ -1,4 +1,4 @@
-"""The group commit whose hand can't begin a batch."""
+"""A group commit that can't begin a batch."""
 
 from __future__ import annotations
 

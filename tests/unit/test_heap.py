@@ -1,4 +1,4 @@
-"""What survives is set aside, and what ends later is freed all the same."""
+"""Long-lived objects are frozen, and are still freed when they are no longer used."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ assert len(gc.get_objects(generation=2)) < heap.SURVIVORS_MAX
 
 @pytest.fixture(autouse=True)
 def _collector() -> Iterator[None]:
-    """As it was before, afterwards."""
+    """Restores the garbage collector's settings afterwards."""
     callbacks = list(gc.callbacks)
     heap.set_aside()
     yield
@@ -81,13 +81,13 @@ def test_few_survivors_are_looked_through_again() -> None:
 
 
 def test_what_became_a_circle_after_it_was_set_aside_is_found_when_there_is_twice_as_much() -> None:
-    """In a process of its own, where little lives."""
+    """Runs in its own process, which has few objects."""
     subprocess.run([sys.executable, "-c", _CIRCLES], check=True)
 
 
 @pytest.mark.parametrize("name", ["orders", "orders.fifo"])
 async def test_neither_messages_nor_queues_need_the_collector_to_be_freed(name: str) -> None:
-    """Or else they would stay for ever once they were set aside."""
+    """Otherwise they would stay for ever once they are frozen."""
     bench = await make_bench()
     await _live(bench, f"warm-{name}")
     with collector_off():

@@ -1,4 +1,4 @@
-"""The consistency hint's decisions: what a tag says, what K is, and which messages it picks."""
+"""The decisions of the consistency hint: the meaning of a tag, the value of K, and which messages it chooses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The measurement of the consistency hint: the same seed gives the same figures, and they tell of the hint."""
+"""The measurement of the consistency hint: the same seed gives the same figures, and they depend on the hint."""
 
 from __future__ import annotations
 

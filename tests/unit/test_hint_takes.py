@@ -1,4 +1,4 @@
-"""The consistency hint at work: several nodes that receive from one store, while the cache is out of reach."""
+"""The consistency hint in use: several nodes receive from one store while the cache is unreachable."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BODIES = [f"{number:03}" for number in range(200)]
 
 
 class RowStore(FailingStore):
-    """Its messages lie in rows, as Cassandra's do; how far each was read is written down."""
+    """Keeps messages in rows, like Cassandra, and records how far each row was read."""
 
     limits: dict[int, list[int]]
 
@@ -40,7 +40,7 @@ class RowStore(FailingStore):
 
     @staticmethod
     def row_of(at: int) -> int:
-        """The oldest hundred lie in one row, the others in all."""
+        """The oldest hundred messages are in one row, the others in all rows."""
         return 3 if at < 100 else at % 10
 
 

@@ -1,4 +1,4 @@
-"""`cqs user` and `cqs key`, on a data folder that no server uses."""
+"""`cqs user` and `cqs key` on a data folder that no server uses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(folder: Path) -> Run:
-    """A command on the folder: its result, whatever it is."""
+    """Runs a command on the folder. Returns its result, failed or not."""
 
     def run(*arguments: str, given: str | None = None, **env: str) -> Result:
         return CliRunner().invoke(cli, arguments, given, env={"CQS_DATA_DIR": str(folder)} | env)
@@ -47,7 +47,7 @@ def run(folder: Path) -> Run:
 
 @pytest.fixture
 def told(run: Run) -> Callable[..., Any]:
-    """What a command that must succeed tells as JSON."""
+    """Runs a command that must succeed. Returns its JSON output."""
 
     def told(*arguments: str, given: str | None = None, **env: str) -> Any:
         result = run(*arguments, "-o", "json", given=given, **env)
@@ -209,7 +209,7 @@ def test_master_key_is_changed_by_sealing_anew(
 
 
 async def _starts(folder: Path, **flags: str) -> str:
-    """Why a server would not start on the folder, "" when it would."""
+    """Returns why a server would not start on the folder; "" = it would."""
     store = SqliteStore(folder, SystemClock())
     await store.open()
     try:

@@ -1,4 +1,4 @@
-"""Addresses: they only grow, sort as texts, and tell time and row."""
+"""Addresses only increase, sort as texts, and contain time and row."""
 
 from __future__ import annotations
 

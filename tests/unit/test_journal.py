@@ -1,4 +1,4 @@
-"""What the journal writes of each event, and what it does when there is too much or the disk fails."""
+"""What the journal writes for each event, and what it does on overload or a failing disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a reader knows, while a server runs, up to when its journal tells everything."""
+"""How a reader knows up to which time the journal of a running server is complete."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_idle_server_says_now_and_then_that_all_before_is_written(tmp_path: Path
 
 
 def test_what_is_missing_is_told_before_anything_that_came_later(tmp_path: Path) -> None:
-    """Whoever reads the file meanwhile sees no later line over a gap that it is not told of."""
+    """A concurrent reader never sees a line after an unreported gap."""
     bench = JournalBench(tmp_path)
     bench.journal.buffer.miss(7)
     bench.send("later")

@@ -1,4 +1,4 @@
-"""`cqs journal` over a folder that a journal has written to."""
+"""`cqs journal` on a folder with a journal."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_tail_leaves_out_what_says_nothing_but_that_the_server_lives(tmp_path: P
 
 
 def test_what_is_followed_begins_where_the_latest_events_ended(folder: Path) -> None:
-    """The rest of a line that was being written then comes with its beginning."""
+    """A line that was only partly written then is shown completely."""
     latest = files_of(folder)[-1]
     raw = latest.path.read_bytes()
     last = raw.rstrip(b"\n").rfind(b"\n") + 1

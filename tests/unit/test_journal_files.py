@@ -1,4 +1,4 @@
-"""The journal's files: rotation, what a dead process left, the disk budget."""
+"""The journal's files: rotation, leftovers of a dead process, the disk budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file of the journal is its writer's from its first moment, whoever looks at it then."""
+"""A journal file is locked by its writer from its creation, even if another process looks at it then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The journal's folder, file or room on the disk is lost while it is written: it goes on, and says what is missing."""
+"""The journal's folder or file is lost, or the disk is full, during writes: it continues and reports what is
+missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody learnt from the store, and tells the cache too late: the message was deleted or received meanwhile, or
+"""A node puts messages read from the store into the cache too late: the message was deleted or received meanwhile, or
 its queue changed."""
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ SECOND_MS = 1_000
 
 
 async def fill_empty(bench: Bench, queue: Queue) -> None:
-    """A fill that begins and ends now, when the store has nothing."""
+    """Fills the shard now, while the store is empty."""
     epoch = await bench.cache.begin_fill(shard_of(queue), queue.settings.retention_ms)
     assert epoch is not None
     await bench.cache.fill(shard_of(queue), epoch, [], is_last=True)
 
 
 async def end_all(bench: Bench, queue: Queue) -> None:
-    """Whatever is in flight is ready again."""
+    """Makes all messages in flight visible again."""
     bench.clock.advance_ms(60 * SECOND_MS)
     await bench.cache.reveal(shard_of(queue), queue.settings.retention_ms, 100)
 

@@ -1,12 +1,12 @@
-"""The layers of the architecture, enforced: imports point down only, and each outside library has one home.
+"""Enforces the layers of the architecture: imports only point down, and each external library has one home.
 
 cqs.server, cli, commands, config …    the composition root
 cqs.api │ admin │ cqs.consumer         doors; siblings never import each other
-cqs.service                            all SQS meaning
-cqs.witnesses, cqs.journal             who hears of it
-cqs.cluster                            pure decisions, nothing awaited
-cqs.metrics                            what is counted
-cqs.events                             what witnesses hear (speaks of what a cache gives out)
+cqs.service                            all SQS semantics
+cqs.witnesses, cqs.journal             recipients of events
+cqs.cluster                            pure decisions without awaits
+cqs.metrics                            the metrics
+cqs.events                             the events for witnesses (uses the cache's types)
 cqs.cache │ cqs.store                  an interface and its backends
 cqs.*                                  the nouns
 """
@@ -115,7 +115,7 @@ def test_library_is_imported_only_at_home(library: str) -> None:
 
 
 def test_no_modules_import_each_other() -> None:
-    """Not even for types alone: what two of them need is a third one's."""
+    """Not even for types: what two modules need belongs in a third one."""
     modules = {source.module for source in OURS}
     imports = {
         source.module: {one if one in modules else one.rpartition(".")[0] for one, _ in source.imports} & modules

@@ -1,4 +1,4 @@
-"""Sockets: loopback only unless told, free ports, and what is said when a port can't be had."""
+"""Sockets: only loopback by default, free ports, and the error if a port is not available."""
 
 from __future__ import annotations
 

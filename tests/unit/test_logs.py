@@ -1,4 +1,4 @@
-"""Log lines: one JSON object an event, levels, exceptions by type and place, and nothing that a client sent."""
+"""Log lines: one JSON object per event, levels, exceptions by type and location, and no data sent by clients."""
 
 from __future__ import annotations
 

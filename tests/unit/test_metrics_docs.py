@@ -1,4 +1,4 @@
-"""docs/metrics.md is made from the declarations, and current."""
+"""docs/metrics.md is generated from the declarations and up to date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Move tasks against the world: queues that go, stores and caches that fail, deletes beside a move, restarts."""
+"""Move tasks under adverse conditions: deleted queues, failing stores and caches, concurrent deletes, restarts."""
 
 from __future__ import annotations
 
@@ -159,7 +159,8 @@ async def test_bug_does_not_end_the_runner() -> None:
 
 
 async def deleted_meanwhile(bench: Bench) -> tuple[list[str], list[str]]:
-    """Deletes a message between its lease and its move; what is ready in the target then, and stored in the source."""
+    """Deletes a message between its lease and its move. Returns what is then ready in the target and stored in the
+    source."""
     orders, dead = await one_pair(bench, "deleted", "moved")
     consumers = await bench.receive(dead, 1, visibility_ms=1_000)
     bench.clock.advance_ms(1_000)

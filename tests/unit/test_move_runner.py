@@ -1,4 +1,4 @@
-"""Carrying move tasks out: what arrives where, and in what form."""
+"""Running move tasks: which messages arrive where, and in what form."""
 
 from __future__ import annotations
 

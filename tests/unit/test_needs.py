@@ -1,4 +1,4 @@
-"""A test whose needs are not met is skipped with the command that helps, and fails in CI."""
+"""A test whose programs are missing is skipped with the command to install them, and fails in CI."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_programs_that_are_there_are_not_missing() -> None:
 
 
 def test_no_other_way_to_skip_is_used() -> None:
-    """Such a one would skip in CI, too."""
+    """Any other skip would also skip in CI."""
     others = [source.path for source in sources("tests") if _SKIP.search(source.text)]
 
     assert others == ["tests/needs.py", "tests/unit/test_needs.py"]

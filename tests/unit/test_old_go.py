@@ -1,4 +1,4 @@
-"""A Go that is older than AWS's SDK asks for fetches a newer one of itself, as a module."""
+"""A Go that is too old for AWS's SDK downloads a newer Go as a module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers with what they count: one error is one error, in every text for people."""
+"""Singular and plural: texts for people say "1 error", not "1 errors"."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLURALS = (
 _AFTER_A_NUMBER = re.compile(rf"^,? (?:more |waiting |dead |cache )?(?:{PLURALS})\b")
 _IN_A_TEMPLATE = re.compile(rf"\}}\}}(?:</strong>)?{_AFTER_A_NUMBER.pattern[1:]}[^}}]{{0,40}}")
 AWS = ("cqs/errors.py", "cqs/service/draft_rules.py", "cqs/service/permissions.py", "cqs/service/visibility.py")
-"""These say what SQS says, in its words."""
+"""These files have texts taken from SQS."""
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_the_doctor_counts_what_it_found(levels: list[Level], told: str) -> None
 
 
 def uncounted() -> Iterator[str]:
-    """Places where a number that may be 1 is followed by a plural."""
+    """Returns places where a number that may be 1 is followed by a plural."""
     for source in sources("cqs", "admin"):
         for node in source.nodes:
             if isinstance(node, ast.JoinedStr) and source.path not in AWS:
@@ -70,7 +70,7 @@ def uncounted() -> Iterator[str]:
 
 
 def _is_limit(node: ast.expr) -> bool:
-    """A constant of the code, which is more than 1."""
+    """Whether it is a constant, which is greater than 1."""
     value = node.value if isinstance(node, ast.FormattedValue) else node
     name = value.attr if isinstance(value, ast.Attribute) else value.id if isinstance(value, ast.Name) else ""
     return name.isupper()

@@ -1,4 +1,4 @@
-"""Role and policy together: who gets to which queue, and who hears that it exists."""
+"""Roles and policies combined: who has access to which queue, and who may know that it exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changing, purging and deleting queues, and what runs beside it."""
+"""Changing, purging and deleting queues, with concurrent calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Creates and purges beside each other, the 60 seconds between purges, and the end of a queue."""
+"""Concurrent creates and purges, the 60 seconds between purges, and the deletion of a queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A queue is gone, or may be: what is known of it, and what calls do that still hold it."""
+"""A queue is deleted, or may be: what nodes know about it, and what calls in progress on it do."""
 
 from __future__ import annotations
 

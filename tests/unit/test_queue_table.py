@@ -1,4 +1,4 @@
-"""Places for queues: bounded, kept, and nothing that was counted ever falls."""
+"""The slots for queues in metrics: bounded and stable, and counters never decrease."""
 
 from __future__ import annotations
 

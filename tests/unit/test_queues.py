@@ -1,4 +1,4 @@
-"""Creating queues: names, types, what is compared with a namesake, dead-letter queues, the wait after a deletion."""
+"""Creating queues: names, types, comparison with an existing queue, dead-letter queues, the wait after a deletion."""
 
 from __future__ import annotations
 

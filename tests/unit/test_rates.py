@@ -1,4 +1,4 @@
-"""How often one may call, and how many receives may wait, through the door."""
+"""Limits on call rates and on waiting receives, through the API."""
 
 from __future__ import annotations
 

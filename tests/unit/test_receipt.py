@@ -1,4 +1,4 @@
-"""Receipt handles: what is written is read, and nothing else."""
+"""Receipt handles: only handles that were written can be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Redis client is not installed: one line says what to do, whoever needs it."""
+"""If the Redis client is not installed, one line says what to do, wherever it is needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scripts and the keys: what the one says the other must know."""
+"""Redis scripts and key definitions must agree."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ GIVE_UP_S = 5
 
 @pytest.fixture
 def is_back(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
-    """When moves are tried again; receives wait for them for a hundredth of a second."""
+    """An event; when it is set, failed moves are retried. Receives wait only 10 ms for a move."""
     event = asyncio.Event()
 
     async def pause(_: int) -> None:
@@ -31,7 +31,7 @@ def is_back(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
 
 
 def silent(bench: Bench) -> None:
-    """The store does not tell what became of the next move, nor of its repetition."""
+    """Makes the outcome of the next move, and of its retry, unknown."""
     bench.store.fail("move", OutcomeUnknown("no answer"), times=2)
 
 

@@ -1,4 +1,4 @@
-"""The registry: found by name, ARN and storage, in order, and never older than it was."""
+"""The registry: queues are found by name, ARN and storage id, in order, and never replaced by an older version."""
 
 from __future__ import annotations
 

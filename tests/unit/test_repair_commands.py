@@ -1,4 +1,4 @@
-"""`cqs set`, `cqs resend` and `cqs change`: what repairs by hand need, against a server behind a real socket."""
+"""`cqs set`, `cqs resend` and `cqs change`, for manual repairs, with a server on a real socket."""
 
 from __future__ import annotations
 

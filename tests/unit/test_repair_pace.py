@@ -1,4 +1,4 @@
-"""How often repair is tried: at once again while the cache is away, and less and less while it takes nothing."""
+"""How often repair is retried: at once while the cache is unreachable, with backoff while it rejects everything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A queue keeps a message for its retention and no longer, though nobody ever receives from it: a dead-letter queue."""
+"""Messages expire at the end of their retention even if nobody ever receives, as from a dead-letter queue."""
 
 from __future__ import annotations
 

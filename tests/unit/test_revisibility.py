@@ -1,4 +1,5 @@
-"""The revisibility worker while a cache is away, or a queue unknown; what a step reveals is tested with the caches."""
+"""The revisibility worker while a cache is unreachable or a queue unknown. Tests of the caches cover what it
+reveals."""
 
 from __future__ import annotations
 

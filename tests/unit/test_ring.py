@@ -1,4 +1,4 @@
-"""Rendezvous hashing: the same everywhere, fair, and moving no more than it must."""
+"""Rendezvous hashing: the same result everywhere, fair, and moving no more keys than necessary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Room for requests: who gives way to whom."""
+"""The memory limit for requests: which request gives way to which."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cqs.api.http.room import PLACE_FREE, Place, Room
 
 
 def places(room: Room, count: int) -> tuple[list[Place], list[int]]:
-    """Places, and the numbers of those that were crowded out, in order."""
+    """Returns places, and a list of the numbers of those that were crowded out, in order."""
     gone: list[int] = []
     return [room.place(lambda number=number: gone.append(number)) for number in range(count)], gone  # type: ignore[misc]
 

@@ -1,4 +1,5 @@
-"""What enforced mode remembers of a second never outlives a change of the policy, the key, the role or the time."""
+"""Decisions that enforced mode caches for a second never survive a change of the policy, the key, the role or the
+time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A clock that was ahead, and is set back: what was sent by it is no more delayed than its queue says."""
+"""A clock that was ahead is set back: messages sent before are not delayed longer than their queue says."""
 
 from __future__ import annotations
 

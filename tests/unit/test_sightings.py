@@ -1,4 +1,4 @@
-"""What a node may conclude of another one's clock from its beats: a real difference is found, late beats fake none."""
+"""What a node concludes about another node's clock from heartbeats: it detects real skew, and late ones cause none."""
 
 from __future__ import annotations
 

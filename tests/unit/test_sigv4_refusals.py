@@ -1,4 +1,4 @@
-"""Keys, session tokens, bodies and forms of signatures that are refused, and with which words."""
+"""Keys, session tokens, bodies and forms of signatures that are rejected, and the error texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client's next request of the same second is looked at less, and never believed more."""
+"""A client's further requests in the same second are checked with less work, but not less strictly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a signature must cover, and for how long and where it holds."""
+"""What a signature must cover, and how long and where it is valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fill whose store takes longer over a page than a shard waits for its filler."""
+"""A fill for which the store takes longer to return a page than a shard waits for its filler."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATIENCE_S = 30
 
 
 class SlowStore:
-    """The next scan of the bench comes to its first page when its fill has said `signs` times that it goes on."""
+    """Delays the first page of the next scan until the fill has sent `signs` signs of life."""
 
     def __init__(self, bench: Bench, signs: int, monkeypatch: pytest.MonkeyPatch) -> None:
         self.said = 0

@@ -1,4 +1,4 @@
-"""Where Spark is not installed, the audits say so in a line."""
+"""If Spark is not installed, the audits say so in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs and results of the SQLite writer process, there and back as bytes."""
+"""Jobs and results of the SQLite writer process survive encoding and decoding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sampler: what it counts, what it draws, and what it does when the cache is away."""
+"""The sampler: its counts, its charts, and what it does if the cache is unreachable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cqs stats`: what a node does, what a queue holds, and in which data centre."""
+"""`cqs stats`: the activity of a node, and the contents and data centre of a queue."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A node that is stopped (SIGSTOP, a paused machine) between the store and the cache, for longer than a shard remembers
-what was removed from it. Meanwhile another node's sweep finds the message, which is received and deleted there."""
+"""A node is paused (SIGSTOP, a paused machine) between the store and the cache for longer than a shard remembers its
+removals. Meanwhile another node's sweep finds the message, and it is received and deleted there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.engine import Bench, make_bench
 
 
 class Stopped:
-    """The node, and what becomes of its messages while it is stopped."""
+    """The node, and what happens to its messages while it is paused."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench

@@ -1,4 +1,4 @@
-"""What the backends tell of the places where their data lie."""
+"""What the backends report about the places of their data."""
 
 from __future__ import annotations
 

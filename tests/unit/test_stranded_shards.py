@@ -1,4 +1,4 @@
-"""Messages that a shard has, and that its line misses."""
+"""Messages that a shard has but that are missing in its line."""
 
 from __future__ import annotations
 

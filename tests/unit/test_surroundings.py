@@ -1,4 +1,4 @@
-"""What a server says of what it stands on, and how often it says it."""
+"""What a server logs about its environment, and how often."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cqs.testing.clock import ManualClock
 
 
 class Place:
-    """A node on a store whose clock differs, and on Redis servers with these problems."""
+    """A node with a store whose clock differs, and with Redis servers that have these problems."""
 
     def __init__(self) -> None:
         self.clock = ManualClock()
@@ -47,7 +47,7 @@ class Place:
         return {name: SimpleNamespace(problems=problems) for name, problems in self.problems.items()}
 
     async def look(self, **problems: str) -> list[tuple[str, str]]:
-        """What it logs of a look, with these Redis servers and what each has to say."""
+        """Returns what a check logs, with these Redis servers and their problems."""
         self.problems = {name: [text] for name, text in problems.items()}
         with capture_logs() as logs:
             with contextlib.suppress(StoreUnavailable):

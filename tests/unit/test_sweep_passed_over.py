@@ -1,4 +1,4 @@
-"""The sweep while a cache server is away."""
+"""The sweep while a cache server is unreachable."""
 
 from __future__ import annotations
 

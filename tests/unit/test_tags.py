@@ -1,4 +1,4 @@
-"""Tags: added, replaced, removed, and refused."""
+"""Tags: adding, replacing, removing, and invalid ones."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Rules of the house, as tests: sizes, docstrings, no leftovers, no sleeping for time rules.
+"""Code rules as tests: sizes, docstrings, no leftovers, no sleeps to test time rules.
 
-What exceeds a size today stands in tests/tidy_ratchet.toml with its size, and may only shrink: an entry that is larger
-than the code, or no longer needed, fails too.
+Code that exceeds a limit is listed in tests/tidy_ratchet.toml with its size, and may only shrink: an entry that is
+larger than the code, or no longer needed, also fails.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _SLEEPERS = (
     "benchmarks/",
     "deploy/",
 )
-"""These watch real processes, and may wait for them."""
+"""Tests of real processes, which may wait for them."""
 
 _AWS_NAMES = "cqs/api/shapes/"
-"""Shapes are AWS's own and named by it."""
+"""Shapes have AWS's names."""
 
 
 def ratchet(section: str) -> dict[str, int]:
@@ -49,7 +49,7 @@ def functions(source: Source) -> Iterator[tuple[str, int]]:
 
 
 def held(sizes: dict[str, int], allowed: dict[str, int], size_max: int) -> list[str]:
-    """What breaks the limit or its ratchet."""
+    """Returns what violates the limit or its ratchet."""
     too_large = [f"{name}: {size} lines" for name, size in sizes.items() if size > allowed.get(name, size_max)]
     loose = [
         f"{name}: tighten the ratchet to {sizes.get(name, 0)}, or drop the entry at {size_max} or less"
@@ -108,7 +108,7 @@ def test_tests_of_time_rules_do_not_sleep() -> None:
 
 
 def is_yield(source: Source, line: int) -> bool:
-    """`asyncio.sleep(0)` only lets others run."""
+    """`asyncio.sleep(0)` only yields to other tasks."""
     return "asyncio.sleep(0)" in source.text.splitlines()[line - 1]
 
 
@@ -137,7 +137,7 @@ def test_public_classes_and_functions_say_what_they_promise() -> None:
 
 
 def explains_itself(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Short enough that a docstring would only repeat it."""
+    """Whether it is so short that a docstring would only repeat it."""
     assert node.end_lineno is not None
     return node.end_lineno - node.body[0].lineno < SELF_EXPLAINED_LINES_MAX
 

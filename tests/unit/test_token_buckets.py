@@ -1,4 +1,4 @@
-"""A rate and a burst, of each key for itself, whatever the clock does."""
+"""A rate and a burst, separately for each key, whatever the clock does."""
 
 from __future__ import annotations
 

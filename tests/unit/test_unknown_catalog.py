@@ -1,5 +1,5 @@
-"""A queue or a move task of which the store could not say whether it has it: what is there counts at once, and not only
-from the next start on."""
+"""A queue or a move task whose write had an unknown outcome: if it exists, it takes effect at once, not only after the
+next start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lease that may or may not be written: the receive fails, and must not hide its messages from everybody else."""
+"""A lease that may or may not have been written: the receive fails, and must not hide its messages from others."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def test_what_a_failed_receive_took_from_the_store_others_receive(is_done:
 
 @pytest.mark.parametrize("is_done", [True, False])
 async def test_sends_and_deletes_of_an_unknown_outcome_are_told(is_done: bool) -> None:
-    """Without it, an audit calls one that was made nobody's, or lost."""
+    """Otherwise an audit reports a successful one as unexpected or lost."""
     bench = await make_bench()
     queue = await bench.create("orders")
     await bench.send(queue, "one")

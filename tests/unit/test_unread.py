@@ -1,4 +1,5 @@
-"""Who does not read its answers is cut off; who reads is not, however much lies there. Time is told, not waited for."""
+"""Clients that do not read their responses are disconnected; those that do are not, however much is buffered. Time is
+passed in, not waited for."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ SIZE = 10_000_000
 
 
 class Client:
-    """One that reads when told to."""
+    """A client that reads when the test says so."""
 
     def __init__(self) -> None:
         self.left = SIZE
@@ -26,7 +27,7 @@ class Client:
 
 
 def watched(unread: Unread, count: int) -> list[Client]:
-    """Clients that got an answer each, a hundredth of a second after each other."""
+    """Returns clients that got one response each, 10 ms apart."""
     clients = [Client() for _ in range(count)]
     for number, client in enumerate(clients):
         unread.enter(client, number / 100)
