@@ -33,7 +33,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     now_ms: int
     depths: list[Depth] | None
     """Of the admitted queues, and the rest as one named `_other`; None = another node exports them."""
-    gauges: dict[d.Metric, float]
+    watched: dict[d.Metric, float]
 
 
 class NodeCollector(Collector):
@@ -53,8 +53,9 @@ class NodeCollector(Collector):
         yield _histogram(d.FILL_SECONDS, [((), self._metrics.fill_duration)])
         yield _histogram(d.DUE_LAG, [((), self._metrics.due_lag)])
         yield _histogram(d.LOOP_LAG, [((), self._metrics.loop_lag)])
-        for metric, value in self._snapshot.gauges.items():
-            yield GaugeMetricFamily(metric.name, metric.documentation, value=value)
+        for metric, value in self._snapshot.watched.items():
+            family = CounterMetricFamily if metric.kind is d.Kind.COUNTER else GaugeMetricFamily
+            yield family(metric.name, metric.documentation, value=value)
         build = GaugeMetricFamily(d.BUILD_INFO.name, d.BUILD_INFO.documentation, labels=d.BUILD_INFO.labels)
         build.add_metric(msgspec.structs.astuple(self._metrics.build), 1)
         yield build

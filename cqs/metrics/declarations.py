@@ -140,9 +140,9 @@ QUEUES = _declare("cqs_queues", Kind.GAUGE, "Number of queues.", scope=Scope.SHA
 MOVE_TASKS = _declare("cqs_move_tasks", Kind.GAUGE, "Unfinished message move tasks.", scope=Scope.SHARED)
 STORE_SIZE = _declare("cqs_store_size_bytes", Kind.GAUGE, "Size of the SQLite files.", scope=Scope.SHARED)
 JOURNAL_MISSING = _declare(
-    "cqs_journal_missing_events",
-    Kind.GAUGE,
-    "Events since the start that are missing in this node's event journal; above 0, an audit is unproven. Only with "
+    "cqs_journal_missing_events_total",
+    Kind.COUNTER,
+    "Events that are missing in this node's event journal; above 0, an audit is unproven. Only with "
     "journal = sampled or full.",
 )
 
@@ -187,9 +187,9 @@ DUE_LAG = _seconds(
     bounds=(0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0),
 )  # fmt: skip
 SWEEP_FOUND = _declare(
-    "cqs_sweep_found_messages",
-    Kind.GAUGE,
-    "Messages since the start that this node's sweeps found only in the store and restored; should be 0.",
+    "cqs_sweep_found_messages_total",
+    Kind.COUNTER,
+    "Messages that this node's sweeps found only in the store and restored; should be 0.",
 )
 DIRTY = _declare("cqs_dirty_shards", Kind.GAUGE, "Queues served from the store until their cache is repaired.")
 STORE_TROUBLE = _declare(
@@ -214,15 +214,15 @@ REQUEST_BYTES = _declare(
     "cqs_request_bytes", Kind.GAUGE, "Bytes of requests being received or served, beyond 16 kB per connection."
 )
 CROWDED_OUT = _declare(
-    "cqs_requests_crowded_out",
-    Kind.GAUGE,
-    "Requests rejected since the start because request_memory was exceeded; should be 0.",
+    "cqs_requests_crowded_out_total",
+    Kind.COUNTER,
+    "Requests rejected because request_memory was exceeded; should be 0.",
 )
 UNREAD_BYTES = _declare("cqs_unread_answer_bytes", Kind.GAUGE, "Bytes of responses that clients have not read yet.")
 CUT_OFF = _declare(
-    "cqs_unread_answers_cut_off",
-    Kind.GAUGE,
-    "Clients disconnected since the start because they did not read their responses; should be 0.",
+    "cqs_unread_answers_cut_off_total",
+    Kind.COUNTER,
+    "Clients disconnected because they did not read their responses; should be 0.",
 )
 HIT_RATIO = _declare(
     "cqs_cache_hit_ratio",

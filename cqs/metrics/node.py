@@ -3,7 +3,7 @@
     MetricsWitness ──► queues ──┐
     Dispatcher ──────► calls    ├──► /metrics, /jmx      (cqs.metrics.collector, cqs.api)
     timed cache, store, commits ├──► charts              (cqs.service.statistics samples them)
-    loop lag, watched gauges  ──┘
+    loop lag, watched values  ──┘
 
 The owner of a value that is read rather than counted (open connections, the store's size) registers a reader with
 `watch`.
@@ -81,13 +81,13 @@ class NodeMetrics:
         self._watched: dict[Metric, Callable[[], float]] = {}
 
     def watch(self, metric: Metric, read: Callable[[], float]) -> None:
-        """`read` returns the gauge's current value; called in the loop, must be quick. A later reader replaces an
-        earlier one."""
-        assert metric.kind is Kind.GAUGE and not metric.labels, f"{metric.name} can't be watched"
+        """`read` returns the current value of a gauge, or of a counter that its owner keeps; called in the loop, must be
+        quick. A later reader replaces an earlier one."""
+        assert metric.kind is not Kind.HISTOGRAM and not metric.labels, f"{metric.name} can't be watched"
         self._watched[metric] = read
 
     def watched(self) -> dict[Metric, float]:
-        """Current values of the watched gauges; call in the loop."""
+        """Current values of the watched metrics; call in the loop."""
         return {metric: read() for metric, read in self._watched.items()}
 
     def commit_done(self, jobs: int, waited_ns: int, took_ns: int) -> None:

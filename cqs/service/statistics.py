@@ -179,7 +179,7 @@ async def snapshot(engine: Engine) -> Snapshot:
     is_leader = metrics.is_leader()
     depths = await admitted_depths(engine) if is_leader else None
     now_ms = engine.clock.now_ms()
-    gauges: dict[d.Metric, float] = {
+    values: dict[d.Metric, float] = {
         d.QUEUES: len(engine.registry),
         d.MOVE_TASKS: len(engine.moves.active()),
         d.WAITERS: len(engine.waiters),
@@ -188,9 +188,9 @@ async def snapshot(engine: Engine) -> Snapshot:
         d.QUEUE_SERIES: len(metrics.queues),
         d.LEADER: is_leader,
     }
-    gauges |= metrics.watched()
-    told = {metric: value for metric, value in gauges.items() if is_leader or metric.scope is d.Scope.NODE}
-    return Snapshot(now_ms=now_ms, depths=depths, gauges=told)
+    values |= metrics.watched()
+    told = {metric: value for metric, value in values.items() if is_leader or metric.scope is d.Scope.NODE}
+    return Snapshot(now_ms=now_ms, depths=depths, watched=told)
 
 
 async def admitted_depths(engine: Engine) -> list[Depth]:
