@@ -81,9 +81,10 @@ class NodeMetrics:
         self._watched: dict[Metric, Callable[[], float]] = {}
 
     def watch(self, metric: Metric, read: Callable[[], float]) -> None:
-        """`read` returns the current value of a gauge, or of a counter that its owner keeps; called in the loop, must be
+        """`read` returns the value of a gauge, or of a counter kept by its owner; called in the loop, must be
         quick. A later reader replaces an earlier one."""
-        assert metric.kind is not Kind.HISTOGRAM and not metric.labels, f"{metric.name} can't be watched"
+        assert metric.kind is not Kind.HISTOGRAM, f"{metric.name} can't be watched"
+        assert not metric.labels, f"{metric.name} can't be watched"
         self._watched[metric] = read
 
     def watched(self) -> dict[Metric, float]:
