@@ -238,7 +238,7 @@ class LeaseRules:
         assert entry is not None
         assert entry.receive_number == 9
 
-    async def test_take_has_a_higher_number_than_a_lease_that_was_brought_in_vain(self, bench: CacheBench) -> None:
+    async def test_take_has_a_higher_number_than_a_lease_that_was_put_without_effect(self, bench: CacheBench) -> None:
         number = 1 << 52
         await bench.put(1)
         await bench.cache.put(bench.shard, [bench.leased(1, for_ms=5_000, receive_number=number)])

@@ -98,7 +98,7 @@ class CoordinationContract:
         await there.repaired(wider)
         assert ours(await here.dirty_marks()) == [other]
 
-    async def test_a_mark_is_for_the_data_centre_that_it_names(
+    async def test_a_mark_is_only_for_the_data_centre_that_it_names(
         self, here: Coordination, abroad: Coordination, number: int
     ) -> None:
         mark = DirtyMark(storage_id=number, node="a", since_ms=5, low_address=0, high_address=1 << 100)

@@ -40,7 +40,7 @@ class LeaseContract:
 
         assert await scanned(store, queue) == [stored_of(message, lease_of(message, 7, 20_000, 2))]
 
-    async def test_the_same_receive_may_be_hidden_anew(
+    async def test_the_same_receive_may_be_hidden_again(
         self, home: Home, store: Store, queue: Queue, make: Maker
     ) -> None:
         message = make.message()

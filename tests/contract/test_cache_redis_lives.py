@@ -80,7 +80,7 @@ async def test_what_is_filled_after_all_was_flushed_stays(processes: list[RedisP
         assert await residency(cache) is Residency.READY
 
 
-async def test_a_server_that_nodes_of_before_lives_look_after_keeps_its_shards(
+async def test_a_server_that_nodes_checked_in_an_earlier_incarnation_keeps_its_shards(
     processes: list[RedisProcess], address: Path
 ) -> None:
     async with node(address) as cache:
@@ -115,7 +115,7 @@ class _Overtaken(ServerList):
             return await super().note(send, name, run_id, new_mark)
 
 
-async def test_a_server_that_a_list_passed_over_is_of_before_for_each_of_its_nodes(address: Path) -> None:
+async def test_a_server_that_a_list_passed_over_is_stale_for_each_of_its_nodes(address: Path) -> None:
     async with node(address) as before:
         await fill(before)
     async with node(address, 1, 3, listed=_Overtaken(3, address)) as after:

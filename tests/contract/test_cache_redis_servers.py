@@ -153,7 +153,7 @@ class TestUnfitServers:
         async with cache_on(absent) as cache:
             assert "can't be reached" in (await cache.servers.reports())[f"{tmp_path}/nobody.sock"].problems[0]
 
-    async def test_what_is_no_redis_is_told(self, tmp_path: object) -> None:
+    async def test_server_that_is_not_redis_is_reported(self, tmp_path: object) -> None:
         async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             while await reader.read(1_000):
                 writer.write(b"$9\r\nsomething\r\n")

@@ -29,7 +29,7 @@ async def look(cache: RedisCache) -> None:
     await server_of(cache)._keep_list(list_of(cache).run_ids[NAME])
 
 
-async def test_a_server_is_not_used_by_whose_address_elder_nodes_reach_another(
+async def test_a_server_is_not_used_if_older_nodes_reach_another_one_at_its_address(
     processes: list[RedisProcess], address: Path
 ) -> None:
     async with node(address) as elder:
@@ -51,7 +51,7 @@ async def test_a_server_is_not_used_by_whose_address_elder_nodes_reach_another(
             assert await residency(younger) is Residency.ABSENT
 
 
-async def test_a_server_is_used_when_its_address_leads_to_that_of_the_elder_nodes_again(
+async def test_a_server_is_used_again_once_its_address_leads_to_the_server_of_the_older_nodes(
     processes: list[RedisProcess], address: Path
 ) -> None:
     async with node(address) as elder:

@@ -60,7 +60,7 @@ class TestWhatWakes:
 
         assert await ended(poll) == ["one"]
 
-    async def test_visibility_set_to_nought(self, three: list[Node]) -> None:
+    async def test_visibility_set_to_zero(self, three: list[Node]) -> None:
         a, b, _ = three
         queue = await a.create("orders", *three)
         await a.send(queue, "one")

@@ -106,7 +106,7 @@ class TestClaimsOfSeveralNodes(OnCassandra):
         assert await held(store, queue) == [message.address]
         assert await store.messages.confirmed(queue.storage_id, [lost.address]) == set()
 
-    async def test_an_append_that_took_too_long_is_known_by_nobody_to_have_happened(
+    async def test_outcome_of_an_append_that_took_too_long_is_unknown(
         self, store: CassandraStore, other: CassandraStore, queue: Queue, make: Maker, clock: ManualClock
     ) -> None:
         lost = make.message(group="g", dedup_id="d")

@@ -84,7 +84,7 @@ class TestLivingLeases(OnCassandra):
 
 
 class TestReceiveCounts(OnCassandra):
-    async def test_a_receive_that_ran_out_is_kept_as_long_as_its_message(
+    async def test_an_expired_receive_is_kept_as_long_as_its_message(
         self, store: CassandraStore, queue: Queue, make: Maker, clock: ManualClock, home: CassandraHome
     ) -> None:
         message = make.message()

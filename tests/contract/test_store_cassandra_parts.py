@@ -165,7 +165,7 @@ class TestPartitions:
             ([StoreUnavailable("x"), OutcomeUnknown("x")], OutcomeUnknown),
         ],
     )
-    async def test_nothing_was_written_only_when_every_part_says_so(
+    async def test_nothing_was_written_is_reported_only_if_every_part_reports_it(
         self, writer: Writer, partitions: Partitions, errors: list[CqsError | None], expected: type[CqsError]
     ) -> None:
         writer.errors = errors

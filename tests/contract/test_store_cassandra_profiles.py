@@ -61,7 +61,7 @@ async def test_more_requests_than_there_are_streams_for_are_refused_before_they_
             await call
 
 
-async def test_a_node_with_as_many_requests_under_way_as_may_be_beats_on(busy: Session) -> None:
+async def test_a_node_with_the_maximum_of_requests_in_flight_still_sends_heartbeats(busy: Session) -> None:
     for call in (
         busy.read(cql.READ_NODES, ("dc1",)),
         busy.all(cql.NEWS_STAMPS, (1,)),

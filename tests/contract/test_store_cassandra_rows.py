@@ -77,7 +77,7 @@ class TestRequests(OnCassandra):
 
             assert not lives(ResponseFuture)
 
-    async def test_nor_do_those_that_fail(self, store: CassandraStore) -> None:
+    async def test_failed_requests_leave_nothing_to_the_garbage_collector_either(self, store: CassandraStore) -> None:
         too_long = Write(cql.INSERT_LEASE_MINUTE, (1, 1, 1 << 30))
         with collector_off():
             with suppress(OutcomeUnknown, StoreUnavailable):

@@ -94,7 +94,7 @@ def test_certificate_is_changed_on_sighup_while_connections_live(server: Served,
         assert serial_now() == new and is_answered(living)
 
 
-def test_who_does_not_speak_tls_is_let_go(port: int) -> None:
+def test_clients_that_do_not_speak_tls_are_disconnected(port: int) -> None:
     with socket.create_connection(("127.0.0.1", port), timeout=10) as plain:
         plain.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert not plain.recv(1_000).startswith(b"HTTP")

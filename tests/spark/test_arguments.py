@@ -116,7 +116,7 @@ def test_output_that_can_not_be_written_is_told(main: Main, tmp_path: Path, caps
 
 
 @pytest.mark.parametrize("text", [None, "no json", "[]", "{}", '{"totals": 3}'])
-def test_run_to_compare_with_that_is_none_is_told(text: str | None, tmp_path: Path, capsys: Told) -> None:
+def test_run_to_compare_with_that_is_invalid_is_reported(text: str | None, tmp_path: Path, capsys: Told) -> None:
     if text is not None:
         (tmp_path / FIGURES).write_text(text)
 
@@ -157,7 +157,7 @@ def test_store_of_a_running_server_is_refused(spark: SparkSession, tmp_path: Pat
 
 
 @pytest.mark.parametrize("kind", ["empty", "junk", "another's"])
-def test_file_that_is_no_store_is_told(kind: str, spark: SparkSession, tmp_path: Path) -> None:
+def test_file_that_is_not_a_store_is_reported(kind: str, spark: SparkSession, tmp_path: Path) -> None:
     from spark_jobs.stored import NoStore, in_sqlite
 
     path = tmp_path / "messages.db"
@@ -209,7 +209,7 @@ def test_cluster_of_an_audit_is_not_started_for_nothing(
     assert ended.value.code == code
 
 
-def test_cluster_of_an_audit_is_not_started_for_a_workload_that_is_none(
+def test_cluster_of_an_audit_is_not_started_for_an_invalid_workload(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Told
 ) -> None:
     monkeypatch.setattr(cluster_audit, "Ring", lambda: pytest.fail("Cassandra was started"))

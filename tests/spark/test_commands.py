@@ -43,7 +43,7 @@ def test_audit_needs_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     "given", [["--messages", "-1"], ["--messages", "1e3"], ["--cassandra", "127.0.0.1", "--nodes", "0"]]
 )
-def test_counts_that_are_none_are_refused(capsys: pytest.CaptureFixture[str], given: list[str]) -> None:
+def test_invalid_counts_are_refused(capsys: pytest.CaptureFixture[str], given: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         proof.main(given)
 

@@ -39,7 +39,7 @@ def test_what_was_received_and_never_deleted_may_be_lost_unless_it_is_stored(is_
 @pytest.mark.parametrize(
     "kind", [Kind.RESURRECTED, Kind.HIDDEN_TOO_SHORT, Kind.FIFO_ORDER, Kind.FIFO_TWO_CONSUMERS, Kind.CORRUPTED]
 )
-def test_clocks_that_differ_by_more_than_was_said_explain_what_is_told_by_clocks(kind: Kind) -> None:
+def test_skew_beyond_the_given_bound_explains_what_was_judged_by_clocks(kind: Kind) -> None:
     found = totals(**{kind.value.replace(" ", "_"): 2})
 
     verdict = judge(replace(found, skew_ms=20), WHOLE, is_drained=True)

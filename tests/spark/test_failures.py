@@ -36,7 +36,7 @@ def test_full_heap_is_told_with_its_size() -> None:
     assert "heap of 1g" in why(RuntimeError("java.lang.OutOfMemoryError: Java heap space"), "1g")
 
 
-def test_what_breaks_when_a_run_is_interrupted_is_no_failure_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_caused_by_an_interrupted_run_are_not_reported_as_failures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "_silence", lambda _: None)
     spark: Any = SimpleNamespace(sparkContext=SimpleNamespace(_gateway=None))
     handler = signal.getsignal(signal.SIGTERM)

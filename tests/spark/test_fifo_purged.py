@@ -64,7 +64,7 @@ def test_what_a_purge_ended_is_not_overtaken(spark: SparkSession, tmp_path: Path
     assert streamed["verdict"]["state"] == "proven"
 
 
-def test_what_is_gone_leaves_the_state_of_the_stream(spark: SparkSession, tmp_path: Path) -> None:
+def test_messages_that_are_gone_leave_the_state_of_the_stream(spark: SparkSession, tmp_path: Path) -> None:
     golden, output = Golden(tmp_path / "journal", seed=22), tmp_path / "out"
     payments, dropped = golden.queue("payments.fifo"), golden.queue("dropped.fifo")
     golden.send(payments, 2, "g")

@@ -94,7 +94,7 @@ def test_cluster_that_does_not_answer_is_told(spark: SparkSession) -> None:
         in_cassandra(spark, Keyspace(f"127.0.0.1:{port}"))
 
 
-def test_place_that_is_none_is_refused() -> None:
+def test_invalid_place_is_refused() -> None:
     from spark_jobs.stored import NoStore
     from spark_jobs.stored_cassandra import Keyspace
 

@@ -114,7 +114,7 @@ def test_page_is_written_whatever_bytes_a_path_has(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["12", None, [], float("nan"), float("inf")])
 @pytest.mark.parametrize("name", ["displacement", "lost"])
-def test_figures_that_are_none_are_not_compared_with(tmp_path: Path, name: str, value: object) -> None:
+def test_invalid_figures_are_not_compared_with(tmp_path: Path, name: str, value: object) -> None:
     write_report(found(), str(tmp_path), title="then", command="c")
     figures = json.loads((tmp_path / "report.json").read_text())
     figures["verdict" if name == "lost" else "totals"][name] = value

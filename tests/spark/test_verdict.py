@@ -140,7 +140,7 @@ def test_gap_that_is_seen_explains_before_a_node_that_is_not() -> None:
     assert verdict.reasons[1].endswith(": or a line that is missing explains it")
 
 
-def test_absent_node_that_nothing_is_put_down_to_changes_nothing() -> None:
+def test_absent_node_that_explains_nothing_changes_nothing() -> None:
     assert judge(replace(totals(), signs={"untaken": 9}), WHOLE, is_drained=True).state is State.PROVEN
 
 

@@ -34,7 +34,7 @@ def judged(*files: FileSummary, window: Window = WINDOW) -> Integrity:
     return window.judged(judge(files))
 
 
-def test_server_that_tells_on_until_what_is_needed_has_no_gap() -> None:
+def test_server_whose_lines_go_on_until_what_is_needed_has_no_gap() -> None:
     whole = judged(written(2_501))
 
     assert whole.is_whole
@@ -77,7 +77,7 @@ def test_file_that_was_just_begun_proves_nothing_that_the_one_before_does_not() 
     assert [gap.kind for gap in judged(replace(full, told_ms=3_000)).gaps] == []
 
 
-def test_clocks_that_differ_widen_what_a_gap_touches() -> None:
+def test_clock_skew_widens_what_a_gap_touches() -> None:
     skewed = replace(WINDOW, skew_ms=100)
 
     assert judged(written(2_100), window=skewed).gaps
@@ -135,7 +135,7 @@ def test_window_ends_a_margin_before_the_store_is_read_and_needs_a_margin_after(
     )
 
 
-def test_time_of_which_not_all_may_be_told_is_refused() -> None:
+def test_window_that_ends_too_late_is_refused() -> None:
     with pytest.raises(BadWindow, match="is too late"):
         asked(until=moment("34s")).window(NOW_MS, None)
     with pytest.raises(BadWindow, match="is after --until"):

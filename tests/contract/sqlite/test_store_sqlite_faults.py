@@ -139,7 +139,7 @@ async def test_a_lone_message_whose_write_fails_may_have_happened(
 
 
 @pytest.mark.parametrize("is_done", [False, True], ids=["not written", "written"])
-async def test_who_repeats_a_send_of_unknown_outcome_gets_what_is_true(
+async def test_retry_of_a_send_of_unknown_outcome_gets_its_real_outcome(
     store: SqliteStore, make: Maker, is_done: bool
 ) -> None:
     fifo = await store.create(make.fifo())
