@@ -50,7 +50,7 @@ def main(runs: Sequence[Sequence[str]] = RUNS) -> int:
     """Runs pytest once for each list of arguments and returns the highest exit code. Shows the first run's output at
     once."""
     _fetch()
-    print(f"{len(runs)} runs of pytest side by side; what all but the first print comes at the end.", flush=True)
+    print(f"{len(runs)} parallel runs of pytest; the output of all but the first is shown at the end.", flush=True)
     running: list[subprocess.Popen[bytes]] = []
 
     def ask(number: int, frame: FrameType | None) -> None:

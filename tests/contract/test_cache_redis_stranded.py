@@ -1,4 +1,4 @@
-"""Ready messages that the line of their shard misses are seen by who looks at the shard."""
+"""A look at a shard detects ready messages that are missing in its line."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def _perform_all(drills: list[Drill], datacenters: Sequence[str], given: argpars
         ring = stack.enter_context(Ring(datacenters)) if datacenters else None
         for drill in drills:
             if why_not(drill):
-                print(f"{drill.name}: left out, it {why_not(drill)}")
+                print(f"{drill.name}: skipped, because it {why_not(drill)}")
                 continue
             seed = given.seed if given.seed is not None else random.SystemRandom().randrange(10**9)
             messages = (given.messages or drill.messages) if given.long else 0
