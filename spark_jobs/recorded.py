@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from pyspark import StorageLevel, TaskContext
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from cqs.events import EventName
@@ -91,18 +91,23 @@ def sends_in(events: DataFrame) -> DataFrame:
 def what_is_played(sends: DataFrame, recorded: Journal, folders: Sequence[str], speed: float) -> str:
     """How much of the journal in these folders is played, and how long that takes, in words. Raises NoJournal when
     there is nothing to play."""
-    messages, whole = sends.count(), recorded.integrity
+    whole = recorded.integrity
+    messages, last_ms = sends.agg(F.count("*"), _last_ms()).collect()[0]
     if not messages:
         raise NoJournal(f"No message was sent according to {', '.join(folders)}: there is nothing to play.")
-    length = f", {_length_s(sends, speed):.0f} s long" if speed else ""
+    length = f", {_length_s(last_ms, speed):.0f} s long" if speed else ""
     sampled = f", of which one in {whole.sampled} was recorded" if whole.sampled > 1 else ""
     gaps = f", without those in its {counted(len(whole.gaps), 'gap(|s)')}" if whole.gaps else ""
     return f"{counted(messages, 'message(|s)')} of {', '.join(folders)}{sampled}{gaps}{length}"
 
 
-def _length_s(sends: DataFrame, speed: float) -> float:
+def _last_ms() -> Column:
+    """When the last of the sends is due, from the very first one; delays included."""
+    return F.max(F.col("offset_ms") + F.col("delay_ms")).alias("last_ms")
+
+
+def _length_s(last_ms: int, speed: float) -> float:
     """How long they take until the last one is due; 0 if they are sent as fast as possible."""
-    last_ms = sends.agg(F.max(F.col("offset_ms") + F.col("delay_ms"))).collect()[0][0] or 0
     return last_ms / 1_000 / speed if speed else 0.0
 
 
@@ -110,8 +115,9 @@ def replay_recorded(
     spark: SparkSession, sends: DataFrame, endpoints: Sequence[str], run: str, output: str, *, speed: float, tell: Tell
 ) -> DataFrame:
     """Plays them once, with two receivers per queue, and returns the observations, which are appended to `output`."""
-    named = sends.groupBy("queue").agg(F.max("is_fifo").alias("is_fifo")).collect()
-    load = Workload("recorded", senders=0, receivers=2, sending_ms=int((_length_s(sends, speed) + START_S) * 1_000))
+    named = sends.groupBy("queue").agg(F.max("is_fifo").alias("is_fifo"), _last_ms()).collect()
+    length_s = _length_s(max((row["last_ms"] for row in named), default=0), speed)
+    load = Workload("recorded", senders=0, receivers=2, sending_ms=int((length_s + START_S) * 1_000))
     urls, parts = _queues({row["queue"]: row["is_fifo"] for row in named}, load, endpoints, run)
     half = max(1, spark.sparkContext.defaultParallelism // 2)
     ordered = _in_order(sends, max(1, min(half, len(named))))
