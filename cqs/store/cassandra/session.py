@@ -180,7 +180,7 @@ class Session:
         """A conditional write, or several in one partition that are applied all or none. On OutcomeUnknown, retry.
         `is_here`: this data centre decides alone, also about the catalogue, unless `is_each`."""
         is_here = is_here and not self._options.is_each
-        profile = DECIDE if is_here or statements.CATALOGUE.isdisjoint(self._admitted(writes)) else CATALOGUE
+        profile = DECIDE if statements.CATALOGUE.isdisjoint(self._admitted(writes)) or is_here else CATALOGUE
         answer = await self._once(self._joined(writes, is_idempotent=False), Kind.DECIDE, profile)
         found = [row for row in answer.rows if len(row) > 1]
         return Decision(True, []) if answer.rows[0]["[applied]"] else Decision(False, found)
