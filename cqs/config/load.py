@@ -167,4 +167,4 @@ def _unknown_table(key: str, origin: str) -> ConfigError:
 def _unknown(key: str, origin: str, spelled: str, names: list[str]) -> ConfigError:
     nearest = difflib.get_close_matches(spelled, names, n=1, cutoff=0.4)
     hint = f"; did you mean {nearest[0]}?" if nearest else ";"
-    return ConfigError(f"{key}: no such setting ({origin}){hint or ';'} `cqs config` lists all")
+    return ConfigError(f"{key}: no such setting ({origin}){hint} `cqs config` lists all")
