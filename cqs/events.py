@@ -143,7 +143,8 @@ def address_text(key: int, tail: int) -> str:
 class Witness(Protocol):
     """Is told every step of every message, after it happened. It may keep the arguments, which nobody modifies."""
 
-    def sent(self, queue: Queue, messages: Sequence[Message]) -> None: ...
+    def sent(self, queue: Queue, messages: Sequence[Message]) -> None:
+        """Messages of one call: they have one sender and one time."""
 
     def deduplicated(self, queue: Queue, addresses: Sequence[int]) -> None:
         """A send was answered with the first message that had its deduplication id."""

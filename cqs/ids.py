@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import random
 import re
+from functools import lru_cache
 
 from cqs.clock import Clock
 
@@ -29,7 +30,8 @@ _MS_SHIFT = COUNTER_BITS + _TAIL_BITS
 _TAIL_MASK = (1 << _TAIL_BITS) - 1
 _ROW_MASK = (1 << ROW_BITS) - 1
 _LOW_MASK = (1 << 62) - 1
-_UUID_MARKS = 8 << 76 | 2 << 62
+_MIDDLE_MASK = (1 << 14) - 1
+_PARTS_MAX = 1_024
 _TEXT = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
@@ -62,10 +64,26 @@ def row_of(address: int) -> int:
 
 
 def text_of(address: int) -> str:
-    """The address as a lower-case UUIDv8; texts sort like addresses."""
-    number = address >> 74 << 80 | (address >> 62 & 0xFFF) << 64 | address & _LOW_MASK | _UUID_MARKS
-    text = number.to_bytes(16, "big").hex()
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+    """The address as a lower-case UUIDv8; texts sort like addresses. Messages of one time share the first third of it,
+    those of one row the last, and the counter is low: kept parts take half of the time that formatting takes."""
+    return _first(address >> 74) + _middle(address >> 60 & _MIDDLE_MASK) + _last(address & _TAIL_MASK)
+
+
+@lru_cache(_PARTS_MAX)
+def _first(number: int) -> str:
+    text = f"{number:012x}"
+    return f"{text[:8]}-{text[8:]}-8"
+
+
+@lru_cache(_PARTS_MAX)
+def _middle(number: int) -> str:
+    return f"{number >> 2:03x}-{'89ab'[number & 3]}"
+
+
+@lru_cache(_PARTS_MAX)
+def _last(number: int) -> str:
+    text = f"{number:015x}"
+    return f"{text[:3]}-{text[3:]}"
 
 
 def parse(text: str) -> int | None:

@@ -15,7 +15,7 @@ that died, or are lost to a full disk are counted, and the count becomes a line.
 server are lost, and detectably so: that file has no closing line. Numbers are assigned when a line is written, so any
 gap in them means lost events.
 
-journal.py, rows.py, buffer.py and recorder_process.py are the server's part; recording.py, recorder.py, lines.py,
+journal.py, fields.py, buffer.py and recorder_process.py are the server's part; recording.py, recorder.py, lines.py,
 columns.py, writer.py and files.py the recorder's. calls.py is the protocol between the two, and blocks.py parses lines
 of text. This module imports nothing: the recorder's process needs only its own part.
 """

@@ -1,10 +1,11 @@
-"""The witness's calls as bytes, between the server and its recorder: flat tuples for `marshal`. Version 2 of its format
-does not search for repetitions, which for rows would take longer than writing them; values that many calls share are
-stored once per pack.
+"""The witness's calls as bytes, between the server and its recorder: flat lists for `marshal`. Version 2 of its format
+does not search for repetitions, which would take longer than writing them; values that many calls share are stored once
+per pack.
 
     to the recorder    (events missing before, (pack, …))    or None: end of the stream
               pack     ([queue, …], [group for each kind of event, …])
-             group     (event, [place, events, time in ms, index of the queue, shared value, … per call], [row, …])
+             group     (event, [place, events, time in ms, index of the queue, shared value, … per call], [field, …])
+             field     one value per event: a list, or equally long values joined (`cqs.journal.fields`)
     back               (events done, number of these lost, [note, …], why no file can be written or "")
 
 A call's place is the position of its first event in the pack, in the order in which they were reported.
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
     from cqs.queue import Queue
 
 _FORMAT = 2
-Row = tuple[Any, ...]
+Fields = list[list[Any] | bytes]
 Told = tuple[str, int, "Queue", Any, Sequence[Any]]
 """A call as the event loop heard it: event, time in ms, queue, the value its events share (a receiver's id, or where a
-move goes), and the objects from which rows are made (`cqs.journal.rows`)."""
+move goes), and the objects from which fields are made (`cqs.journal.fields`)."""
 Place = tuple[str, str, int, int, bool]
 """A queue: account, name, uid, generation, whether it is FIFO."""
-Group = tuple[str, list[Any], list[Any]]
+Group = tuple[str, list[Any], Fields]
 CALL = 5
 """Number of values per call in a group."""
 Pack = tuple[list[Place], list[Group]]
@@ -63,7 +64,7 @@ def unpack(data: bytes) -> tuple[int, list[Pack]]:
 
 def events_of(packs: Sequence[Pack]) -> int:
     """Number of events in the packs."""
-    return sum(len(rows) for _, groups in packs for _, _, rows in groups)
+    return sum(sum(calls[1::CALL]) for _, groups in packs for _, calls, _ in groups)
 
 
 def pack_report(report: Report) -> bytes:

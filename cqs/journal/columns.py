@@ -1,20 +1,24 @@
-"""Converts rows (`cqs.journal.rows`) to the columns of a line of text. This runs for every event of a busy server, so
+"""Converts fields (`cqs.journal.fields`) to the columns of a line of text. This runs for every event of a busy server:
 the work per event is done by functions written in C."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 from cqs.events import INDEX_ATTRIBUTE, RUN_ATTRIBUTE, SENDER_ATTRIBUTE, EventName
 from cqs.ids import text_of
-from cqs.journal.calls import Place
+from cqs.journal.calls import Fields, Place
 
 Columns = dict[str, Sequence[Any]]
 RECEIVES = {EventName.RECEIVED.value, EventName.FROM_STORE.value}
-_DELETED, _MOVED = EventName.DELETED.value, EventName.MOVED.value
-_ADDRESSES_MAX = 32_768
+_SENT, _DELETED, _MOVED = EventName.SENT.value, EventName.DELETED.value, EventName.MOVED.value
+_DIGEST_BYTES = 16
+_Rest = tuple[int, str | None, int, str | None, tuple[tuple[str, bytes], ...]]
+_NO_REST: _Rest = (0, None, 0, None, ())
+_NO_ORDER = (None, 0)
+_ADDRESSES_MAX = 2_048
 """Each message is reported three times, mostly within this many others."""
 _text_of = lru_cache(_ADDRESSES_MAX)(text_of)
 
@@ -26,10 +30,12 @@ def of_queues(queues: Sequence[Place]) -> Columns:
     return dict(zip(("account", "queue", "uid", "generation", "is_fifo"), zip(*queues, strict=True), strict=True))
 
 
-def of_rows(event: str, common: Sequence[Any], rows: Sequence[Any]) -> Columns:
+def of_fields(event: str, common: Sequence[Any], fields: Fields) -> Columns:
     """Columns for each event's own values, and for those shared by the events of a call."""
-    columns = _COLUMNS[event](rows)
-    if event in RECEIVES:
+    columns = _COLUMNS[event](*fields)
+    if event == _SENT:
+        columns |= _of_senders(common)
+    elif event in RECEIVES:
         columns["receiver_id"] = common
     elif event == _DELETED:
         columns["begun_ms"] = common
@@ -38,68 +44,59 @@ def of_rows(event: str, common: Sequence[Any], rows: Sequence[Any]) -> Columns:
     return columns
 
 
-def _of_addresses(addresses: Iterable[int]) -> Columns:
+def _of_addresses(addresses: Sequence[int]) -> Columns:
     return {"address": list(map(_text_of, addresses))}
 
 
-def _of_sent(rows: Sequence[Any]) -> Columns:
-    address, md5, size, sent_ms, sender_id, visible_ms, group, sequence, moved_id, attributes = zip(*rows, strict=True)
-    columns: Columns = {
-        "address": list(map(_text_of, address)),
-        "md5": list(map(bytes.hex, md5)),
-        "bytes": size,
-        "sent_ms": sent_ms,
-        "sender_id": sender_id,
-        "visible_ms": visible_ms,
-    }
-    if any(moved_id):
-        columns["message_id"] = _texts(moved_id)
-    if any(attributes):
-        columns |= _of_attributes(attributes)
-    return columns | _of_order(group, sequence)
+def _of_senders(senders: Sequence[tuple[str, int]]) -> Columns:
+    return dict(zip(("sender_id", "sent_ms"), zip(*senders, strict=True), strict=True))
 
 
-def _of_moved(rows: Sequence[Any]) -> Columns:
-    old, new = zip(*rows, strict=True)
-    columns = _of_sent(new)
-    return columns | {"address": list(map(_text_of, old)), "to_address": columns["address"]}
+def _of_sent(addresses: Sequence[int], digests: bytes, sizes: Sequence[int], rests: Sequence[_Rest | None]) -> Columns:
+    columns = _of_addresses(addresses) | {"md5": _hex_of(digests), "bytes": sizes}
+    if not any(rests):
+        return columns
+    visible_ms, groups, sequences, moved_ids, attributes = zip(*(one or _NO_REST for one in rests), strict=True)
+    columns |= {"visible_ms": visible_ms, "message_id": _texts(moved_ids)} | _of_order(groups, sequences)
+    return columns | _of_attributes(attributes) if any(attributes) else columns
 
 
-def _of_received(rows: Sequence[Any]) -> Columns:
-    address, sent_ms, number, count, received_ms, until_ms, group, sequence, md5 = zip(*rows, strict=True)
-    columns: Columns = {
-        "address": list(map(_text_of, address)),
-        "sent_ms": sent_ms,
-        "receive_number": number,
-        "receive_count": count,
-        "received_ms": received_ms,
-        "hidden_until_ms": until_ms,
-        "md5": list(map(bytes.hex, md5)),
-    }
-    return columns | _of_order(group, sequence)
+def _of_moved(olds: Sequence[int], senders: Sequence[tuple[str, int]], *fields: Any) -> Columns:
+    columns = _of_sent(*fields) | _of_senders(senders)
+    return columns | {"to_address": columns["address"]} | _of_addresses(olds)
 
 
-def _of_order(group: Sequence[str | None], sequence: Sequence[int]) -> Columns:
-    return {"sequence": sequence} | ({"tenant": _texts(group)} if any(group) else {})
+def _of_received(*fields: Any) -> Columns:
+    *receives, digests = fields
+    return _of_given_back(*receives) | {"md5": _hex_of(digests)}
 
 
-def _of_hidden(rows: Sequence[tuple[int, int, int, int]]) -> Columns:
-    address, number, received_ms, until_ms = zip(*rows, strict=True)
-    return {
-        "address": list(map(_text_of, address)),
-        "receive_number": number,
-        "received_ms": received_ms,
-        "hidden_until_ms": until_ms,
-    }
+def _of_given_back(addresses: Sequence[int], *fields: Any) -> Columns:
+    *times_and_counts, orders = fields
+    names = ("sent_ms", "receive_number", "receive_count", "received_ms", "hidden_until_ms")
+    columns = _of_addresses(addresses) | dict(zip(names, times_and_counts, strict=True))
+    if any(orders):
+        columns |= _of_order(*zip(*(one or _NO_ORDER for one in orders), strict=True))
+    return columns
 
 
-def _of_counts(rows: Sequence[int]) -> Columns:
-    return {"count": rows}
+def _of_order(groups: Sequence[str | None], sequences: Sequence[int]) -> Columns:
+    return {"tenant": _texts(groups), "sequence": sequences}
 
 
-def _of_empty(rows: Sequence[tuple[int, int]]) -> Columns:
-    count, last_ms = zip(*rows, strict=True)
-    return {"count": count, "received_ms": last_ms}
+def _of_hidden(
+    addresses: Sequence[int], numbers: Sequence[int], received_ms: Sequence[int], until_ms: Sequence[int]
+) -> Columns:
+    times = {"receive_number": numbers, "received_ms": received_ms, "hidden_until_ms": until_ms}
+    return _of_addresses(addresses) | times
+
+
+def _of_counts(counts: Sequence[int]) -> Columns:
+    return {"count": counts}
+
+
+def _of_empty(counts: Sequence[int], last_ms: Sequence[int]) -> Columns:
+    return {"count": counts, "received_ms": last_ms}
 
 
 def _of_nothing(_: Sequence[None]) -> Columns:
@@ -123,14 +120,18 @@ def _texts(values: Sequence[str | None]) -> list[str]:
     return [value or "" for value in values]
 
 
-_BY_EVENT: dict[EventName, Callable[[Sequence[Any]], Columns]] = {
+def _hex_of(digests: bytes) -> list[str]:
+    return digests.hex(" ", _DIGEST_BYTES).split(" ")
+
+
+_BY_EVENT: dict[EventName, Callable[..., Columns]] = {
     EventName.SENT: _of_sent,
     EventName.DEDUPLICATED: _of_addresses,
     EventName.DOUBTFUL: _of_addresses,
     EventName.RECEIVED: _of_received,
     EventName.FROM_STORE: _of_received,
     EventName.RECEIVED_NOTHING: _of_empty,
-    EventName.GIVEN_BACK: _of_received,
+    EventName.GIVEN_BACK: _of_given_back,
     EventName.DELETED: _of_addresses,
     EventName.HIDDEN: _of_hidden,
     EventName.REVEALED: _of_counts,

@@ -1,4 +1,4 @@
-"""The witness that writes the journal. For each call it appends a tuple to a buffer, which makes rows for many calls at
+"""The witness that writes the journal. For each call it appends a tuple to a buffer, which makes bytes of many calls at
 once (`_packed`); the rest is done by the recorder, a process of its own, because a thread would take the GIL from the
 event loop.
 
@@ -15,9 +15,9 @@ from zlib import crc32
 from cqs.cache.interface import Received
 from cqs.clock import Clock
 from cqs.events import EventName
-from cqs.journal import rows
+from cqs.journal import fields
 from cqs.journal.buffer import Buffer
-from cqs.journal.calls import Group, Place, Told, pack_calls
+from cqs.journal.calls import Place, Told, pack_calls
 from cqs.journal.recorder_process import RecorderProcess
 from cqs.journal.rules import JournalRules
 from cqs.message import Message
@@ -65,7 +65,7 @@ class Journal:
         if self._sample_every > 1:
             messages = [message for message in messages if self._is_chosen(message.address)]
         if messages:
-            self._put((_SENT, self._now_ms(), queue, "", messages))
+            self._put((_SENT, self._now_ms(), queue, fields.sender_of(messages[0]), messages))
 
     def deduplicated(self, queue: Queue, addresses: Sequence[int]) -> None:
         self._tell(EventName.DEDUPLICATED.value, queue, self._chosen(addresses))
@@ -92,7 +92,7 @@ class Journal:
         self._nothing[queue.uid] = (queue, count + 1, now_ms)
 
     def given_back(self, queue: Queue, received: Sequence[Received]) -> None:
-        self._tell(EventName.GIVEN_BACK.value, queue, rows.of_received(self._sampled(received), is_given_back=True))
+        self._tell(EventName.GIVEN_BACK.value, queue, self._sampled(received))
 
     def deleted(self, queue: Queue, addresses: Sequence[int], begun_ms: int = 0) -> None:
         if self._sample_every > 1:
@@ -113,9 +113,7 @@ class Journal:
 
     def moved(self, source: Queue, target: Queue, messages: Sequence[tuple[int, Message]]) -> None:
         chosen = [(old, new) for old, new in messages if self._is_chosen(old) or self._is_chosen(new.address)]
-        news = rows.of_messages([new for _, new in chosen])
-        told = [(old, row) for (old, _), row in zip(chosen, news, strict=True)]
-        self._tell(EventName.MOVED.value, source, told, (target.name, target.uid, target.generation))
+        self._tell(EventName.MOVED.value, source, chosen, (target.name, target.uid, target.generation))
 
     def purged(self, queue: Queue) -> None:
         self._tell(EventName.PURGED.value, queue, [None])
@@ -145,7 +143,7 @@ class Journal:
         """Raises ValueError for values that can't be packed, or a text that is not valid Unicode."""
         places: dict[int, int] = {}
         queues: list[Place] = []
-        groups: dict[str, Group] = {}
+        groups: dict[str, tuple[list[Any], list[Any]]] = {}
         place = 0
         for event, at_ms, queue, common, things in told:
             queue_place = places.get(id(queue))
@@ -154,13 +152,14 @@ class Journal:
                 queues.append((queue.account, queue.name, queue.uid, queue.generation, queue.settings.is_fifo))
             group = groups.get(event)
             if group is None:
-                group = groups[event] = event, [], []
-            _, calls, all_things = group
+                group = groups[event] = [], []
+            calls, all_things = group
             size = len(things)
             calls += (place, size, at_ms, queue_place, common)
             all_things += things
             place += size
-        return pack_calls((queues, [_with_rows(*group) for group in groups.values()]))
+        made = [(event, calls, fields.MAKERS[event](told_of)) for event, (calls, told_of) in groups.items()]
+        return pack_calls((queues, made))
 
     def _chosen(self, addresses: Sequence[int]) -> Sequence[int]:
         if self._sample_every == 1:
@@ -174,8 +173,3 @@ class Journal:
 
     def _is_chosen(self, address: int) -> bool:
         return self._sample_every == 1 or crc32(address.to_bytes(16, "big")) % self._sample_every == 0
-
-
-def _with_rows(event: str, calls: list[Any], things: list[Any]) -> Group:
-    maker = rows.MAKERS.get(event)
-    return event, calls, things if maker is None else maker(things)

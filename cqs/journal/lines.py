@@ -10,9 +10,11 @@ order of their last events, so that a file's last line has its highest number.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from itertools import chain, repeat
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import msgspec
@@ -20,12 +22,13 @@ import msgspec
 from cqs.events import VERSION, EventName, Line
 from cqs.journal import columns
 from cqs.journal.blocks import block_of
-from cqs.journal.calls import CALL, Pack, Place
+from cqs.journal.calls import CALL, Fields, Pack, Place
 
 LINE_EVENTS_MAX = 1_000
 """Maximum number of events in a line of text, which a reader must hold in memory."""
 _DEFAULTS = {field.name: field.default for field in msgspec.structs.fields(Line)}
 _encode = msgspec.json.encode
+_flat = chain.from_iterable
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,36 +41,60 @@ class Encoded:
     """Number of events by kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Events:
+class _Calls:
+    """The calls of one kind in a frame: for each its size, the number of its first event, time, queue and shared value;
+    and the fields of their events, in pieces."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+        self._firsts: list[int] = []
+        self._at_ms: list[int] = []
+        self._queues: list[Place] = []
+        self._common: list[Any] = []
+        self._fields: list[Fields] = []
+
+    def add(self, start: int, queues: Sequence[Place], calls: Sequence[Any], fields: Fields) -> None:
+        """Adds the calls of a pack with these queues, whose first event has the number `start`."""
+        self._firsts += [start + place for place in calls[::CALL]]
+        self.sizes += calls[1::CALL]
+        self._at_ms += calls[2::CALL]
+        self._queues += [queues[place] for place in calls[3::CALL]]
+        self._common += calls[4::CALL]
+        self._fields.append(fields)
+
+    def events(self) -> _Events:
+        """Their events, in order."""
+        numbers = list(_flat(map(range, self._firsts, map(operator.add, self._firsts, self.sizes))))
+        return _Events(
+            numbers,
+            self._of_each(self._firsts),
+            self._of_each(self._at_ms),
+            self._of_each(self._queues),
+            self._of_each(self._common),
+            [_joined(pieces) for pieces in zip(*self._fields, strict=True)],
+        )
+
+    def _of_each(self, values: list[Any]) -> list[Any]:
+        """A value per event, from one per call."""
+        if len(values) == sum(self.sizes):
+            return values
+        return list(_flat(map(repeat, values, self.sizes)))
+
+
+class _Events(NamedTuple):
     """Events of one kind, with one list per value: number, number of the call's first event, time, queue, shared value
-    of the call, row."""
+    of the call; and the fields."""
 
-    numbers: list[int] = field(default_factory=list)
-    firsts: list[int] = field(default_factory=list)
-    at_ms: list[int] = field(default_factory=list)
-    queues: list[Place] = field(default_factory=list)
-    common: list[Any] = field(default_factory=list)
-    rows: list[Any] = field(default_factory=list)
+    numbers: list[int]
+    firsts: list[int]
+    at_ms: list[int]
+    queues: list[Place]
+    common: list[Any]
+    fields: Fields
 
-    def add(self, start: int, queues: Sequence[Place], calls: Sequence[Any], rows: Sequence[Any]) -> None:
-        """Adds the events of a pack with these queues, whose first event has the number `start`."""
-        if len(calls) == CALL * len(rows):
-            numbers = [start + place for place in calls[::CALL]]
-            self.numbers.extend(numbers)
-            self.firsts.extend(numbers)
-            self.at_ms.extend(calls[2::CALL])
-            self.queues.extend([queues[place] for place in calls[3::CALL]])
-            self.common.extend(calls[4::CALL])
-        else:
-            for place, size, at_ms, queue_place, common in zip(*[iter(calls)] * CALL, strict=True):
-                first = start + place
-                self.numbers.extend(range(first, first + size))
-                self.firsts.extend([first] * size)
-                self.at_ms.extend([at_ms] * size)
-                self.queues.extend([queues[queue_place]] * size)
-                self.common.extend([common] * size)
-        self.rows.extend(rows)
+
+def _joined(pieces: Sequence[Any]) -> list[Any] | bytes:
+    return b"".join(pieces) if isinstance(pieces[0], bytes) else list(_flat(pieces))
 
 
 class Numberer:
@@ -82,32 +109,32 @@ class Numberer:
 
     def encode(self, packs: Sequence[Pack]) -> Encoded:
         """The lines for these calls."""
-        by_kind: dict[str, _Events] = {}
+        by_kind: dict[str, _Calls] = {}
         known: dict[Place, Place] = {}
         number = self.number
         for pack_queues, groups in packs:
             queues = [known.setdefault(queue, queue) for queue in pack_queues]
             start = number + 1
-            for event, calls, rows in groups:
+            for event, calls, fields in groups:
                 if event not in by_kind:
-                    by_kind[event] = _Events()
-                by_kind[event].add(start, queues, calls, rows)
-                number += len(rows)
+                    by_kind[event] = _Calls()
+                by_kind[event].add(start, queues, calls, fields)
+                number += sum(calls[1::CALL])
         self.number = number
-        lines = sorted(line for event, events in by_kind.items() for line in self._lines_of(event, events))
-        return _encoded([text for _, text in lines], {event: len(events.rows) for event, events in by_kind.items()})
+        lines = sorted(line for event, calls in by_kind.items() for line in self._lines_of(event, calls.events()))
+        return _encoded([text for _, text in lines], {event: sum(calls.sizes) for event, calls in by_kind.items()})
 
     def _lines_of(self, event: str, events: _Events) -> Iterator[tuple[int, bytes]]:
         """The lines, each with the number of its last event."""
         head = f'{self._head}{event}",'.encode()
-        for at in range(0, len(events.rows), LINE_EVENTS_MAX):
+        told: columns.Columns = {"number": events.numbers, "at_ms": events.at_ms}
+        told |= columns.of_fields(event, events.common, events.fields)
+        if event in columns.RECEIVES:
+            told["call"] = events.firsts
+        for at in range(0, len(events.numbers), LINE_EVENTS_MAX):
             part = slice(at, at + LINE_EVENTS_MAX)
-            numbers = events.numbers[part]
-            told: columns.Columns = {"at_ms": events.at_ms[part], **columns.of_queues(events.queues[part])}
-            told |= columns.of_rows(event, events.common[part], events.rows[part])
-            if event in columns.RECEIVES:
-                told["call"] = events.firsts[part]
-            yield numbers[-1], head + _text_of({"number": numbers} | _short(told))[1:]
+            own = {name: values[part] for name, values in told.items()} | columns.of_queues(events.queues[part])
+            yield own["number"][-1], head + _text_of(_short(own))[1:]
 
     def one(self, event: EventName, at_ms: int, **fields: Any) -> Encoded:
         """A line about the journal itself."""

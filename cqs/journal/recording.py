@@ -31,7 +31,7 @@ from cqs.journal.rules import JournalRules
 _TICK_S = 1.0
 _READ_BYTES = 1 << 18
 _GARBAGE_AFTER = 50_000
-"""Tuples and lists: more than the rows of a frame, which the garbage collector would traverse in vain."""
+"""Tuples and lists: more than those of a frame, which the garbage collector would traverse in vain."""
 
 
 def serve(link: socket.socket, recorder: Recorder) -> None:
