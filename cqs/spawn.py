@@ -13,7 +13,6 @@ import ctypes
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 from urllib.parse import quote
@@ -21,6 +20,7 @@ from urllib.parse import quote
 import structlog
 
 from cqs.errors import CannotStart
+from cqs.scratch import Scratch
 
 PROGRAMS = ("redis-server", "valkey-server")
 START_S_MAX = 10.0
@@ -40,12 +40,12 @@ class PrivateRedis:
             raise CannotStart(
                 "--redis spawn needs redis-server or valkey-server on the PATH: apt-get install redis-server"
             )
-        self._folder = Path(tempfile.mkdtemp(prefix="cqs-redis-"))
-        socket = self._folder / "redis.sock"
+        self._scratch = Scratch("cqs-spawn-")
+        socket = self._scratch.path / "redis.sock"
         self.url = f"unix://{quote(str(socket))}"
         self._command = (
             program, "--port", "0", "--unixsocket", str(socket), "--unixsocketperm", "700", "--save", "",
-            "--appendonly", "no", "--maxmemory-policy", "noeviction", "--dir", str(self._folder),
+            "--appendonly", "no", "--maxmemory-policy", "noeviction", "--dir", str(self._scratch.path),
         )  # fmt: skip
         self._is_stopped = False
         self._watch: asyncio.Task[None] | None = None
@@ -94,7 +94,7 @@ class PrivateRedis:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._scratch.remove()
 
     def _started(self) -> subprocess.Popen[bytes]:
         self._began_s = time.monotonic()

@@ -15,14 +15,11 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import shutil
 import signal
 import sys
-import tempfile
 import time
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 
 import structlog
 
@@ -30,6 +27,7 @@ from cqs import heap
 from cqs.banner import Start
 from cqs.config import Config
 from cqs.errors import ConfigError, CqsError
+from cqs.scratch import Scratch
 from cqs.slot import Slot
 from cqs.stop import SAME_SIGNAL_S, end_signals
 
@@ -93,7 +91,7 @@ class Workers:
         self._parent = os.getpid()
         self._waiting = count
         self._start_of_first: Start | None = None
-        self._folder = Path(tempfile.mkdtemp(prefix="cqs-workers-"))
+        self._scratch = Scratch("cqs-siblings-")
 
     def run(self) -> int:
         """Runs until told to stop. Returns 0, or the first worker's exit code if it fails to start."""
@@ -102,7 +100,7 @@ class Workers:
         try:
             return self._run()
         finally:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._scratch.remove()
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _run(self) -> int:
@@ -136,7 +134,7 @@ class Workers:
         pid = os.fork()
         if pid == 0:
             os.close(reading)
-            os._exit(self._live(Slot(place.number, self._folder, writing, self._parent)))
+            os._exit(self._live(Slot(place.number, self._scratch.path, writing, self._parent)))
         os.close(writing)
         place.pid, place.ready, place.due_s, place.began_s = pid, reading, None, time.monotonic()
 
@@ -157,7 +155,7 @@ class Workers:
         sys.stdout.flush()
         sys.stderr.flush()
         if os.getppid() != self._parent:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._scratch.remove()
         return code
 
     def _hear_ready(self) -> None:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import redis
@@ -102,13 +103,13 @@ async def test_it_can_be_told_to_end_though_its_parent_blocks_the_signals(privat
 
 
 def test_its_address_leads_to_it_whatever_the_folder_of_temporary_files_is_called(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    folder = tmp_path / "a%20b #?ü"
-    folder.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(folder))
-    private = PrivateRedis()
-    try:
-        assert Path(parse(private.url).path).is_socket()
-    finally:
-        private.stop()
+    with TemporaryDirectory(prefix="a%20b #?ü") as folder:
+        monkeypatch.setattr("tempfile.tempdir", folder)
+        private = PrivateRedis()
+        try:
+            assert Path(parse(private.url).path).is_socket()
+        finally:
+            private.stop()
+        assert list(Path(folder).iterdir()) == []

@@ -217,12 +217,12 @@ class TestOthers:
         assert "has no schema in keyspace nowhere" in error
 
     def test_workers_end_with_a_killed_parent_and_leave_nothing(self, flags: list[str]) -> None:
-        before = set(FOLDERS.glob("cqs-workers-*"))
+        before = set(FOLDERS.glob("cqs-siblings-*"))
         with serving(*flags) as server:
             children = named_children_of(server)
             server.process.kill()
             until(lambda: not [pid for pid in children if runs(pid)])
-        assert set(FOLDERS.glob("cqs-workers-*")) - before == set()
+        assert set(FOLDERS.glob("cqs-siblings-*")) - before == set()
 
 
 def shown(port: int) -> int:
