@@ -64,20 +64,16 @@ class _Calls:
 
     def events(self) -> _Events:
         """Their events, in order."""
-        numbers = list(_flat(map(range, self._firsts, map(operator.add, self._firsts, self.sizes))))
-        return _Events(
-            numbers,
-            self._of_each(self._firsts),
-            self._of_each(self._at_ms),
-            self._of_each(self._queues),
-            self._of_each(self._common),
-            [_joined(pieces) for pieces in zip(*self._fields, strict=True)],
-        )
+        fields = [_joined(pieces) for pieces in zip(*self._fields, strict=True)]
+        firsts, at_ms, queues, common = self._firsts, self._at_ms, self._queues, self._common
+        if sum(self.sizes) == len(self.sizes):
+            return _Events(firsts, firsts, at_ms, queues, common, fields)
+        numbers = list(_flat(map(range, firsts, map(operator.add, firsts, self.sizes))))
+        each = self._of_each
+        return _Events(numbers, each(firsts), each(at_ms), each(queues), each(common), fields)
 
-    def _of_each(self, values: list[Any]) -> list[Any]:
+    def _of_each(self, values: Sequence[Any]) -> list[Any]:
         """A value per event, from one per call."""
-        if len(values) == sum(self.sizes):
-            return values
         return list(_flat(map(repeat, values, self.sizes)))
 
 
