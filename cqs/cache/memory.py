@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from cqs.cache.bodies import BodyBudget
 from cqs.cache.counts import Counts
@@ -59,8 +59,9 @@ class MemoryCache:
         if held is None or held.epoch != epoch:
             return False
         now_ms = self._clock.now_ms()
+        graves = self._tombstones.of(shard, now_ms)
         for entry in entries:
-            if self._is_new(held, entry.address, now_ms):
+            if _is_new(held, entry.address, graves):
                 held.fill(entry, now_ms)
         if is_last:
             held.end_fill()
@@ -73,9 +74,10 @@ class MemoryCache:
         if held is None or epoch not in (None, held.epoch):
             return Residency.ABSENT
         now_ms = self._clock.now_ms()
+        graves = self._tombstones.of(shard, now_ms)
         for entry in entries:
             held.see(entry)
-            if self._is_new(held, entry.address, now_ms):
+            if _is_new(held, entry.address, graves):
                 held.put(entry, now_ms)
         return held.residency
 
@@ -152,11 +154,10 @@ class MemoryCache:
     async def next_vesting_ms(self) -> int | None:
         return self._vesting.next_ms()
 
-    def _is_new(self, held: MemoryShard, address: int, now_ms: int) -> bool:
-        if held.knows(address) or address in held.removed:
-            return False
-        lately, earlier = self._tombstones.of(held.shard, now_ms)
-        return not (lately and address in lately) and not (earlier and address in earlier)
+
+def _is_new(held: MemoryShard, address: int, graves: tuple[Set[int], Set[int]]) -> bool:
+    lately, earlier = graves
+    return not (held.knows(address) or address in held.removed or address in lately or address in earlier)
 
 
 async def _free(entries: dict[int, Entry]) -> None:

@@ -8,11 +8,12 @@ is being filled keeps all of its own tombstones, because the fill depends on the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from cqs.cache.interface import TOMBSTONE_MS, Shard
 
 TOMBSTONES_MAX = 100_000
+_NONE: frozenset[int] = frozenset()
 
 
 class Tombstones:
@@ -26,11 +27,11 @@ class Tombstones:
         self._count = 0
         self._turn_ms = now_ms + TOMBSTONE_MS
 
-    def of(self, shard: Shard, now_ms: int) -> tuple[set[int] | None, set[int] | None]:
-        """The two sets that may contain an address of this shard."""
+    def of(self, shard: Shard, now_ms: int) -> tuple[Set[int], Set[int]]:
+        """The two sets that may contain an address of this shard. Not to be kept."""
         if now_ms >= self._turn_ms:
             self._turn(now_ms)
-        return self._now.get(shard), self._earlier.get(shard)
+        return self._now.get(shard, _NONE), self._earlier.get(shard, _NONE)
 
     def add(self, shard: Shard, addresses: Iterable[int], now_ms: int) -> None:
         if now_ms >= self._turn_ms or self._count >= TOMBSTONES_MAX:
