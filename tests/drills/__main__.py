@@ -3,7 +3,7 @@ versions.
 
     python -m tests.drills                                  all, short versions
     python -m tests.drills --long --messages 20000          all, long versions with 20,000 messages each
-    python -m tests.drills 'FLUSHALL' 'no fault' --seed 7   only these two
+    python -m tests.drills 'FLUSHALL' 'no fault, 2 nodes' --seed 7   only these two
 """
 
 from __future__ import annotations

@@ -36,12 +36,12 @@ class Drill:
     needs: Path | None = None
     """A file the drill requires; without it the drill is skipped."""
     is_apart: bool = False
-    """Runs only in `make drills`, because other tests cover the same fault. "no fault" and "API node killed": the
-    drills with 2 nodes, and others. "API node killed between store and Redis": "MTTF 10 s" by chance, and
-    tests/unit/test_cluster_sweep.py on purpose. "random mix": each part is a drill. "two Cassandra nodes of three
-    killed": one drill kills one, another has no quorum because all three are paused. "one of two Redis servers gone
-    for good": drills kill one and add one. "Redis server replaced": tests/contract/test_cache_redis_lists.py and
-    tests/unit/test_cluster_lists.py. "dc1 gone, then back": "dc1 gone, its last writes not copied, then back"."""
+    """Runs only in `make drills`, because other tests cover the same fault. "API node killed between store and Redis":
+    "MTTF 10 s" by chance, and tests/unit/test_cluster_sweep.py on purpose. "random mix": each part is a drill. "two
+    Cassandra nodes of three killed": one drill kills one, another has no quorum because all three are paused. "one of
+    two Redis servers gone for good": drills kill one and add one. "Redis server replaced":
+    tests/contract/test_cache_redis_lists.py and tests/unit/test_cluster_lists.py. "dc1 gone, then back": "dc1 gone, its
+    last writes not copied, then back"."""
 
     def duplicates_max(self, messages: int, faults_count: int) -> int:
         """How many duplicates are allowed, in messages. Below SHARE_MESSAGES_MIN, a share of 0.1 % or more allows at
@@ -67,11 +67,8 @@ _TWO_DATACENTERS = Load(messages=4_000, rate=60, hidden_s=10, processing_s=0.045
 
 DRILLS = (
     Drill("no fault, embedded", Kind.EMBEDDED, faults.nothing, duplicates_share=0, messages=1_000_000),
-    Drill("no fault", Kind.REDIS_CASSANDRA, faults.nothing, duplicates_share=0, messages=1_000_000, is_apart=True),
     Drill("API node killed, embedded", Kind.EMBEDDED, node_faults.node_killed, Load(rate=600),
           duplicates_share=0, duplicates_each=_IN_FLIGHT),
-    Drill("API node killed", Kind.REDIS_CASSANDRA, node_faults.node_killed, Load(rate=500),
-          duplicates_share=0, duplicates_each=_IN_FLIGHT, is_apart=True),
     Drill("Redis killed, back empty, on sqlite", Kind.REDIS_SQLITE, redis_faults.redis_killed, Load(rate=600)),
     Drill("Redis killed, back empty", Kind.REDIS_CASSANDRA, redis_faults.redis_killed, Load(rate=500)),
     Drill("FLUSHALL", Kind.REDIS_CASSANDRA, redis_faults.redis_flushed, Load(rate=500)),
