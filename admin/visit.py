@@ -147,13 +147,15 @@ class Visit:
 
     async def renewed(self) -> Visit:
         """The same visit with the user's current permissions, for work done after the response. Raises AccessDenied if
-        the user has since been deleted or disabled, StoreUnavailable."""
+        the user has since been deleted or disabled, or all sessions of the user were ended, StoreUnavailable."""
         if not self.viewer.user:
             return self
         users = (await self.console.accounts.identities()).users
         user = next((one for one in users if one.user_id == self.viewer.user_id and one.is_enabled), None)
         if user is None:
             raise AccessDenied(f"{self.viewer.user} has since been deleted or disabled, so it was not done.")
+        if user.sessions != self.session.user_sessions:
+            raise AccessDenied(f"All sessions of {self.viewer.user} have since been ended, so it was not done.")
         return replace(self, viewer=viewer_of(user, self.console.about.home))
 
     async def names(self) -> dict[str, str]:

@@ -116,6 +116,22 @@ async def test_what_waits_is_not_done_for_a_user_who_may_not_any_more(
     assert await ready(patient) == 2
 
 
+@pytest.mark.parametrize(("way_out", "left"), [("/log-out-everywhere", 2), ("/log-out", 0)])
+async def test_what_waits_ends_with_all_sessions_of_its_user_but_not_with_one(
+    patient: Desk, over: asyncio.Event, way_out: str, left: int
+) -> None:
+    await patient.add_user("root", Role.ADMINISTRATOR)
+    await patient.log_in("root")
+    await purge(patient)
+    await patient.post(way_out)
+
+    over.set()
+    await until(lambda: patient.console.grace.get(1) is None or patient.console.grace.of(ACCOUNT)[0].problem != "")
+    await patient.console.grace.end()
+
+    assert await ready(patient) == left
+
+
 async def test_what_waits_is_shown_in_the_account_of_its_queue(patient: Desk) -> None:
     await queues.create(patient.bench.engine, QueueName("111122223333", "theirs"), {}, {})
 
