@@ -1,7 +1,9 @@
 """Downloads: tables as CSV, queues as TOML that `cqs serve` can read (`[[queue]]`).
 
-A spreadsheet evaluates a cell that starts like a formula, and message bodies are untrusted: such cells get a leading
-quote. Files are sent as attachments, never displayed.
+A spreadsheet evaluates a cell that starts like a formula, and message bodies are untrusted: a quote is put before what
+starts one. It may stand in the middle of a text, too: where lists are separated by semicolons or tabs, a spreadsheet
+ignores our commas and quotes, and starts a cell after each of its own separators and each line break. Files are sent as
+attachments, never displayed.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from aiohttp import web
 from admin.wire_attributes import attributes_of
 from cqs.queue import Queue, name_of_arn
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_BLANK = ("\t", "\r", "\n", "\0")
+_CELL_START = re.compile(r'((?:\A|[;\t\r\n])[\s\0";]*+)(?=([=+\-@\uff1d\uff0b\uff0d\uff20])?)')
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _PLAIN_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -56,7 +59,10 @@ def as_toml(queues: Iterable[Queue], home: str) -> bytes:
 
 def _cell(value: object) -> str:
     text = "" if value is None else str(value)
-    return "'" + text if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
+    if _NUMBER.fullmatch(text):
+        return text
+    harmless = _CELL_START.sub(lambda start: start[1] + ("'" if start[2] else ""), text)
+    return "'" + harmless if harmless.startswith(_BLANK) else harmless
 
 
 def _declared(queue: Queue, home: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import threading
 from collections.abc import Iterable, Sequence
 
@@ -56,6 +57,25 @@ async def test_a_body_is_no_formula(desk: Desk) -> None:
     await desk.bench.send(await desk.bench.create("orders"), "=HYPERLINK(1)", 'a,b\n"c"')
 
     assert [row["body"] for row in await table(desk, f"{ORDERS}/messages.csv")] == ["'=HYPERLINK(1)", 'a,b\n"c"']
+
+
+@pytest.mark.parametrize("formula", ["=1+1", "+1+1", "-1+1", "@SUM(1)", "=cmd|'/c calc'!A0", "\uff1d1+1"])
+@pytest.mark.parametrize("before", ["", " ", "\t", "\r", "\n", "\0", '"', '""', "a;", 'a";"', "a\t", 'a\n"', "a;; \t"])
+def test_no_part_of_a_body_is_a_formula_whatever_separates_cells(before: str, formula: str) -> None:
+    file = exports.as_csv(("id", "body", "why"), [("1", f"{before}{formula}", formula)]).decode("utf-8-sig")
+
+    by_commas = [cell for row in csv.reader(io.StringIO(file, newline="")) for cell in row]
+    by_others = re.split(r"[;\t\r\n]", file)
+    for cell in by_commas + by_others:
+        assert not cell.lstrip(' \t\r\n\0"').startswith(("=", "+", "-", "@", "\uff1d"))
+        assert not cell.startswith(("\t", "\r", "\n", "\0"))
+
+
+@pytest.mark.parametrize("body", ["-5", "-0.25", '{"a": [1, -2], "b": "x = y"}', "a - b; c", "'=1", "x;;y\n\n"])
+def test_a_harmless_body_is_exported_as_it_is(body: str) -> None:
+    file = exports.as_csv(("body",), [(body,)]).decode("utf-8-sig")
+
+    assert list(csv.reader(io.StringIO(file, newline="")))[1] == [body]
 
 
 @pytest.mark.parametrize(("name", "most", "expected"), [("ROWS_MAX", 150, 150), ("BYTES_MAX", 20, 100)])
