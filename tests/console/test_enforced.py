@@ -64,6 +64,14 @@ async def test_what_a_policy_hides_is_not_taken_away_as_a_file(enforced: Desk, r
     assert sorted(one["name"] for one in declared) == queues
 
 
+async def test_a_policy_closes_the_pages_of_a_queue_and_not_its_line_in_the_list(enforced: Desk) -> None:
+    await enforced.log_in("operator")
+
+    assert "orders" in (await enforced.get("/queues")).words
+    for path in ("", "/settings", "/policy", "/messages"):
+        assert (await enforced.get(f"/q/{ACCOUNT}/orders{path}")).status == 403
+
+
 async def test_administrators_can_mend_a_policy_that_shuts_everybody_out(enforced: Desk) -> None:
     await enforced.log_in("administrator")
     await enforced.get("/")
