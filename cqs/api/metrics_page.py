@@ -21,6 +21,7 @@ from cqs.api.origins import Origins
 from cqs.api.wire_errors import OriginRefused
 from cqs.metrics.beans import Bean, BeanCollector, Facts, as_json, node_bean, queue_bean
 from cqs.metrics.collector import exposition, scraped
+from cqs.metrics.declarations import WORKERS
 from cqs.metrics.depths import Depth
 from cqs.metrics.gathered import gathered
 from cqs.metrics.rings import QUEUE_PEAKS, QUEUE_SUMS, Ring
@@ -51,6 +52,7 @@ class _Pages:
         self._turn = asyncio.Lock()
         engine.fellows.answer(_METRICS, self._own)
         engine.fellows.answer(_SHARE, self._own_share)
+        engine.metrics.watch(WORKERS, engine.fellows.count)
 
     async def metrics(self, request: web.Request) -> web.Response:
         accept = request.headers.get(hdrs.ACCEPT, "")

@@ -29,6 +29,9 @@ class Siblings:
         self._server: asyncio.Server | None = None
         self._handlers: dict[str, Handler] = {}
 
+    def count(self) -> int:
+        return len(self._paths())
+
     def answer(self, question: str, handler: Handler) -> None:
         self._handlers[question] = handler
 
@@ -39,7 +42,7 @@ class Siblings:
         self._server = await asyncio.start_unix_server(self._hear, path)
 
     async def ask(self, question: str, about: str = "") -> Mapping[str, bytes]:
-        paths = [path for path in sorted(self._folder.glob(f"*{_SUFFIX}")) if path.stem != self.name]
+        paths = [path for path in self._paths() if path.stem != self.name]
         answers = await asyncio.gather(*(_ask(path, f"{question} {about}") for path in paths))
         return {path.stem: answer for path, answer in zip(paths, answers, strict=True) if answer}
 
@@ -48,6 +51,9 @@ class Siblings:
         if self._server is not None:
             self._server.close()
             self._server = None
+
+    def _paths(self) -> list[Path]:
+        return sorted(self._folder.glob(f"*{_SUFFIX}"))
 
     async def _hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, TimeoutError):

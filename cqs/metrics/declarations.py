@@ -233,6 +233,9 @@ LOOP_LAG = _seconds(
     "event_loop_lag", "Event loop lag: how late the event loop runs a timer.",
     bounds=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0),
 )  # fmt: skip
+WORKERS = _declare(
+    "cqs_workers", Kind.GAUGE, "Processes of this server. A scrape of fewer lacks those that did not answer within 3 s."
+)
 QUEUE_SERIES = _declare(
     "cqs_queue_series", Kind.GAUGE, "Queues with series of their own; the others are counted under _other."
 )

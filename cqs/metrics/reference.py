@@ -84,7 +84,8 @@ which happens ten minutes after the deletion at the earliest. A queue that is cr
 continues its counters. All counters start at zero with the process.
 
 With several `workers`, a scrape of any of them returns the series of all, each with a label `worker`; add them up
-with `sum without (worker)`. The replacement of a worker does not disturb rates. `/jmx` describes the node: whichever
+with `sum without (worker)`. The replacement of a worker does not disturb rates. A worker that does not answer within
+three seconds is left out of that scrape; `cqs_workers` counts it all the same. `/jmx` describes the node: whichever
 worker is asked adds up the last ten minutes, the waiting receives and the calls of all living workers.
 """
 
@@ -101,6 +102,8 @@ sum by (queue) (rate(cqs_messages_sent_total[1m]))
 histogram_quantile(0.99, sum by (le, action) (rate(cqs_request_duration_seconds_bucket[5m])))
 # cache hit ratio
 1 - sum(rate(cqs_messages_from_store_total[5m])) / sum(rate(cqs_messages_received_total[5m]))
+# workers whose series the last scrape lacks
+max without (worker) (cqs_workers) - count without (worker) (cqs_workers)
 # sends per commit
 sum(rate(cqs_messages_sent_total[5m])) / sum(rate(cqs_commit_jobs_count[5m]))
 ```

@@ -19,6 +19,9 @@ class Fellows(Protocol):
     name: str
     """This worker's name; "" = it has no peers."""
 
+    def count(self) -> int:
+        """How many workers the server has, with this one; also those that do not answer."""
+
     def answer(self, question: str, handler: Handler) -> None:
         """Registers this worker's handler for the question, which is one word."""
 
@@ -30,6 +33,9 @@ class NoFellows:
     """For a server with a single process."""
 
     name = ""
+
+    def count(self) -> int:
+        return 1
 
     def answer(self, question: str, handler: Handler) -> None:
         """Nobody will ask."""

@@ -35,7 +35,8 @@ ADDED = {"instance", "job", "le"}
 """Labels that Prometheus itself or histograms add."""
 _WORD = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 _NOT_METRICS = {
-    "sum", "min", "max", "rate", "delta", "increase", "topk", "histogram_quantile", "by", "on", "and", "or", "unless",
+    "sum", "min", "max", "count", "rate", "delta", "increase", "topk", "histogram_quantile",
+    "by", "on", "and", "or", "unless",
 }  # fmt: skip
 
 
