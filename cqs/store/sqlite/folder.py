@@ -24,6 +24,8 @@ FOLDER_MODE = 0o700
 LOOKS_MAX = 500
 """How often, every _LOOK_S, a start checks whether a dead server's writer has ended."""
 _LOOK_S = 0.02
+PATH_BYTES_MAX = 488
+"""SQLite's 512, less the name of a new database and of the files beside it."""
 
 
 class Folder:
@@ -38,6 +40,7 @@ class Folder:
         """Creates the directory and its files if missing, readable only by their owner, and locks them. Raises
         DataInUse, StoreUnavailable."""
         try:
+            self._check_length()
             folders.make(self.path, FOLDER_MODE)
             lock = os.open(self.path / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         except OSError as error:
@@ -56,6 +59,14 @@ class Folder:
             os.close(lock)
             raise
         self._lock = lock
+
+    def _check_length(self) -> None:
+        length = len(os.fsencode(self.path.resolve()))
+        if length > PATH_BYTES_MAX:
+            raise StoreUnavailable(
+                f"The data directory {self.path} can't be used: its path has {length} bytes, and SQLite allows "
+                f"{PATH_BYTES_MAX} for it."
+            )
 
     def _take_file(self) -> None:
         """An existing file must be a database. A new one is made under another name and moved into place when it is

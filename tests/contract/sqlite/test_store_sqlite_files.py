@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 from cqs import folders
 from cqs.errors import StoreUnavailable
 from cqs.queue import Queue
+from cqs.store.sqlite.folder import PATH_BYTES_MAX
 from cqs.store.sqlite.jobs import Checkpoint
 from cqs.store.sqlite.schema import PAGE_BYTES, connect
 from cqs.store.sqlite.store import SqliteStore
@@ -48,6 +49,31 @@ async def test_names_of_all_that_was_made_are_durable(
     await home.close()
 
     assert set(synced) == {tmp_path, home.folder.parent, home.folder}
+
+
+def of_length(folder: Path, length: int) -> Path:
+    """A path of so many bytes below the folder."""
+    while length - len(str(folder)) > 201:
+        folder /= "x" * 199
+    return folder / ("x" * (length - len(str(folder)) - 1))
+
+
+async def test_the_path_of_a_folder_may_be_as_long_as_sqlite_allows(tmp_path: Path, clock: ManualClock) -> None:
+    home = SqliteHome(of_length(tmp_path, PATH_BYTES_MAX), clock)
+
+    await home.open()
+    await home.close()
+
+    assert home.file.exists()
+
+
+async def test_a_folder_whose_path_is_too_long_is_refused_with_the_limit(tmp_path: Path, clock: ManualClock) -> None:
+    home = SqliteHome(of_length(tmp_path, PATH_BYTES_MAX + 1), clock)
+
+    with pytest.raises(StoreUnavailable, match="its path has 489 bytes, and SQLite allows 488"):
+        await home.open()
+
+    assert not home.folder.exists()
 
 
 async def test_a_connection_writes_nothing(home: SqliteHome, store: SqliteStore) -> None:
