@@ -16,13 +16,13 @@ from admin.health import Health
 from admin.jobs import Jobs
 from admin.journal_search import Searches
 from admin.lately import Lately
-from admin.origins import Network
 from admin.rendering import Templates
 from admin.session import Sessions
 from admin.thrift import Thrift
 from admin.throttle import Throttle
 from cqs.cache.interface import Shard
 from cqs.cache.report import ServerReport
+from cqs.proxies import Network
 from cqs.service.accounts import Accounts
 from cqs.service.engine import Engine
 from cqs.store.coordination import Node

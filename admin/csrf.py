@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from admin.origins import parsed
 from cqs.errors import AccessDenied
+from cqs.proxies import address_of
 
 FIELD, HEADER = "csrf", "X-CSRF-Token"
 _USUAL_PORTS = {"http": 80, "https": 443}
@@ -63,7 +63,7 @@ def _hosts_of(url: str) -> set[str]:
 
 
 def _is_loopback(address: str) -> bool:
-    found = parsed(address)
+    found = address_of(address)
     return found is not None and found.is_loopback
 
 

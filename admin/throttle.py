@@ -16,8 +16,8 @@ from collections import OrderedDict
 from ipaddress import IPv6Address, IPv6Network
 from itertools import islice
 
-from admin.origins import parsed
 from cqs.clock import Clock
+from cqs.proxies import address_of
 
 BOOK_MAX, LOOKED_AT_MAX = 20_000, 100
 MINUTE_MS = 60_000
@@ -113,7 +113,7 @@ def _keys(user: str, address: str) -> tuple[tuple[tuple[str, str], _Rule], ...]:
 
 
 def _network(address: str) -> str:
-    found = parsed(address)
+    found = address_of(address)
     if isinstance(found, IPv6Address):
         return str(IPv6Network((int(found), 64), strict=False))
     return str(found or address)

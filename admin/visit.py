@@ -12,7 +12,7 @@ from aiohttp import web
 from admin.console import Console
 from admin.grace import Pending
 from admin.links import PREFIX, Links, base_of
-from admin.origins import client_of, is_secure, told
+from admin.origins import client_address, is_secure, told
 from admin.session import Flash, Session
 from admin.viewer import Viewer, viewer_of
 from cqs.errors import AccessDenied, QueueDoesNotExist
@@ -95,7 +95,7 @@ class Visit:
     @cached_property
     def address(self) -> str:
         """The client's address, as far as known."""
-        return client_of(self.request, self.console.about.proxies)
+        return client_address(self.request, self.console.about.proxies)
 
     @property
     def circumstances(self) -> Circumstances:

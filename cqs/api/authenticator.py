@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 import msgspec
 
@@ -25,12 +24,10 @@ from cqs.api.sigv4 import Credentials, Verifier
 from cqs.clock import Clock
 from cqs.errors import InvalidClientTokenId, QueueDoesNotExist
 from cqs.identity import DEFAULT_ACCOUNT, Caller, Circumstances
+from cqs.proxies import Network, address_of, client_of, is_listed
 from cqs.queue import Queue
 from cqs.service import access as rules
 
-Network = IPv4Network | IPv6Network
-HOPS_MAX = 20
-_MAPPED = "::ffff:"
 _WAY, _SCHEME = b"x-forwarded-for", b"x-forwarded-proto"
 
 
@@ -57,17 +54,9 @@ class Proxies:
         return forwarded or None
 
     def source_ip(self, request: Request, head: Head) -> str | None:
-        """The client's address: the last hop that is not a listed proxy. None when it is unknown."""
-        if not self._networks or not self._is_listed(request.peer):
-            return request.peer.removeprefix(_MAPPED) or None
-        source = _address_of(request.peer)
-        way = _way_of(request, head)
-        if way is not None:
-            hops = way.decode("latin-1").split(",")[-HOPS_MAX:]
-            for hop in reversed(hops):
-                source = _address_of(hop.strip())
-                if source is None or not self._is_in_networks(source):
-                    break
+        """The client's address, None when it is unknown."""
+        way = _way_of(request, head) or b""
+        source = client_of(request.peer, way.decode("latin-1"), self._networks)
         return None if source is None else str(source)
 
     def is_secure(self, request: Request, head: Head) -> bool | None:
@@ -78,11 +67,7 @@ class Proxies:
         return None if scheme is None else scheme.partition(b",")[0].strip().lower() == b"https"
 
     def _is_listed(self, peer: str) -> bool:
-        address = _address_of(peer)
-        return address is not None and self._is_in_networks(address)
-
-    def _is_in_networks(self, address: IPv4Address | IPv6Address) -> bool:
-        return any(address in network for network in self._networks)
+        return is_listed(address_of(peer), self._networks)
 
 
 class SignedAccess:
@@ -179,14 +164,6 @@ def _way_of(request: Request, head: Head) -> bytes | None:
     """The addresses in X-Forwarded-For, in order. Each proxy may append a header line of its own to those before."""
     lines = [value for name, value in request.headers if name.lower() == _WAY]
     return b",".join(lines) if lines else head.get(_WAY)
-
-
-def _address_of(text: str) -> IPv4Address | IPv6Address | None:
-    try:
-        address = ip_address(text.partition("%")[0])
-    except ValueError:
-        return None
-    return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address
 
 
 def _text(value: bytes | None) -> str | None:

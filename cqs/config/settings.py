@@ -8,7 +8,7 @@ from cqs.config import values
 from cqs.config.backend_settings import Backends, Clustering
 from cqs.config.bound_settings import Bounds
 from cqs.config.schema import Schema, Setting, setting, settings_of
-from cqs.config.values import Network
+from cqs.proxies import Network
 
 _LOCAL_ORIGINS = ("http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*")
 _MASTER_KEYS = r"([A-Za-z0-9+/]{43}=(\s*,\s*[A-Za-z0-9+/]{43}=)*)?"

@@ -11,8 +11,8 @@ from multidict import CIMultiDict
 from admin.action_log import Question
 from admin.console import About
 from admin.headers import POLICY
-from admin.origins import Network
 from cqs.identity import Role
+from cqs.proxies import Network
 from tests.console.desk import PASSWORD, Desk, make_desk
 
 
@@ -174,6 +174,7 @@ LOCAL_PROXY = (ip_network("127.0.0.0/8"), ip_network("10.0.0.0/8"))
         (LOCAL_PROXY, "198.51.100.1, 203.0.113.9, 10.1.1.1", "203.0.113.9"),
         (LOCAL_PROXY, "", "127.0.0.1"),
         (LOCAL_PROXY, "nonsense", ""),
+        (LOCAL_PROXY, "203.0.113.9, , 10.1.1.1", ""),
         (LOCAL_PROXY, "::ffff:203.0.113.9", "203.0.113.9"),
     ],
 )

@@ -127,6 +127,8 @@ async def test_stranger_can_not_choose_its_own_address_host_or_scheme() -> None:
         ("::ffff:192.0.2.7", "192.0.2.7"),
         ("unknown", None),
         ("6.6.6.6, unknown, 10.0.0.2", None),
+        ("6.6.6.6, , 10.0.0.2", None),
+        ("", "10.0.0.1"),
     ],
 )
 async def test_behind_listed_proxies_the_client_is_the_last_who_is_none(forwarded: str, source_ip: str | None) -> None:
