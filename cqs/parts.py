@@ -11,7 +11,7 @@ from cqs import backends, observers
 from cqs.api.authenticator import Mode, access_of
 from cqs.api.dispatch import Dispatcher
 from cqs.api.http.bounds import Bounds
-from cqs.api.origins import Origins
+from cqs.api.origins import Origins, Unsigned
 from cqs.api.rates import Rates
 from cqs.api.request_ids import RequestIds
 from cqs.api.urls import BaseUrls
@@ -108,8 +108,10 @@ def _all_of(witnesses: list[Witness]) -> Witness:
 
 def origins_of(config: Config) -> Origins:
     """The web origins that may call the server."""
-    is_open, listening = config.security.auth == "open", config.listening
-    return Origins(listening.origins, is_open=is_open, is_loopback_only=is_open and not listening.is_open_to_network)
+    listening, unsigned = config.listening, Unsigned.NOWHERE
+    if config.security.auth == "open":
+        unsigned = Unsigned.ANYWHERE if listening.is_open_to_network else Unsigned.LOOPBACK
+    return Origins(listening.origins, unsigned)
 
 
 def dispatcher_of(

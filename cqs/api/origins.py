@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from enum import Enum
 from ipaddress import ip_address
 
 from cqs.api.request import Head, Headers
@@ -28,16 +29,20 @@ _PREFLIGHT_SECONDS = b"600"
 _EXPOSED = b"x-amzn-RequestId, x-amzn-query-error"
 
 
+class Unsigned(Enum):
+    """From where requests without a signature are accepted: a web page could forge those."""
+
+    NOWHERE = "nowhere"
+    LOOPBACK = "loopback"
+    """The server listens only there, so no client has a reason to use a public name for it."""
+    ANYWHERE = "anywhere"
+
+
 class Origins:
     """The listed origins: `scheme://host[:port]`, `:*` for any port, `*` for all."""
 
-    def __init__(
-        self, allowed: Sequence[str] = LOCAL, *, is_open: bool = False, is_loopback_only: bool = False
-    ) -> None:
-        """`is_open`: requests need no signature, so a web page could forge them. `is_loopback_only`: such a server
-        listens only on loopback, so no client has a reason to use a public name for it."""
-        self._is_open = is_open or is_loopback_only
-        self._is_loopback_only = is_loopback_only
+    def __init__(self, allowed: Sequence[str] = LOCAL, unsigned: Unsigned = Unsigned.NOWHERE) -> None:
+        self._unsigned = unsigned
         patterns = [
             re.escape(origin.removesuffix(_ANY_PORT)) + (r"(?::[0-9]{1,5})?" if origin.endswith(_ANY_PORT) else "")
             for origin in allowed
@@ -55,7 +60,7 @@ class Origins:
                 raise OriginRefused(origin.decode("latin-1")[:200])
         elif head.get(b"sec-fetch-site", b"none") != b"none":
             raise OriginRefused("")
-        elif self._is_open and method == b"GET":
+        elif self._unsigned is not Unsigned.NOWHERE and method == b"GET":
             self._check_host(head.get(b"host", b"").lower())
 
     def _check_host(self, host: bytes) -> None:
@@ -74,7 +79,7 @@ class Origins:
             address = ip_address(name.strip(b"[]").decode("latin-1"))
         except ValueError:
             bare = name.removesuffix(b".")
-            return not self._is_loopback_only or b"." not in bare or bare.endswith(b".localhost")
+            return self._unsigned is not Unsigned.LOOPBACK or b"." not in bare or bare.endswith(b".localhost")
         return not address.is_unspecified and getattr(address, "ipv4_mapped", None) is None
 
     def cors_headers(self, head: Head) -> Headers:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from cqs.api.metrics_page import metrics_mounts
-from cqs.api.origins import Origins
+from cqs.api.origins import Origins, Unsigned
 from cqs.metrics import declarations as d
 from cqs.metrics.node import Build, NodeMetrics
 from cqs.service import visibility
@@ -63,7 +63,7 @@ async def test_gauges_are_as_of_the_scrape() -> None:
 @pytest.mark.parametrize("path", [b"/metrics", b"/jmx"])
 async def test_web_pages_may_not_read_them(path: bytes) -> None:
     world = await make_world()
-    mounts = metrics_mounts(world.bench.engine, Origins(is_loopback_only=True))
+    mounts = metrics_mounts(world.bench.engine, Origins(unsigned=Unsigned.LOOPBACK))
     async with world.listening(mounts=mounts) as door:
         rebound = await door.exchange(b"GET %s HTTP/1.1\r\nHost: evil.example:9324\r\n\r\n" % path)
         foreign = await door.exchange(b"GET %s HTTP/1.1\r\nHost: a\r\nOrigin: http://evil.example\r\n\r\n" % path)

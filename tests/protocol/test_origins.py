@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cqs.api.origins import Origins
+from cqs.api.origins import Origins, Unsigned
 from cqs.api.request import Request
 from tests.protocol.world import HOST, STANDARD, code_of, form_request, headers_of, json_request, make_world
 
@@ -164,7 +164,7 @@ def test_list_means_what_it_says(allowed: list[str], origin: bytes, is_fine: boo
     ],
 )
 async def test_name_bound_to_loopback_by_somebody_else_can_not_be_used_for_a_get(host: bytes, is_served: bool) -> None:
-    origins = Origins(["http://listed.example:9324"], is_loopback_only=True)
+    origins = Origins(["http://listed.example:9324"], Unsigned.LOOPBACK)
     world = await make_world(origins=origins)
     query = f"Action=PurgeQueue&QueueUrl={STANDARD}".encode()
 
@@ -187,7 +187,7 @@ async def test_open_server_on_a_network_has_names_and_still_no_unannounced_addre
     host: bytes, is_served: bool
 ) -> None:
     """As in a container whose port is published on the loopback interface of a developer's machine."""
-    world = await make_world(origins=Origins(is_open=True))
+    world = await make_world(origins=Origins(unsigned=Unsigned.ANYWHERE))
 
     reply = await world.dispatcher.dispatch(Request(b"GET", b"/?Action=ListQueues", [(b"Host", host)]))
 
