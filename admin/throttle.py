@@ -24,6 +24,10 @@ MINUTE_MS = 60_000
 LOCK_MS_MAX = 15 * MINUTE_MS
 
 
+_Key = tuple[str | None, str | None]
+"""A user and a network; None = any. Both may be "": no name was given, or the address is unknown."""
+
+
 class _Rule:
     """A number of attempts per window, then a lock, each time twice as long."""
 
@@ -53,7 +57,7 @@ class Throttle:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._book: OrderedDict[tuple[str, str], _Entry] = OrderedDict()
+        self._book: OrderedDict[_Key, _Entry] = OrderedDict()
 
     def begin(self, user: str, address: str) -> int:
         """0: continue, the attempt is counted. Otherwise the remaining lock time in milliseconds, and nothing was
@@ -79,7 +83,7 @@ class Throttle:
             else:
                 entry.tries = max(0, entry.tries - 1)
 
-    def _entry(self, key: tuple[str, str], now_ms: int) -> _Entry:
+    def _entry(self, key: _Key, now_ms: int) -> _Entry:
         entry = self._book.get(key)
         if entry is None:
             if len(self._book) >= BOOK_MAX:
@@ -106,10 +110,10 @@ def _count(entry: _Entry, rule: _Rule, now_ms: int) -> None:
         entry.tries, entry.since_ms = 0, entry.locked_until_ms
 
 
-def _keys(user: str, address: str) -> tuple[tuple[tuple[str, str], _Rule], ...]:
+def _keys(user: str, address: str) -> tuple[tuple[_Key, _Rule], ...]:
     network = _network(address)
     name = user[:100].casefold()
-    return (((name, network), _PAIR), (("", network), _ADDRESS), ((name, ""), _USER))
+    return (((name, network), _PAIR), ((None, network), _ADDRESS), ((name, None), _USER))
 
 
 def _network(address: str) -> str:

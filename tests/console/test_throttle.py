@@ -42,6 +42,15 @@ def test_many_addresses_can_not_try_one_user_for_long_nor_keep_it_out_for_long()
     assert throttle.begin("alice", "198.51.100.1") == 0
 
 
+def test_who_comes_from_an_unknown_address_locks_nobody_else_out() -> None:
+    throttle = Throttle(ManualClock())
+    for _ in range(5):
+        throttle.begin("alice", "")
+
+    assert throttle.begin("alice", "") > 0
+    assert throttle.begin("alice", "192.0.2.1") == 0
+
+
 def test_nobody_gets_further_tries_by_making_names_up() -> None:
     throttle = Throttle(ManualClock())
     free = 0
