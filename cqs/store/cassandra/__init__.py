@@ -2,9 +2,9 @@
 
     CassandraStore ─ messages, leases, claims … ─► Partitions (group commit) ─► Session ─► driver ─► ring
 
-store.py composes the parts and is what the service sees; schema.cql explains the tables. Only session.py calls the
-driver, only failures.py knows its errors, and only statements.py contains CQL; reactor.py serves the driver's sockets
-in the event loop.
+store.py composes the parts and is what the service sees; schema.cql explains the tables. Only link.py and session.py
+call the driver, only failures.py knows its errors, and only statements.py contains CQL; reactor.py serves the driver's
+sockets in the event loop.
 """
 
 from cqs.store.cassandra.options import Options

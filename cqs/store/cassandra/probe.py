@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from cqs.clock import Clock
 from cqs.errors import StoreUnavailable
 from cqs.store.cassandra import schema
+from cqs.store.cassandra.link import Link
 from cqs.store.cassandra.options import Options
-from cqs.store.cassandra.session import Session
 
 _LOCAL = "SELECT data_center, release_version, toTimestamp(now()) FROM system.local"
 _SYNC = "SELECT value FROM system_views.settings WHERE name = 'commitlog_sync'"
@@ -45,29 +45,29 @@ class Look:
 
 async def look(options: Options, clock: Clock) -> Look:
     """Asks any node that answers, and through it all others. Raises StoreUnavailable."""
-    session = Session(replace(options, datacenter=""), reaches_all=True)
-    await session.connect()
+    link = Link(replace(options, datacenter=""), reaches_all=True)
+    await link.connect()
     try:
-        nodes = await _nodes(session, clock)
-        found = await session.ask(_REPLICATION, (options.keyspace,))
+        nodes = await _nodes(link, clock)
+        found = await link.ask(_REPLICATION, (options.keyspace,))
         seen = Look(nodes, dict(found[0][0]) if found else None)
         try:
-            await schema.check(session, options)
+            await schema.check(link, options)
         except schema.WrongSchema as error:
             return replace(seen, schema_problem=str(error))
         except StoreUnavailable as error:
             return replace(seen, unread=str(error))
         return seen
     finally:
-        await session.close()
+        await link.close()
 
 
-async def _nodes(session: Session, clock: Clock) -> list[NodeLook]:
+async def _nodes(link: Link, clock: Clock) -> list[NodeLook]:
     before_ms = clock.now_ms()
-    answers = await session.ask_each(_LOCAL)
+    answers = await link.ask_each(_LOCAL)
     middle_ms = (before_ms + clock.now_ms()) / 2
-    syncs = await session.ask_each(_SYNC)
-    places = {host.address: host.datacenter for host in session.hosts()}
+    syncs = await link.ask_each(_SYNC)
+    places = {host.address: host.datacenter for host in link.hosts()}
     nodes: list[NodeLook] = []
     for address, answer in sorted(answers.items()):
         if isinstance(answer, Exception):

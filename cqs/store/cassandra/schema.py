@@ -12,8 +12,9 @@ from collections import Counter
 from importlib import resources
 
 from cqs.errors import StoreUnavailable
+from cqs.store.cassandra.link import Link
 from cqs.store.cassandra.options import Options
-from cqs.store.cassandra.session import Session, whole
+from cqs.store.cassandra.session import whole
 
 VERSION = 1
 _VERSION_NAME = "schema_version"
@@ -38,50 +39,50 @@ async def apply(options: Options, replicas: dict[str, int]) -> bool:
     another version; and, where nothing was created, when the keyspace has a different replication, or more replicas are
     requested than there are nodes. If the schema is in place, the replication is not checked: an operator may have
     changed it since."""
-    session = Session(options)
-    await session.connect()
+    link = Link(options)
+    await link.connect()
     try:
-        found = await _version(session, options)
+        found = await _version(link, options)
         if found is not None:
             _check(found, options)
             return False
-        await _check_copies(session, options, replicas)
-        await session.ask(_create_keyspace(options, replicas or {session.datacenter: 1}))
-        await session.ask(f'USE "{options.keyspace}"')
+        await _check_copies(link, options, replicas)
+        await link.ask(_create_keyspace(options, replicas or {link.datacenter: 1}))
+        await link.ask(f'USE "{options.keyspace}"')
         for statement in table_statements():
-            await session.ask(statement)
+            await link.ask(statement)
         for name, value in ((_SECRET_NAME, os.urandom(_SECRET_BYTES).hex()), (_VERSION_NAME, str(VERSION))):
-            await session.ask("INSERT INTO meta (name, value) VALUES (%s, %s) IF NOT EXISTS", (name, value))
+            await link.ask("INSERT INTO meta (name, value) VALUES (%s, %s) IF NOT EXISTS", (name, value))
         return True
     finally:
-        await session.close()
+        await link.close()
 
 
-async def secret(session: Session, options: Options) -> bytes:
+async def secret(link: Link, options: Options) -> bytes:
     """The cluster's secret. Raises StoreUnavailable."""
-    rows = whole(await session.ask(f'SELECT value FROM "{options.keyspace}".meta WHERE name = %s', (_SECRET_NAME,)))
+    rows = whole(await link.ask(f'SELECT value FROM "{options.keyspace}".meta WHERE name = %s', (_SECRET_NAME,)))
     if not rows:
         raise StoreUnavailable(f"Keyspace {options.keyspace} at {options.place} has no secret: run `cqs schema apply`.")
     return bytes.fromhex(rows[0][0])
 
 
-async def datacenters(session: Session, options: Options) -> list[str]:
+async def datacenters(link: Link, options: Options) -> list[str]:
     """The data centres that hold replicas of the keyspace. Raises StoreUnavailable."""
-    found = await _replication(session, options)
+    found = await _replication(link, options)
     return sorted(key for key in found if key not in ("class", "replication_factor"))
 
 
-async def _replication(session: Session, options: Options) -> dict[str, str]:
+async def _replication(link: Link, options: Options) -> dict[str, str]:
     """As Cassandra reports it; {} when there is no such keyspace."""
-    rows = await session.ask(
+    rows = await link.ask(
         "SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = %s", (options.keyspace,)
     )
     return dict(rows[0][0]) if rows else {}
 
 
-async def check(session: Session, options: Options) -> None:
+async def check(link: Link, options: Options) -> None:
     """Raises WrongSchema unless the keyspace has this version's schema; StoreUnavailable when that can't be read."""
-    found = await _version(session, options)
+    found = await _version(link, options)
     if found is None:
         raise WrongSchema(
             f"Cassandra at {options.place} has no schema in keyspace {options.keyspace}: run `cqs schema apply`."
@@ -97,20 +98,20 @@ def _check(found: str, options: Options) -> None:
         )
 
 
-async def _version(session: Session, options: Options) -> str | None:
+async def _version(link: Link, options: Options) -> str | None:
     """None when the keyspace, or the table with the version, does not exist."""
-    tables = await session.ask(
+    tables = await link.ask(
         "SELECT table_name FROM system_schema.tables WHERE keyspace_name = %s AND table_name = 'meta'",
         (options.keyspace,),
     )
     if not tables:
         return None
-    rows = whole(await session.ask(f'SELECT value FROM "{options.keyspace}".meta WHERE name = %s', (_VERSION_NAME,)))
+    rows = whole(await link.ask(f'SELECT value FROM "{options.keyspace}".meta WHERE name = %s', (_VERSION_NAME,)))
     return str(rows[0][0]) if rows else None
 
 
-async def _check_copies(session: Session, options: Options, replicas: dict[str, int]) -> None:
-    nodes = Counter(host.datacenter for host in session.hosts())
+async def _check_copies(link: Link, options: Options, replicas: dict[str, int]) -> None:
+    nodes = Counter(host.datacenter for host in link.hosts())
     for datacenter, count in replicas.items():
         if datacenter not in nodes:
             raise StoreUnavailable(f"There is no data centre {datacenter}, only {', '.join(sorted(nodes))}.")
@@ -119,7 +120,7 @@ async def _check_copies(session: Session, options: Options, replicas: dict[str, 
                 f"--replicas {datacenter}={count}: the data centre has {nodes[datacenter]} node(s). Add nodes, or ask "
                 "for fewer copies."
             )
-    found = await _replication(session, options)
+    found = await _replication(link, options)
     copies = {name: int(value) for name, value in found.items() if value.isdigit()}
     if replicas and found and copies != replicas:
         told = ", ".join(f"{name}={count}" for name, count in sorted(copies.items()))

@@ -1,4 +1,4 @@
-"""Connects the driver to the event loop, through `cqs.store.cassandra.reactor`. The only file that calls the driver.
+"""Sends requests through the driver from the event loop, and hands its answers to those who wait for them.
 
 Reads and plain writes are idempotent by their stamps: they are also sent to a second node when the first one is slow,
 and retried once when an attempt ends without an answer. Conditional writes are sent once; their callers may retry them.
@@ -12,25 +12,24 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from cassandra import OperationTimedOut, ReadTimeout, WriteTimeout
-from cassandra.cluster import Cluster, NoHostAvailable
-from cassandra.cluster import Session as DriverSession
+from cassandra.cluster import NoHostAvailable
 from cassandra.query import BatchStatement, BatchType
 
 from cqs.errors import CqsError, OutcomeUnknown, StoreUnavailable
 from cqs.store.cassandra import statements
-from cqs.store.cassandra.cluster import CATALOGUE, DECIDE, MESSAGES, PLAIN, WAITING_MAX, make_cluster, quiet_driver
-from cqs.store.cassandra.failures import reason_of_node, told
-from cqs.store.cassandra.hosts import hosts_of
+from cqs.store.cassandra.cluster import CATALOGUE, DECIDE, MESSAGES, PLAIN, WAITING_MAX
+from cqs.store.cassandra.failures import told
+from cqs.store.cassandra.link import Link
 from cqs.store.cassandra.options import Options
-from cqs.store.cassandra.reactor import LoopConnection, connections_of, settle
+from cqs.store.cassandra.reactor import settle
 from cqs.store.cassandra.statements import Kind, Statement
 from cqs.store.group_commit import CLOSED
-from cqs.store.report import StoreHost
 
 Row = tuple[Any, ...]
 Named = dict[str, Any]
 
-PREPARE_AT_ONCE, PAGE_ROWS, PER_NODE_S = 8, 1_000, 10.0
+PREPARE_AT_ONCE = 8
+PAGE_ROWS = 1_000
 _WORTH_REPEATING = (OperationTimedOut, WriteTimeout, ReadTimeout, NoHostAvailable)
 
 
@@ -59,71 +58,13 @@ class _Answer(NamedTuple):
     paging_state: bytes | None
 
 
-class Session:
-    """Belongs to one event loop. Calls raise StoreUnavailable, writes also OutcomeUnknown; never a driver's error.
-    `reaches_all`: connects to the nodes of all data centres, and `connect` waits for each of them."""
+class Session(Link):
+    """A link with prepared requests. Calls raise StoreUnavailable, and writes also OutcomeUnknown."""
 
-    def __init__(self, options: Options, *, reaches_all: bool = False) -> None:
-        self._options = options
-        self._reaches_all = reaches_all
-        self._place = options.place
-        self._cluster: Cluster | None = None
-        self._session: DriverSession | None = None
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
         self._prepared: dict[Statement, Any] = {}
         self._waiting: set[asyncio.Future[list[Any]]] = set()
-        self._loop: asyncio.AbstractEventLoop
-        self._reactor: type[LoopConnection]
-
-    @property
-    def datacenter(self) -> str:
-        """The data centre whose replicas answer."""
-        assert self._cluster is not None
-        policy = self._cluster.profile_manager.default.load_balancing_policy
-        return self._options.datacenter or str(policy._child_policy.local_dc)
-
-    async def connect(self) -> None:
-        """Finds the cluster, without using a keyspace yet. Raises StoreUnavailable within about `connect_ms` a host."""
-        self._loop = asyncio.get_running_loop()
-        self._reactor = connections_of(self._loop)
-        with quiet_driver():
-            try:
-                self._cluster = make_cluster(self._options, self._reactor, reaches_all=self._reaches_all)
-                session: DriverSession = await asyncio.to_thread(self._cluster.connect, None, self._reaches_all)
-            except (Exception, asyncio.CancelledError) as error:
-                await self.close()
-                if isinstance(error, asyncio.CancelledError):
-                    raise
-                raise told(error, Kind.READ, self._options.place_asked) from error
-        session.default_fetch_size = None
-        self._session = session
-
-    async def ask(self, cql: str, values: Sequence[object] = ()) -> list[Row]:
-        """Runs CQL that is not prepared: for schema and start-up only."""
-        session = self._opened()
-        try:
-            return list(await asyncio.to_thread(session.execute, cql, tuple(values) or None, 60.0))
-        except Exception as error:
-            raise told(error, Kind.READ, self._place) from error
-
-    async def ask_each(self, cql: str) -> dict[str, list[Row] | Exception]:
-        """`ask` of each known node, by address; for a node that did not answer, the reason instead. Only for a session
-        that reaches all: any other may have no connection to some nodes."""
-        session = self._opened()
-        assert self._cluster is not None and self._reaches_all
-
-        async def one(host: Any) -> list[Row] | Exception:
-            try:
-                return list(await asyncio.to_thread(session.execute, cql, None, PER_NODE_S, host=host))
-            except Exception as error:
-                return StoreUnavailable(reason_of_node(error))
-
-        hosts = list(self._cluster.metadata.all_hosts())
-        answers = await asyncio.gather(*(one(host) for host in hosts))
-        return {str(host.address): answer for host, answer in zip(hosts, answers, strict=True)}
-
-    def hosts(self) -> tuple[StoreHost, ...]:
-        """As the driver knows them now; queries no host. Empty when closed."""
-        return hosts_of(self._cluster) if self._cluster is not None else ()
 
     async def prepare(self) -> None:
         """Prepares all statements. Raises StoreUnavailable."""
@@ -144,9 +85,7 @@ class Session:
 
     async def close(self) -> None:
         """Callers that wait get StoreUnavailable. Idempotent."""
-        cluster, self._cluster, self._session = self._cluster, None, None
-        if cluster is not None:
-            await asyncio.to_thread(cluster.shutdown)
+        await super().close()
         for waiter in list(self._waiting):
             settle(waiter, StoreUnavailable(CLOSED))
 
@@ -233,11 +172,6 @@ class Session:
         finally:
             self._waiting.discard(waiter)
             del waiter, response  # They hold the error, and it holds this frame: a reference cycle.
-
-    def _opened(self) -> DriverSession:
-        if self._session is None:
-            raise StoreUnavailable(CLOSED)
-        return self._session
 
     def _done(self, rows: Any, waiter: asyncio.Future[list[Any]]) -> None:
         self._tell([] if rows is None else list(rows), waiter)
