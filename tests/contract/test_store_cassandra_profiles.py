@@ -73,9 +73,8 @@ async def test_a_node_with_the_maximum_of_requests_in_flight_still_sends_heartbe
         assert isinstance(told.value.__cause__, _Sent)
 
 
-@pytest.mark.parametrize("is_each, profile", [(False, DECIDE), (True, CATALOGUE)])
-async def test_a_data_centre_decides_alone_what_a_queue_is_unless_all_must(is_each: bool, profile: str) -> None:
-    session = Session(Options(is_each=is_each))
+async def test_a_data_centre_may_decide_alone_what_a_queue_is() -> None:
+    session = Session(Options())
     session._prepared = {cql.CREATE_QUEUE: SimpleNamespace(bind=lambda values: SimpleNamespace())}
     session._loop = asyncio.get_running_loop()
     asked: list[str] = []
@@ -89,4 +88,9 @@ async def test_a_data_centre_decides_alone_what_a_queue_is_unless_all_must(is_ea
         with pytest.raises(CqsError):
             await session.decide([Write(cql.CREATE_QUEUE, ())], is_here=is_here)
 
-    assert asked == [CATALOGUE, profile]
+    assert asked == [CATALOGUE, DECIDE]
+
+
+@pytest.mark.parametrize("is_each", [False, True])
+def test_it_may_unless_all_must(is_each: bool) -> None:
+    assert Session(Options(is_each=is_each)).may_decide_alone is not is_each

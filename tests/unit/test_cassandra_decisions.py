@@ -25,6 +25,7 @@ class Scripted:
     def __init__(self, *answers: Decision | Exception) -> None:
         self._answers = list(answers)
         self.asked: list[bool] = []
+        self.may_decide_alone = True
 
     async def decide(self, _: Sequence[Write], *, is_here: bool = False) -> Decision:
         self.asked.append(is_here)
@@ -73,8 +74,9 @@ def too_few() -> StoreUnavailable:
     return error
 
 
-async def decided_of(statement: Statement, *answers: Decision | Exception) -> list[bool]:
+async def decided_of(statement: Statement, *answers: Decision | Exception, may_alone: bool = True) -> list[bool]:
     session = Scripted(*answers)
+    session.may_decide_alone = may_alone
 
     async def ask() -> bool:
         return False
@@ -90,6 +92,10 @@ async def test_what_a_queue_is_this_data_centre_decides_alone_when_too_few_repli
     assert await decided_of(statement, DONE) == [False]
     assert await decided_of(statement, AWAY) == [False]
     assert await decided_of(statement, too_few(), too_few()) == [False, True]
+
+
+async def test_where_every_data_centre_must_decide_nothing_is_asked_again_in_the_same_way() -> None:
+    assert await decided_of(cql.CREATE_QUEUE, too_few(), may_alone=False) == [False]
 
 
 async def test_all_else_is_decided_once() -> None:

@@ -4,7 +4,7 @@ A conditional write that timed out may have happened. Retrying is safe, since th
 "not applied" may then mean "applied by my own first attempt". So the caller says how to recognize its own write.
 
 The writes of the catalogue, which queue a name is, are decided by all data centres, and by this one alone while too few
-replicas are alive for that: the others are lost, or the link to them.
+replicas are alive for that: the others are lost, or the link to them. With `is_each` it is refused then.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ async def _decided(session: Session, writes: Sequence[Write]) -> Decision:
     try:
         return await session.decide(writes)
     except StoreUnavailable as error:
-        if not isinstance(error.__cause__, Unavailable) or CATALOGUE.isdisjoint(one.statement for one in writes):
+        is_catalogue = not CATALOGUE.isdisjoint(one.statement for one in writes)
+        if not (is_catalogue and session.may_decide_alone and isinstance(error.__cause__, Unavailable)):
             raise
     return await session.decide(writes, is_here=True)

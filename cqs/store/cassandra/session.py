@@ -115,10 +115,14 @@ class Session(Link):
         profile = PLAIN if statements.MESSAGES.isdisjoint(self._admitted(writes)) else MESSAGES
         await self._insist(Kind.WRITE, lambda: self._joined(writes, is_idempotent=True), profile)
 
+    @property
+    def may_decide_alone(self) -> bool:
+        """Whether this data centre may decide about the catalogue while too few replicas are alive elsewhere."""
+        return not self._options.is_each
+
     async def decide(self, writes: Sequence[Write], *, is_here: bool = False) -> Decision:
         """A conditional write, or several in one partition that are applied all or none. On OutcomeUnknown, retry.
-        `is_here`: this data centre decides alone, also about the catalogue, unless `is_each`."""
-        is_here = is_here and not self._options.is_each
+        `is_here`: this data centre decides alone, also about the catalogue; only where it `may_decide_alone`."""
         profile = DECIDE if statements.CATALOGUE.isdisjoint(self._admitted(writes)) or is_here else CATALOGUE
         answer = await self._once(self._joined(writes, is_idempotent=False), Kind.DECIDE, profile)
         found = [row for row in answer.rows if len(row) > 1]
