@@ -102,8 +102,8 @@ class Integrity:
 
 
 def judge(files: Sequence[FileSummary], *, is_running: bool = False) -> Integrity:
-    """Judges all files of the journal, in any order. `is_running`: more files may follow, so a last one is not
-    required."""
+    """Judges all files of the journal, in any order. `is_running`: more files may follow, so a last one is required
+    only of incarnations that others have followed."""
     by_incarnation = _by_incarnation(files)
     paths = Counter(path for group in by_incarnation.values() for path in {file.path for file in group})
     joined = {path for path, count in paths.items() if count > 1}
@@ -238,7 +238,7 @@ def _gaps(files: Sequence[FileSummary], followed_ms: int | None, *, is_running: 
         return found
     if not any(file.is_closed for file in ends):
         found.append(_gap(GapKind.NO_END, end, None, from_ms, until_ms))
-    elif not is_running and not any(file.is_last for file in ends):
+    elif not any(file.is_last for file in ends) and (followed_ms is not None or not is_running):
         found.append(_gap(GapKind.NO_LAST, end, None, from_ms, until_ms))
     return found
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from cqs.events import EventName
+from spark_jobs.gaps import Gap, GapKind
 from spark_jobs.held import is_held
 
 OPEN = "*.jsonl.open"
@@ -38,8 +39,30 @@ def behind(folders: Sequence[str], at_ms: int) -> list[str]:
     return [path.name for path in _open_in(folders) if is_held(path) and _told_ms(path) < at_ms]
 
 
+def left(folders: Sequence[str], before_ms: int) -> list[Gap]:
+    """The gaps of servers that were killed and not started again: their last files in these local folders have no
+    end, no process is writing to them or to others of the same incarnation, and what they contain is older than that
+    time. A copy of a running server's file is no gap as long as it is renewed: an idle server, too, writes that it is
+    alive."""
+    unended = [(path, *_writer_of(path), _told_ms(path)) for path in _open_in(folders)]
+    alive = {(node, name) for path, node, name, told_ms in unended if told_ms >= before_ms or is_held(path)}
+    return [
+        Gap(GapKind.NO_END, node, incarnation, f"file:{path}", None, told_ms or None, None)
+        for path, node, incarnation, told_ms in unended
+        if (node, incarnation) not in alive and path.exists()
+    ]
+
+
 def _open_in(folders: Iterable[str]) -> list[Path]:
     return [path for folder in folders if "://" not in folder for path in sorted(Path(folder).glob(OPEN))]
+
+
+def _writer_of(path: Path) -> tuple[str, str]:
+    """The node and incarnation that its first line names; "" if it has none."""
+    with suppress(FileNotFoundError, ValueError, LookupError, TypeError), path.open("rb") as file:
+        line = json.loads(file.readline())
+        return str(line["node"]), str(line["incarnation"])
+    return "", ""
 
 
 def _told_ms(path: Path) -> int:

@@ -150,5 +150,6 @@ def _metrics(
     series["cqs_audit_gaps"] = [({}, len(integrity.gaps))]
     series["cqs_audit_bad_lines"] = [({}, integrity.bad)]
     series["cqs_audit_late_lines"] = [({}, memory.late_lines)]
+    series["cqs_audit_read_until_seconds"] = [({}, memory.latest_ms / 1_000)]
     series["cqs_audit_verdict"] = [({"state": verdict.state.value}, 1)]
     return text_of(series)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -21,6 +22,7 @@ from spark_jobs.arguments import duration_ms, make_output, pattern_of, refuse_mi
 from spark_jobs.errors import JobError
 from spark_jobs.events import FINISHED, parsed
 from spark_jobs.failures import SPARK_FAILURES, refused, why
+from spark_jobs.open_files import left
 from spark_jobs.session import DRIVER_MEMORY, ended, interruptible, session, settings_for
 from spark_jobs.staged import gathered
 from spark_jobs.stream_batch import Delays, settle
@@ -65,7 +67,8 @@ def start(
             spark.sparkContext.setLogLevel("OFF")
             raise
         lines.unpersist()
-        publish(state, Path(output), integrity)
+        unended = left(folders, state.memory().mark_ms)
+        publish(state, Path(output), replace(integrity, gaps=[*integrity.gaps, *unended]))
 
     writer = parsed(raw).writeStream.foreachBatch(step).option("checkpointLocation", f"{output}/checkpoint")
     if is_once:

@@ -68,6 +68,16 @@ def test_last_file_that_is_gone_is_missed_though_no_number_tells_of_it() -> None
     assert judge([*rotated, summary(21, 22)]).is_whole
 
 
+def test_last_file_is_missed_of_a_running_journal_once_another_incarnation_has_followed() -> None:
+    rotated = [summary(1, 10, ends=False), summary(11, 20, ends=False)]
+    after = replace(summary(1, 30, incarnation="next", ends=False), predecessor="i", begun_ms=250)
+    [gap] = judge([*rotated, after], is_running=True).gaps
+
+    assert (gap.kind, gap.incarnation, gap.lines) == (GapKind.NO_LAST, "i", None)
+    assert (gap.from_ms, gap.until_ms) == (200, 250)
+    assert judge([*rotated, summary(21, 22), after], is_running=True).is_whole
+
+
 def test_file_that_was_given_up_is_no_gap_when_the_next_goes_on() -> None:
     assert judge([summary(1, 10, closed=False), summary(11, 20)]).is_whole
 
