@@ -57,7 +57,7 @@ class App:
         self._sweeping: asyncio.Task[None] | None = None
         self._is_fast = is_fast
         self._lanes: Lanes | None = None
-        self._listening: list[asyncio.Server | TlsDoor | SharedDoor] = []
+        self._listening: list[asyncio.Server | SharedDoor] = []
         self._stop_s_max = 0.0
         self.connections = Connections(bounds)
         self.room = Room(bounds.requests_bytes_max)
@@ -95,7 +95,8 @@ class App:
         factory: Callable[[], asyncio.BaseProtocol] = functools.partial(Lane, self._lanes) if self._is_fast else server
         for listening in sockets:
             if tls is not None:
-                self._listening.append(TlsDoor(listening, factory, tls, self.connections, self._bounds))
+                door = TlsDoor(listening, factory, tls, self.connections, self._bounds, is_shared=is_shared)
+                self._listening.append(door)
             elif is_shared:
                 self._listening.append(SharedDoor(listening, factory))
             else:
@@ -112,8 +113,7 @@ class App:
             self._sweeping = None
         for listening in self._listening:
             listening.close()
-            if isinstance(listening, SharedDoor):
-                await listening.settle()
+        await asyncio.gather(*(door.settle() for door in self._listening if isinstance(door, SharedDoor)))
         self._listening.clear()
         if self._lanes is not None:
             await self._lanes.stop(self._stop_s_max)

@@ -18,15 +18,14 @@ from collections.abc import Callable
 
 from cqs.api.http.bounds import Bounds
 from cqs.api.http.connections import Connections
+from cqs.api.http.shared_door import REST_S, SharedDoor
 
 GOODBYE_S = 1.0
 """How long a closing connection waits for the peer's TLS close_notify."""
-_REST_S = 0.1
-"""The pause after a failed accept, for example when file descriptors run out."""
 _log = logging.getLogger("cqs.http")
 
 
-class TlsDoor:
+class TlsDoor(SharedDoor):
     """Serves one listening socket. `factory` creates the protocol of a connection whose handshake is complete."""
 
     def __init__(
@@ -36,42 +35,21 @@ class TlsDoor:
         tls: ssl.SSLContext,
         connections: Connections,
         bounds: Bounds,
+        *,
+        is_shared: bool = False,
     ) -> None:
-        self._listening = listening
-        self._factory = factory
+        """`is_shared`: other processes accept from the same socket."""
+        super().__init__(listening, factory, rest_s=REST_S if is_shared else 0.0)
         self._tls = tls
         self._connections = connections
         self._bounds = bounds
-        self._coming: Counter[str] = Counter()
-        self._shaking: set[asyncio.Task[None]] = set()
-        self._accepting = asyncio.create_task(self._accept(), name="tls")
-        self._accepting.add_done_callback(lambda _: listening.close())
+        self._handshakes: Counter[str] = Counter()
 
-    def close(self) -> None:
-        """Stops accepting; aborts handshakes in progress. Idempotent."""
-        self._accepting.cancel()
-        for task in self._shaking:
-            task.cancel()
-
-    async def _accept(self) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            try:
-                accepted, peer = await loop.sock_accept(self._listening)
-            except OSError as error:
-                _log.warning("a connection could not be accepted: %s", error)
-                await asyncio.sleep(_REST_S)
-                continue
-            address = str(peer[0])
-            if not self._connections.has_room(address, self._coming.total(), self._coming[address]):
-                accepted.close()
-                continue
-            self._coming[address] += 1
-            task = asyncio.create_task(self._shake(accepted, address))
-            self._shaking.add(task)
-            task.add_done_callback(self._shaking.discard)
-
-    async def _shake(self, accepted: socket.socket, address: str) -> None:
+    async def take(self, accepted: socket.socket, address: str) -> None:
+        if not self._connections.has_room(address, self._handshakes.total(), self._handshakes[address]):
+            accepted.close()
+            return
+        self._handshakes[address] += 1
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
                 self._factory,
@@ -83,6 +61,6 @@ class TlsDoor:
         except (OSError, TimeoutError) as error:
             _log.debug("no TLS with %s: %s", address, error)
         finally:
-            self._coming[address] -= 1
-            if not self._coming[address]:
-                del self._coming[address]
+            self._handshakes[address] -= 1
+            if not self._handshakes[address]:
+                del self._handshakes[address]
