@@ -26,7 +26,7 @@ import structlog
 from cqs import heap
 from cqs.banner import Start
 from cqs.config import Config
-from cqs.errors import ConfigError, CqsError
+from cqs.errors import CannotStart, ConfigError, CqsError
 from cqs.scratch import Scratch
 from cqs.slot import Slot
 from cqs.stop import SAME_SIGNAL_S, end_signals
@@ -64,6 +64,12 @@ class _Place:
         """When the next one starts; None while one runs."""
         self.pause_s = PAUSE_S_MIN
         self.ready: int | None = None
+
+    def put_off(self, now_s: float) -> float:
+        """Schedules the next one after a failure; returns after how long."""
+        pause_s, self.pause_s = self.pause_s, min(self.pause_s * 2, PAUSE_S_MAX)
+        self.due_s = now_s + pause_s
+        return pause_s
 
 
 class Workers:
@@ -129,9 +135,19 @@ class Workers:
         return min(longest_s, max(0.0, min(due) - time.monotonic())) if due else longest_s
 
     def _start(self, place: _Place) -> None:
+        """For want of memory or of processes, schedules another attempt. Raises CannotStart for the first worker."""
         reading, writing = os.pipe()
         os.set_blocking(reading, False)
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            os.close(reading)
+            os.close(writing)
+            if self._start_of_first is None:
+                raise CannotStart(f"no worker can be started: {error.strerror}") from error
+            pause_s = place.put_off(time.monotonic())
+            _log.error("worker_not_started", worker=place.number, reason=error.strerror, next_s=pause_s)
+            return
         if pid == 0:
             os.close(reading)
             os._exit(self._live(Slot(place.number, self._scratch.path, writing, self._parent)))
@@ -195,9 +211,9 @@ class Workers:
         code = os.waitstatus_to_exitcode(status)
         if code == 0 or now_s - place.began_s >= SOUND_S:
             place.pause_s = PAUSE_S_MIN
-        pause_s = 0.0 if code == 0 else place.pause_s
-        place.due_s = now_s + pause_s
-        place.pause_s = min(place.pause_s * 2, PAUSE_S_MAX)
+        pause_s = place.put_off(now_s)
+        if code == 0:
+            place.due_s, pause_s = now_s, 0.0
         told = _log.info if code == 0 else _log.error
         told("worker_ended", worker=place.number, code=code, next_s=pause_s)
 

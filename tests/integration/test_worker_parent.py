@@ -42,8 +42,8 @@ class Parent:
 
 
 @contextmanager
-def running() -> Iterator[Parent]:
-    parent = Parent()
+def running(*arguments: str) -> Iterator[Parent]:
+    parent = Parent(*arguments)
     try:
         assert parent.process.stdout is not None
         assert parent.process.stdout.readline() == "serving\n"
@@ -72,6 +72,16 @@ def test_a_worker_that_ends_is_replaced_and_the_port_answers_all_the_time(number
         assert answers.count(0) <= (number == signal.SIGKILL)
         assert set(answers) <= before | parent.workers() | {0}
         assert parent.workers() >= before - {min(before)}
+
+
+def test_a_worker_that_can_not_be_replaced_at_once_is_replaced_later() -> None:
+    with running("poor") as parent:
+        before = parent.workers()
+        os.kill(min(before), signal.SIGKILL)
+        until(lambda: len(parent.workers() - before) == 1)
+
+        assert len(parent.workers()) == WORKERS
+        assert parent.who_answers() in parent.workers()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])

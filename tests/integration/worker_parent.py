@@ -1,11 +1,15 @@
 """A parent of workers that accept connections on one socket and answer with their pid. Run by test_worker_parent.py.
 
-python -m tests.integration.worker_parent <count> [fail]      prints the port, then `serving`
+python -m tests.integration.worker_parent <count> [fail | poor]      prints the port, then `serving`
+
+fail    a worker does not start
+poor    no process can be started in place of the first two that end
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import signal
@@ -40,6 +44,21 @@ class Asked:
             sys.exit(0)
 
 
+class Poor:
+    """`os.fork`, which fails twice once all workers were started."""
+
+    def __init__(self, count: int) -> None:
+        self._fork = os.fork
+        self._calls = 0
+        self._failing = {count + 1, count + 2}
+
+    def __call__(self) -> int:
+        self._calls += 1
+        if self._calls in self._failing:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        return self._fork()
+
+
 def serve(slot: Slot) -> int:
     if sys.argv[2:] == ["fail"]:
         raise CannotStart("there is nothing to serve")
@@ -58,6 +77,8 @@ def serve(slot: Slot) -> int:
 
 
 if __name__ == "__main__":
+    if sys.argv[2:] == ["poor"]:
+        os.fork = Poor(int(sys.argv[1]))
     print(listening.getsockname()[1], flush=True)
     workers = Workers(serve, int(sys.argv[1]), 1.0, lambda start: print("serving", flush=True))
     sys.exit(workers.run())
