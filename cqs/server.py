@@ -17,6 +17,7 @@ import signal
 import socket
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
@@ -99,7 +100,7 @@ def _run_workers(loaded: Loaded[Config], sockets: Sequence[socket.socket], certi
         config.clustering.workers,
         config.bounds.stop_timeout_ms / 1_000,
         lambda start: announce(start, config.logging.log_format, workers=config.clustering.workers),
-        has_certificate=certificate is not None,
+        reread=partial(_reload, certificate) if certificate is not None else None,
         beside=spawned.look_after if spawned is not None else None,
     )
     try:

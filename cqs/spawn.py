@@ -49,7 +49,11 @@ class PrivateRedis:
         )  # fmt: skip
         self._is_stopped = False
         self._watch: asyncio.Task[None] | None = None
-        self._process = self._started()
+        try:
+            self._process = self._started()
+        except (OSError, subprocess.SubprocessError) as error:
+            self._scratch.remove()
+            raise CannotStart(f"{program} can't be started: {error}") from error
         if not self._has_come_up(socket):
             self.stop()
             raise CannotStart(f"{program} did not start; try it by hand: {program} --port 0 --unixsocket {socket}")

@@ -2,7 +2,7 @@
 
     parent    opens the sockets, never accepts ─ fork ─► worker 1 … N    all accept from the same sockets
               SIGTERM, Ctrl-C ─► to all of them, then waits               SIGUSR1 to the parent: "I serve"
-              SIGHUP ─► to all of them, to reload the certificate; without one it acts like SIGTERM
+              SIGHUP ─► reloads the certificate, as do all of them; without one it acts like SIGTERM
               one exits ─► another in its place, at once after a clean exit, else with backoff
 
 A worker that stops resets no connections: those not yet accepted wait in the parent's sockets, and another worker
@@ -74,7 +74,8 @@ class _Place:
 
 class Workers:
     """`serve` runs in each worker: it gets the worker's slot and returns its exit code. `told` is called once, when all
-    serve, with the first worker's facts. `beside` is called each LOOK_S for other duties of the parent."""
+    serve, with the first worker's facts. `reread` is called on SIGHUP, for the sake of workers that start later.
+    `beside` is called each LOOK_S for other duties of the parent."""
 
     def __init__(
         self,
@@ -83,11 +84,12 @@ class Workers:
         stop_s_max: float,
         told: Told,
         *,
-        has_certificate: bool = False,
+        reread: Callable[[], None] | None = None,
         beside: Callable[[], None] | None = None,
     ) -> None:
         self._serve = serve
-        self._rereads = {signal.SIGHUP} if has_certificate else set()
+        self._reread = reread
+        self._rereads = {signal.SIGHUP} if reread is not None else set()
         self._ends = set(end_signals()) - self._rereads
         self._heard = {signal.SIGCHLD, signal.SIGUSR1, *self._ends, *self._rereads}
         self._told = told
@@ -116,7 +118,8 @@ class Workers:
             number = heard.si_signo if heard is not None else 0
             if number in self._ends:
                 return self._stop()
-            if number in self._rereads:
+            if self._reread is not None and number in self._rereads:
+                self._reread()
                 self._pass_on(number)
             self._hear_ready()
             if self._beside is not None:

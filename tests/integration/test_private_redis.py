@@ -16,6 +16,7 @@ import redis
 
 from cqs import spawn
 from cqs.cache.redis.url import parse
+from cqs.errors import CannotStart
 from cqs.spawn import PrivateRedis
 from tests.needs import needs
 
@@ -68,6 +69,8 @@ async def test_one_that_can_not_be_started_for_want_of_memory_is_started_later(
     with monkeypatch.context() as patched:
         patched.setattr(subprocess, "Popen", without_memory)
         await until(lambda: bool(refused), private.look_after)
+        with pytest.raises(CannotStart, match=r"can't be started: .* Cannot allocate memory"):
+            PrivateRedis()
 
     await until(lambda: private.pid != killed and is_answering(private), private.look_after)
 

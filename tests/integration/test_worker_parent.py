@@ -84,6 +84,15 @@ def test_a_worker_that_can_not_be_replaced_at_once_is_replaced_later() -> None:
         assert parent.who_answers() in parent.workers()
 
 
+def test_workers_that_start_after_the_files_were_reread_have_them_as_they_are_now() -> None:
+    with running("reread") as parent:
+        before = parent.workers()
+        parent.process.send_signal(signal.SIGHUP)
+        until(lambda: len(parent.workers() - before) == WORKERS)
+
+        assert [parent.who_answers() for _ in range(20)] == [1] * 20
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_all_end_with_the_parent(number: int) -> None:
     with running() as parent:

@@ -24,7 +24,7 @@ from cqs.journal.files import files_of
 from cqs.store.cassandra import schema
 from tests import cassandra_server
 from tests.integration.certificates import connected, make_certificate, serial_of, tls_flags
-from tests.integration.process import ROOT, Served, refused, serving, until
+from tests.integration.process import ROOT, START_S_MAX, Served, refused, serving, until
 from tests.needs import needs
 from tests.processes import children_of, name_of, runs
 from tests.unit.journal_bench import lines_of
@@ -183,6 +183,9 @@ class TestOthers:
             serial = make_certificate(tmp_path)
             server.process.send_signal(signal.SIGHUP)
             until(lambda: all(shown(port) == serial for _ in range(30)))
+            for worker in workers_of(server):
+                os.kill(worker, signal.SIGKILL)
+            until(lambda: shown(port) == serial, within_s=START_S_MAX)
 
             assert server.stop()[0] == 0
 
@@ -229,5 +232,5 @@ def shown(port: int) -> int:
     try:
         with connected(port) as connection:
             return serial_of(connection)
-    except ssl.SSLError:
+    except (ssl.SSLError, ConnectionError, TimeoutError):
         return 0

@@ -1,9 +1,10 @@
 """A parent of workers that accept connections on one socket and answer with their pid. Run by test_worker_parent.py.
 
-python -m tests.integration.worker_parent <count> [fail | poor]      prints the port, then `serving`
+python -m tests.integration.worker_parent <count> [fail | poor | reread]      prints the port, then `serving`
 
 fail    a worker does not start
 poor    no process can be started in place of the first two that end
+reread  workers answer with how often the parent had reread its files when they were started
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import select
 import signal
 import socket
 import sys
+from functools import partial
 from types import FrameType
 
 from cqs.banner import Start
@@ -24,6 +26,8 @@ from cqs.workers import Workers
 
 listening = socket.create_server(("127.0.0.1", 0))
 listening.setblocking(False)
+IS_REREAD = sys.argv[2:] == ["reread"]
+reread: list[bool] = []
 
 
 class Asked:
@@ -73,12 +77,13 @@ def serve(slot: Slot) -> int:
         with contextlib.suppress(BlockingIOError):
             connection, _ = listening.accept()
             with connection:
-                connection.sendall(str(os.getpid()).encode())
+                connection.sendall(str(len(reread) if IS_REREAD else os.getpid()).encode())
 
 
 if __name__ == "__main__":
     if sys.argv[2:] == ["poor"]:
         os.fork = Poor(int(sys.argv[1]))
     print(listening.getsockname()[1], flush=True)
-    workers = Workers(serve, int(sys.argv[1]), 1.0, lambda start: print("serving", flush=True))
+    rereads = partial(reread.append, True) if IS_REREAD else None
+    workers = Workers(serve, int(sys.argv[1]), 1.0, lambda start: print("serving", flush=True), reread=rereads)
     sys.exit(workers.run())
