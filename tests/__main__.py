@@ -1,7 +1,7 @@
 """`python -m tests`, which is `make test`: runs all tests, in four parallel pytest processes.
 
-    FAULTS        drills in one data centre, and other tests that wait for servers to start, die and recover
-    WAITS         drills in two data centres, SDKs, browsers: idle for half of their time
+    FAULTS        drills on one Cassandra node at most, and other tests that wait for servers to start, die and recover
+    WAITS         drills on several Cassandra nodes, SDKs, browsers: idle for half of their time
     SPARK         CPU-bound
     the rest      CPU-bound; its output is shown as it runs, that of the other three at the end
 
@@ -35,7 +35,12 @@ FAULTS = [
     "tests/integration/test_make_test.py",
     "tests/integration/test_workers.py",
 ]
-WAITS = ["tests/drills/test_datacenters.py", "tests/sdk", "tests/console/browser"]
+WAITS = [
+    "tests/drills/test_datacenters.py",
+    "tests/drills/test_rings.py",
+    "tests/sdk",
+    "tests/console/browser",
+]
 SPARK = ["tests/spark"]
 
 

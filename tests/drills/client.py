@@ -56,9 +56,11 @@ class Client:
             started_s = time.monotonic()
             outcome, content = await self._attempt(action, members, wait_s)
             ended_s = time.monotonic()
-            self._history.calls.append(Call(action, started_s, ended_s, outcome is Outcome.DONE))
+            is_done = outcome is Outcome.DONE
+            error = "" if is_done else str(content["error"])
+            self._history.calls.append(Call(action, started_s, ended_s, is_done, error))
             unknown += outcome is Outcome.UNKNOWN
-            is_final = outcome is Outcome.DONE or (outcome is Outcome.REFUSED and not _is_throttled(content))
+            is_final = is_done or (outcome is Outcome.REFUSED and not _is_throttled(content))
             if is_final or not left:
                 break
             self._turn += 1

@@ -33,13 +33,15 @@ class Drill:
     before it has replicated the attempt and its deduplication id to the other one (docs/operations.md)."""
     is_small_disk: bool = False
     is_linked: bool = True
+    servers: int = 1
+    """How many Redis servers the nodes use from the start."""
+    flags: tuple[str, ...] = ()
+    """Further arguments of `cqs serve`."""
     needs: Path | None = None
     """A file the drill requires; without it the drill is skipped."""
     is_apart: bool = False
-    """Runs only in `make drills`, because other tests cover the same fault. "API node killed between store and Redis":
-    "MTTF 10 s" by chance, and tests/unit/test_cluster_sweep.py on purpose. "random mix": each part is a drill. "two
-    Cassandra nodes of three killed": one drill kills one, another has no quorum because all three are paused. "one of
-    two Redis servers gone for good": drills kill one and add one. "Redis server replaced":
+    """Runs only in `make drills`, because other tests cover the same fault. "two Cassandra nodes of three killed": one
+    drill kills one, another has no quorum because all three are paused. "Redis server replaced", "Redis exchanged":
     tests/contract/test_cache_redis_lists.py and tests/unit/test_cluster_lists.py. "dc1 gone, then back": "dc1 gone, its
     last writes not copied, then back"."""
 
@@ -90,8 +92,9 @@ DRILLS = (
     Drill("connections of clients cut, p = 0.02", Kind.EMBEDDED, faults.clients_cut(0.02), Load(rate=600),
           duplicates_share=_COPIES),
     Drill("receivers quit, p = 0.1", Kind.REDIS_SQLITE, faults.nothing, Load(quit_share=0.1), duplicates_share=0),
-    Drill("overload × 3", Kind.EMBEDDED, faults.nothing, Load(messages=5_000, writers=48, processing_s=0.02),
-          duplicates_share=0),
+    Drill("overload × 3", Kind.EMBEDDED, faults.overloaded,
+          Load(writers=48, readers=4, processing_s=0.045, tries=16), duplicates_share=0,
+          flags=("--request-rate", "200", "--request-burst", "20")),
     Drill("disk full, then not", Kind.EMBEDDED, store_faults.disk_full, Load(rate=400),
           is_small_disk=True),
     Drill("no fault, 2 nodes", Kind.REDIS_CASSANDRA, faults.nothing, Load(messages=10_000), duplicates_share=0,
@@ -99,7 +102,7 @@ DRILLS = (
     Drill("API node killed, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.node_killed, Load(rate=400),
           duplicates_share=0, duplicates_each=_IN_FLIGHT, nodes=2),
     Drill("API node killed between store and Redis, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.node_killed_halfway,
-          Load(rate=400), duplicates_share=0, duplicates_each=_IN_FLIGHT, nodes=2, is_apart=True),
+          Load(rate=400), duplicates_share=0, duplicates_each=_IN_FLIGHT, nodes=2),
     Drill("MTTF 10 s, MTTR 10 s, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.killed_at_random(10),
           Load(rate=200, tries=16), duplicates_share=0, duplicates_each=_IN_FLIGHT, nodes=2),
     Drill("MTTF 100 s, MTTR 10 s, 2 nodes", Kind.REDIS_CASSANDRA, node_faults.killed_at_random(100),
@@ -116,21 +119,23 @@ DRILLS = (
           Load(rate=400, tries=16), duplicates_share=_COPIES, nodes=2),
     Drill("Redis server added, 2 nodes", Kind.REDIS_CASSANDRA, redis_faults.redis_added, Load(rate=400), nodes=2,
           is_linked=False),
-    Drill("Redis server replaced, 2 nodes", Kind.REDIS_CASSANDRA, redis_faults.redis_replaced, Load(rate=400), nodes=2,
-          is_linked=False, is_apart=True),
+    Drill("Redis server replaced, 2 nodes", Kind.REDIS_CASSANDRA, redis_faults.redis_replaced,
+          Load(rate=400, hidden_s=4), nodes=2, is_linked=False, is_apart=True),
+    Drill("Redis exchanged for an empty server and an older copy, 2 nodes", Kind.REDIS_CASSANDRA,
+          redis_faults.redis_exchanged, Load(rate=400, hidden_s=4), nodes=2, is_apart=True),
     Drill("one of two Redis servers gone for good, 2 nodes", Kind.REDIS_CASSANDRA, redis_faults.redis_gone,
-          Load(rate=100), nodes=2, is_linked=False, is_apart=True),
+          Load(messages=1_200, rate=100), nodes=2, is_linked=False, servers=2),
     Drill("clock of one of 2 nodes + 1 h", Kind.REDIS_CASSANDRA, node_faults.clock_off("+1h"), Load(rate=300),
           duplicates_share=0, nodes=2, needs=node_faults.FAKETIME),
     Drill("clock of one of 2 nodes - 1 h", Kind.REDIS_CASSANDRA, node_faults.clock_off("-1h"), Load(rate=300),
           duplicates_share=0, nodes=2, needs=node_faults.FAKETIME),
     Drill("random mix, 2 nodes", Kind.REDIS_CASSANDRA, faults.mixed, Load(rate=200), duplicates_share=0.1,
-          duplicates_each=_IN_FLIGHT, nodes=2, is_apart=True),
+          duplicates_each=_IN_FLIGHT, nodes=2),
     Drill("one Cassandra node of three killed", Kind.RING, store_faults.cassandra_killed, Load(rate=200), nodes=2),
     Drill("all three Cassandra nodes paused 5 s", Kind.RING, store_faults.ring_paused,
           Load(rate=200, hidden_s=10), nodes=2),
     Drill("two Cassandra nodes of three killed", Kind.RING, store_faults.cassandra_majority_killed,
-          Load(rate=100, tries=16), duplicates_share=_COPIES, nodes=2, is_apart=True),
+          Load(messages=1_000, rate=100, tries=16), duplicates_share=_COPIES, nodes=2, is_apart=True),
     Drill("traffic moved to dc2 and back", Kind.TWO_DATACENTERS, datacenter_faults.traffic_moved, _TWO_DATACENTERS,
           duplicates_share=0.01, messages=20_000, nodes=2),
     Drill("dc1 gone, then back", Kind.TWO_DATACENTERS, datacenter_faults.datacenter_gone(),

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
 
 from tests.drills.history import Fault
 from tests.drills.load import Run
@@ -25,6 +25,7 @@ class Scale:
     pause_s: float
 
 
+SLOW_S = 0.7
 SHORT, LONG = Scale(rounds=2, pause_s=2.0), Scale(rounds=12, pause_s=10.0)
 
 Nemesis = Callable[[Place, Run, Scale, random.Random], Awaitable[None]]
@@ -37,6 +38,17 @@ async def fault(run: Run, name: str) -> AsyncIterator[None]:
         yield
     finally:
         run.history.faults.append(Fault(name, started_s, time.monotonic()))
+
+
+@contextmanager
+def slow_readers(run: Run) -> Iterator[None]:
+    """Meanwhile readers take SLOW_S for each response, so that messages are always waiting and in flight."""
+    load = run.load
+    run.load = replace(load, processing_s=SLOW_S)
+    try:
+        yield
+    finally:
+        run.load = load
 
 
 async def rounds(run: Run, scale: Scale) -> AsyncIterator[int]:

@@ -10,6 +10,7 @@ from tests.drills.faulting import Nemesis, Scale, fault
 from tests.drills.link import End
 from tests.drills.load import Run
 from tests.drills.place import Place
+from tests.drills.refusals import THROTTLED, throttled
 
 _MIXED: tuple[Nemesis, ...] = (
     node_faults.node_killed,
@@ -58,6 +59,14 @@ def clients_cut(share: float) -> Nemesis:
                 link.drop_share = 0.0
 
     return nemesis
+
+
+async def overloaded(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
+    """The writers alone are the fault: they send more than the nodes accept. Afterwards the readers have less to do
+    than that."""
+    async with fault(run, "overload"):
+        await run.reached(1.0)
+        run.history.told[THROTTLED] = throttled(run.history)
 
 
 async def mixed(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:

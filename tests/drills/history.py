@@ -82,12 +82,14 @@ class LetGo:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One attempt of one call."""
+    """One attempt of one call. `error`: the HTTP status and response of a refusal, or why there was no response; "" if
+    it is done."""
 
     action: str
     started_s: float
     ended_s: float
     is_done: bool
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +103,8 @@ class Fault:
 
 @dataclass
 class History:
-    """Append-only. `left`: rows that the store still had for each queue after the drain. `told`: other counts of the
-    drill, by name."""
+    """Append-only. `closed`: when no send could be stored. `left`: rows that the store still had for each queue after
+    the drain. `told`: other counts of the drill, by name."""
 
     sends: list[Send] = field(default_factory=list)
     receives: list[Receive] = field(default_factory=list)
@@ -111,6 +113,7 @@ class History:
     let_go: list[LetGo] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+    closed: list[Fault] = field(default_factory=list)
     left: dict[str, int] = field(default_factory=dict)
     told: dict[str, int] = field(default_factory=dict)
 

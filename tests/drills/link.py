@@ -66,6 +66,12 @@ class Link:
     def mend(self) -> None:
         self._is_whole.set()
 
+    def lead_to(self, far: End) -> None:
+        """From now on another server is reached by this address. Closes the connections to the one before."""
+        self._far = far
+        for task in self._tasks:
+            task.cancel()
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None

@@ -14,7 +14,8 @@ from deploy.cluster.api_node import ApiFailed, ApiNode
 from tests.drills.faulting import LONG, Nemesis, Scale, fault, rounds
 from tests.drills.history import Send, body_of
 from tests.drills.load import Run
-from tests.drills.place import Place, redis_says
+from tests.drills.place import Place
+from tests.drills.redis_talk import redis_says
 
 FAKETIME = Path("/usr/lib") / f"{platform.machine()}-linux-gnu" / "faketime" / "libfaketime.so.1"
 

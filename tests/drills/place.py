@@ -69,11 +69,15 @@ class Place:
         ring: Ring | None = None,
         is_small_disk: bool = False,
         is_linked: bool = True,
+        servers: int = 1,
+        flags: Sequence[str] = (),
     ) -> None:
         self.kind = kind
         self.folder = Path(tempfile.mkdtemp(prefix="cqs-drill-"))
         self.ring = ring if kind in RING_OF else None
         self.redis = None if kind is Kind.EMBEDDED else RedisProcess()
+        self._servers = servers
+        self._own_flags = flags
         self.redis_links: list[Link] = []
         self.cassandra_links: list[Link] = []
         self.client_links: list[Link] = []
@@ -107,13 +111,18 @@ class Place:
         await self._stack.aclose()
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
 
-    async def add_redis(self, *, is_instead: bool = False) -> None:
-        """Starts another Redis server; nodes use it from their next start. `is_instead`: it replaces the first one in
-        their list."""
+    async def start_redis(self) -> RedisProcess:
+        """Starts another Redis server, which the nodes do not know."""
         redis = RedisProcess()
         self._stack.callback(redis.__exit__)
         await asyncio.to_thread(redis.start)
         self.more_redis.append(redis)
+        return redis
+
+    async def add_redis(self, *, is_instead: bool = False) -> None:
+        """Starts another Redis server; nodes use it from their next start. `is_instead`: it replaces the first one in
+        their list."""
+        redis = await self.start_redis()
         for node in self.nodes:
             if is_instead:
                 at = node.arguments.index("--redis")
@@ -172,6 +181,8 @@ class Place:
         if self.redis is not None:
             self._stack.callback(self.redis.__exit__)
             await asyncio.to_thread(self.redis.start)
+            for _ in range(1, self._servers):
+                await self.start_redis()
         if self.ring is not None:
             await schema.apply(self._options(), self._copies())
         for number, port in enumerate(free_ports(["127.0.0.1"], self._count)):
@@ -193,9 +204,9 @@ class Place:
         self._stack.push_async_callback(_run, "umount", str(folder))
 
     async def _flags(self, folder: Path) -> list[str]:
-        flags: list[str] = []
+        flags = [*self._own_flags]
         if self.redis is not None and not self.is_linked:
-            flags += ["--redis", self.redis.url]
+            flags += [word for redis in (self.redis, *self.more_redis) for word in ("--redis", redis.url)]
         elif self.redis is not None:
             link = await self.linked(End(path=str(folder / "redis.sock")), End(path=self.redis.path))
             self.redis_links.append(link)
@@ -228,15 +239,6 @@ async def _bury(store: Store, queue: Queue, addresses: Addresses, count: int) ->
     buried = [addresses.next(1) for _ in range(count)]
     await store.append(queue, [Message(address=address, body="buried", sent_ms=0) for address in buried])
     await store.delete(queue, buried)
-
-
-async def redis_says(process: RedisProcess, *words: str) -> bytes:
-    """Sends a command directly to Redis, not through a link, and returns the first 4 KiB of the reply."""
-    reader, writer = await asyncio.open_unix_connection(process.path)
-    writer.write(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word.encode()) for word in words))
-    answer = await reader.read(1 << 12)
-    writer.close()
-    return answer
 
 
 async def _run(*words: str) -> None:

@@ -14,7 +14,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 _DRILLED = ("cqs", "deploy", "tests/drills")
 _HEADINGS = (
     "drill", "verdict", "N", "seed", "acknowledged", "lost", "duplicated (allowed)", "of these", "recovered",
-    "resurrected", "stuck", "out of order", "p50 / p99 ms", "recovery s", "failed calls",
+    "resurrected", "stuck", "out of order", "p50 / p99 ms", "slowest s", "recovery s", "failed calls",
 )  # fmt: skip
 _INTRODUCTION = """\
 # Drills
@@ -51,7 +51,11 @@ machine.
   waited for after all acknowledged messages were received, up to 150 s, the limit of the sweep
   ([operations](operations.md#kill-a-node)).
 - **p50 / p99** cover sends and deletes that got a response, including during the fault, on a machine of two cores
-  that also runs the clients, Redis and Cassandra.
+  that also runs the clients, Redis and Cassandra. **slowest**: the longest attempt of a send or delete, refused ones
+  included; clients give up after 10 s. It is empty in older rows.
+- **calls throttled**, **sends refused with 503**: the drill fails if there are none. No send may be acknowledged while
+  none can be stored (no quorum), and sends must succeed afterwards.
+- **MB more memory in an API process**: from the start of the fault to its maximum until 3 s after it; at most 50.
 """
 
 
@@ -86,6 +90,8 @@ class Row:
     """The broken guarantees, in words; [] = passed."""
     told: dict[str, int] = field(default_factory=dict)
     """Other counts of the drill, by name."""
+    slowest_s: float = 0.0
+    """The longest attempt of a send or delete; 0 = not recorded yet then."""
 
     @property
     def verdict(self) -> str:
@@ -134,6 +140,7 @@ def row_of(result: Result, commit: str) -> Row:
         commit=commit,
         broken=result.broken,
         told=result.history.told,
+        slowest_s=round(result.slowest_s(), 2),
     )
 
 
@@ -184,7 +191,8 @@ def _cells(row: Row) -> str:
         [
             f"{row.name}; {row.place}", row.verdict, f"{row.messages:,}", row.seed, f"{row.acknowledged:,}",
             row.lost, f"{row.duplicated} ({row.allowed})", causes, row.recovered, row.resurrected, row.stuck,
-            row.out_of_order, f"{row.p50_ms} / {row.p99_ms}", row.recovery_s, row.failed_calls,
+            row.out_of_order, f"{row.p50_ms} / {row.p99_ms}", str(row.slowest_s or ""), row.recovery_s,
+            row.failed_calls,
         ]
     )  # fmt: skip
 

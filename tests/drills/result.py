@@ -13,9 +13,11 @@ from tests.drills.datacenter_faults import TAIL
 from tests.drills.datacenters import TwoDatacenters
 from tests.drills.drills import Drill
 from tests.drills.faulting import LONG, SHORT
-from tests.drills.history import History
+from tests.drills.history import Call, History
 from tests.drills.load import Run
+from tests.drills.memory import GROWN, GROWN_MAX
 from tests.drills.place import Kind, Place, is_root
+from tests.drills.refusals import faulty
 from tests.drills.verdict import Cause, Verdict, judge, recovery_s
 
 SWEEP_S = 150.0
@@ -63,6 +65,8 @@ class Result:
             "groups shared": (verdict.shared_groups, 0),
             "duplicated": (self._bounded, self.duplicates_max),
             "duplicated and not explained": (verdict.causes[Cause.UNEXPLAINED], 0),
+            GROWN: (self.history.told.get(GROWN, 0), GROWN_MAX),
+            **{name: (count, 0) for name, count in faulty(self.history).items()},
             TAIL: (self.history.told.get(TAIL, 0), verdict.attempted if self.drill.is_replica_lost else 0),
         }
         return [f"{count} {name}, at most {most}" for name, (count, most) in bounds.items() if count > most]
@@ -71,11 +75,19 @@ class Result:
     def wrong(self) -> list[str]:
         return self.broken + self.verdict.problems if self.broken else []
 
+    @property
+    def _writes(self) -> list[Call]:
+        return [call for call in self.history.calls if call.action in ("SendMessageBatch", "DeleteMessageBatch")]
+
     def percentiles_ms(self) -> tuple[float, float]:
         """p50 and p99 of the sends and deletes that succeeded."""
-        calls = [call for call in self.history.calls if call.is_done and call.action != "ReceiveMessage"]
+        calls = [call for call in self._writes if call.is_done]
         cuts = statistics.quantiles([(call.ended_s - call.started_s) * 1000 for call in calls], n=100)
         return cuts[49], cuts[98]
+
+    def slowest_s(self) -> float:
+        """The longest attempt of a send or delete, refused ones included."""
+        return max((call.ended_s - call.started_s for call in self._writes), default=0.0)
 
     def recovery_s(self) -> float:
         return recovery_s(self.history)
@@ -90,7 +102,8 @@ class Result:
             f"acknowledged {verdict.acknowledged}, lost {verdict.lost}, duplicated {verdict.duplicated} ({causes}), "
             f"redelivered {verdict.redelivered}, recovered {verdict.recovered}, resurrected {verdict.resurrected}, "
             f"stuck {verdict.stuck}, out of order {verdict.out_of_order}, faults {len(self.history.faults)}, "
-            f"failed calls {failed}, p50 {p50_ms:.1f} ms, p99 {p99_ms:.1f} ms, recovery {self.recovery_s():.2f} s{told}"
+            f"failed calls {failed}, p50 {p50_ms:.1f} ms, p99 {p99_ms:.1f} ms, slowest {self.slowest_s():.2f} s, "
+            f"recovery {self.recovery_s():.2f} s{told}"
         )
 
 
@@ -108,7 +121,14 @@ def _place_of(drill: Drill, rng: random.Random, ring: Ring | None) -> Place:
         assert ring is not None
         return TwoDatacenters(rng, ring)
     return Place(
-        drill.kind, rng, nodes=drill.nodes, ring=ring, is_small_disk=drill.is_small_disk, is_linked=drill.is_linked
+        drill.kind,
+        rng,
+        nodes=drill.nodes,
+        ring=ring,
+        is_small_disk=drill.is_small_disk,
+        is_linked=drill.is_linked,
+        servers=drill.servers,
+        flags=drill.flags,
     )
 
 

@@ -7,14 +7,19 @@ import contextlib
 import errno
 import os
 import random
+import time
 from dataclasses import replace
 
 from tests.drills.faulting import Scale, fault
-from tests.drills.load import Run
+from tests.drills.history import Fault
+from tests.drills.load import IDLE_S, Run
 from tests.drills.node_faults import standard_queues, unanswered
-from tests.drills.place import Place, redis_says
+from tests.drills.place import Place
+from tests.drills.redis_talk import redis_says
+from tests.drills.refusals import REFUSED, refused
 
 PAUSE_S_MAX = 5.0
+REFUSED_S_MAX = 30.0
 _BALLAST = "ballast"
 
 
@@ -67,8 +72,9 @@ async def cassandra_killed(place: Place, run: Run, scale: Scale, rng: random.Ran
 
 
 async def cassandra_majority_killed(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """Two of three nodes are killed, so that there is no quorum, and restarted. A send of unknown outcome may exist
-    only on the third; a quorum sees it once that node has delivered its hints, and then the sweep finds it."""
+    """Two of three nodes are killed, so that there is no quorum and no send can be stored, and restarted. A send of
+    unknown outcome may exist only on the third; a quorum sees it once that node has delivered its hints, and then the
+    sweep finds it."""
     await _killed(place, run, scale, 2)
 
 
@@ -79,11 +85,23 @@ async def _killed(place: Place, run: Run, scale: Scale, count: int) -> None:
     async with fault(run, f"Cassandra killed, {count} of {len(place.ring.nodes)}"):
         for node in nodes:
             await asyncio.to_thread(node.kill)
+        started_s = time.monotonic()
         await asyncio.sleep(scale.pause_s)
+        if count > len(place.ring.nodes) // 2:
+            await _a_send_refused(run, started_s)
+            run.history.told[REFUSED] = refused(run.history, started_s)
+            run.history.closed.append(Fault("no quorum", started_s, time.monotonic()))
         for node in nodes:
             node.launch(place.ring.tuning)
         for node in nodes:
             await asyncio.to_thread(node.wait)
+
+
+async def _a_send_refused(run: Run, since_s: float) -> None:
+    """Waits, for at most REFUSED_S_MAX, until a send that began then has been refused."""
+    give_up_s = time.monotonic() + REFUSED_S_MAX
+    while not refused(run.history, since_s) and time.monotonic() < give_up_s:  # noqa: ASYNC110
+        await asyncio.sleep(IDLE_S)
 
 
 async def disk_full(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
