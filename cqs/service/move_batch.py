@@ -2,7 +2,8 @@
 
 take (a lease) ──► new addresses and ids ──► carry (`cqs.service.carry`) ──► progress
 
-before the store has moved them    failure: given back, ready again; crash: ready when the lease expires
+before the store has moved them    failure: given back, ready again; crash: ready when the lease expires, for which
+                                   the next leader's runner waits
 after the store has moved them     crash: the next fill or sweep finds them in the target; the next leader removes them
                                    from the source's cache before the lease expires and they are handed out once more
 """
@@ -56,10 +57,12 @@ async def move_batch(engine: Engine, source: Queue, task: MoveTask, received: Se
     return failure
 
 
-async def remove_moved(engine: Engine, source: Queue) -> None:
-    """Removes from the source's cache what a mover that died had already moved. Raises CacheUnavailable,
-    StoreUnavailable."""
+async def remove_moved(engine: Engine, source: Queue) -> int:
+    """Removes from the source's cache what a mover that died had already moved. Returns when the last of the other
+    messages in flight becomes visible (ms), 0 if there are none: the mover may have taken them and not moved them.
+    Raises CacheUnavailable, StoreUnavailable."""
     after: int | None = None
+    visible_ms = 0
     while True:
         page = await engine.cache.peek(shard_of(source), State.IN_FLIGHT, after, HELD_AT_ONCE)
         held = [entry.address for entry in page.entries]
@@ -67,9 +70,10 @@ async def remove_moved(engine: Engine, source: Queue) -> None:
         gone = [address for address in held if address not in stored]
         if gone:
             await confirm.remove(engine, source, gone)
+        visible_ms = max([visible_ms, *(entry.visible_ms for entry in page.entries if entry.address in stored)])
         after = page.after
         if after is None:
-            return
+            return visible_ms
 
 
 async def _give_back(engine: Engine, source: Queue, received: Collection[Received]) -> None:

@@ -2,7 +2,7 @@
 
 A task moves only as many messages as were ready when it began, so messages that fail again and come back do not go
 round in circles. Delayed and in-flight messages stay. A task resumed after a restart takes what is still there, so it
-moves nothing twice.
+moves nothing twice; one that was left by a node that died waits for what that one had taken.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cqs import limits
 from cqs.cache.interface import Residency, TakeRequest
 from cqs.errors import CacheUnavailable, CqsError
 from cqs.queue import Queue
-from cqs.service import expiry, move_news, residency
+from cqs.service import expiry, move_news, residency, revisibility
 from cqs.service.engine import Engine, shard_of
 from cqs.service.move_batch import NO_QUEUE, move_batch, remove_moved
 from cqs.service.move_board import ACTIVE
@@ -28,6 +28,8 @@ from cqs.store.interface import MoveStatus, MoveTask
 BATCH_MAX = 100
 LEASE_MS = 60_000
 """How long taken messages stay hidden if a step never finishes; far longer than a step takes."""
+HELD_LOOK_MS = 1_000
+"""How often a runner looks again for messages that a mover that died has taken."""
 STEPS_A_SECOND = 4
 """A rate is split into this many batches, so that it is even and a cancel takes effect soon."""
 SAVE_EVERY = 1_000
@@ -56,14 +58,14 @@ async def run(engine: Engine, pause: Pause = pause_ms) -> None:
 
 
 async def _carry_out(engine: Engine, handle: str, pause: Pause, carried: set[str]) -> None:
-    retry_ms, is_begun = RETRY_MIN_MS, engine.cluster.is_alone
+    retry_ms, is_begun, held_until_ms = RETRY_MIN_MS, engine.cluster.is_alone, 0
     try:
         while engine.cluster.leadership.is_held:
             try:
                 if not is_begun:
-                    await _begin(engine, handle)
+                    held_until_ms = await _begin(engine, handle)
                     is_begun = True
-                wait_ms = await _to_its_end(step(engine, handle, pause))
+                wait_ms = await _to_its_end(step(engine, handle, pause, held_until_ms))
                 retry_ms = RETRY_MIN_MS
             except Exception as error:
                 _log.warning("move_task_step_failed", reason=str(error), exc_info=not isinstance(error, CqsError))
@@ -75,19 +77,22 @@ async def _carry_out(engine: Engine, handle: str, pause: Pause, carried: set[str
         carried.discard(handle)
 
 
-async def _begin(engine: Engine, handle: str) -> None:
-    """Cleans up after another node that may have executed the task until it died. Ending a task needs no cache."""
+async def _begin(engine: Engine, handle: str) -> int:
+    """Cleans up after another node that may have executed the task until it died. Returns until when that one may still
+    hold messages that it has not moved (ms). Ending a task needs no cache."""
     task = engine.moves.get(handle)
     if task is None or task.status is not MoveStatus.RUNNING:
-        return
+        return 0
     source = engine.registry.get(task.source)
-    if source is not None:
-        await remove_moved(engine, source)
+    if source is None:
+        return 0
+    return min(await remove_moved(engine, source), engine.clock.now_ms() + LEASE_MS)
 
 
-async def step(engine: Engine, handle: str, pause: Pause) -> int | None:
-    """Moves one batch. Returns how long to wait before the next step (ms), or None if the task has ended. Raises
-    CqsError if the store or cache failed; the next step may succeed."""
+async def step(engine: Engine, handle: str, pause: Pause, held_until_ms: int = 0) -> int | None:
+    """Moves one batch. Returns how long to wait before the next step (ms), or None if the task has ended. With nothing
+    ready it ends, but not before `held_until_ms`. Raises CqsError if the store or cache failed; the next step may
+    succeed."""
     task = engine.moves.get(handle)
     if task is None or task.status not in ACTIVE:
         return None
@@ -95,7 +100,7 @@ async def step(engine: Engine, handle: str, pause: Pause) -> int | None:
     source = engine.registry.get(task.source)
     status, failure = _status(engine, task, source, began_ms)
     if status is MoveStatus.RUNNING and source is not None:
-        status, failure = await _move_some(engine, source, task, pause)
+        status, failure = await _move_some(engine, source, task, pause, held_until_ms)
     after = engine.moves.get(handle)
     assert after is not None, "an active task stays on the board"
     if status is not MoveStatus.RUNNING:
@@ -120,7 +125,9 @@ def _status(engine: Engine, task: MoveTask, source: Queue | None, now_ms: int) -
     return MoveStatus.RUNNING, ""
 
 
-async def _move_some(engine: Engine, source: Queue, task: MoveTask, pause: Pause) -> tuple[MoveStatus, str]:
+async def _move_some(
+    engine: Engine, source: Queue, task: MoveTask, pause: Pause, held_until_ms: int
+) -> tuple[MoveStatus, str]:
     """Takes and moves one batch. Returns RUNNING, or how and why the task ends after it."""
     evenly = max(1, task.rate_max // STEPS_A_SECOND) if task.rate_max else BATCH_MAX
     request = TakeRequest(
@@ -135,7 +142,10 @@ async def _move_some(engine: Engine, source: Queue, task: MoveTask, pause: Pause
         raise CacheUnavailable(f"{source.name} is being filled")
     expiry.start(engine, source, taken.expired)
     if not taken.received and not taken.expired:
-        return MoveStatus.COMPLETED, ""
+        if engine.clock.now_ms() >= held_until_ms:
+            return MoveStatus.COMPLETED, ""
+        await pause(HELD_LOOK_MS)
+        await revisibility.reveal(engine, shard_of(source))
     failure = await move_batch(engine, source, task, taken.received, pause)
     return (MoveStatus.FAILED, failure) if failure else (MoveStatus.RUNNING, "")
 

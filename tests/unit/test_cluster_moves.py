@@ -183,3 +183,30 @@ async def test_what_a_mover_that_was_killed_had_moved_is_not_handed_out_from_its
 
     assert await b.stored(dead) == []
     assert await b.bodies(dead) == []
+
+
+async def test_what_a_mover_that_was_killed_had_taken_is_moved_before_the_task_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    town, a, b, orders, dead = await with_dead_letters("one", "two")
+    handle = await move_tasks.start(a.engine, dead.arn, orders.arn, 1)
+    await town.beat()
+
+    async def killed(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr("cqs.service.move_batch.contents", killed)
+        with pytest.raises(Killed):
+            await step(a.engine, handle, no_pause)
+    await town.kill("a")
+    town.clock.advance_ms(leadership.LEASE_MS)
+    await town.beat()
+    async with running(b):
+        await until(lambda: b.engine.moves.is_loaded)
+        while b.engine.moves.active():
+            await town.beat()
+            await asyncio.sleep(0)
+
+    assert sorted(message.body for message in await b.stored(orders)) == ["one", "two"]
+    assert await b.stored(dead) == []
