@@ -12,6 +12,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import structlog
 
@@ -21,10 +22,11 @@ from cqs.clock import Clock
 from cqs.config import Config
 from cqs.config.values import with_home
 from cqs.errors import ConfigError
+from cqs.identity import Identities
 from cqs.service import boot_accounts
 from cqs.service.accounts import Accounts
 from cqs.service.boot_accounts import Declared
-from cqs.service.credentials import Credentials
+from cqs.service.credentials import Credentials, unopened, usable
 from cqs.service.passwords import Passwords
 from cqs.service.seal import KEY_BYTES, Sealer, master_key_of, read_or_make_master_key
 from cqs.store.identity import IdentityStore, MemoryIdentities
@@ -49,14 +51,42 @@ class People:
 async def open_people(config: Config, store: Store, clock: Clock) -> People:
     """Loads the identities of the open store and creates those that the users file declares. Raises ConfigError,
     StoreUnavailable."""
-    people = _people_of(config, await _identities_of(store), clock)
+    identities = await _identities_of(store)
+    problem = key_problem(config, await identities.identities())
+    if problem and config.security.auth != "open":
+        raise ConfigError(problem)
+    people = _people_of(config, identities, clock)
     await people.credentials.refresh()
-    _check_master_key(config, people.credentials)
+    if problem:
+        _log.warning("access_keys_sealed", reason=problem)
     declared = _declared(config)
     await boot_accounts.declare(people.accounts, declared, f"users_file: {config.security.users_file}")
     if config.security.auth != "open" and not (await people.accounts.identities()).keys:
         _log.warning("no_access_keys", hint="no request can be signed: create a key at /ADMIN or with `cqs key add`")
     return people
+
+
+def key_problem(config: Config, identities: Identities) -> str:
+    """Why a server can't check what these access keys sign, "" = it can. Creates nothing: a new master key
+    would be taken for the one that is missing. Raises ConfigError if the master key can't be read."""
+    keys = list(usable(identities))
+    if not keys:
+        return ""
+    path = _master_key_file(config)
+    is_set = config.security.master_key or (config.backends.cassandra and config.security.auth != "open")
+    if not is_set and not path.exists():
+        return f"master_key: {path} is missing, which encrypted {_named(keys)}; put it back, or delete the access key"
+    wrong = unopened(identities, Sealer(_master_keys(config)))
+    if not wrong:
+        return ""
+    return (
+        f"master_key: it does not decrypt {_named(wrong)}; add the master key that encrypted it, after a comma, or "
+        "delete the access key"
+    )
+
+
+def _named(key_ids: list[str]) -> str:
+    return f"access key {', '.join(key_ids[:3])}{' and others' if len(key_ids) > 3 else ''}"
 
 
 async def try_declared(config: Config, clock: Clock) -> None:
@@ -123,21 +153,14 @@ def _master_keys(config: Config) -> list[bytes]:
         return [master_key_of(text) for text in config.security.master_key.split(",")]
     if config.storage.is_in_memory:
         return [os.urandom(KEY_BYTES)]
-    folder = folder_of(config.storage)
     if config.backends.cassandra:
         if config.security.auth != "open":
             raise ConfigError(
                 "master_key: not given; with Cassandra every node needs the same one, made by `openssl rand -base64 32`"
             )
-        folders.make(folder, 0o700)
-    return [read_or_make_master_key(folder / MASTER_KEY_FILE)]
+        folders.make(folder_of(config.storage), 0o700)
+    return [read_or_make_master_key(_master_key_file(config))]
 
 
-def _check_master_key(config: Config, credentials: Credentials) -> None:
-    wrong = credentials.unopened()
-    if not wrong:
-        return
-    text = f"master_key: it does not decrypt access key {', '.join(wrong[:3])}{' and others' if len(wrong) > 3 else ''}"
-    if config.security.auth != "open":
-        raise ConfigError(f"{text}; add the master key that encrypted it, after a comma, or delete the access key")
-    _log.warning("access_keys_sealed", reason=text)
+def _master_key_file(config: Config) -> Path:
+    return folder_of(config.storage) / MASTER_KEY_FILE

@@ -15,10 +15,11 @@ from cqs.doctor.finding import Finding, error, ok, warning
 from cqs.errors import ConfigError
 from cqs.observers import journal_folder
 from cqs.open_files import BESIDE
-from cqs.people import MASTER_KEY_FILE
+from cqs.people import MASTER_KEY_FILE, key_problem
 from cqs.plural import counted
 from cqs.store.sqlite import probe
 from cqs.store.sqlite.folder import LOCK_NAME
+from cqs.store.sqlite.identity import copied
 from cqs.store.sqlite.schema import FILE_NAME
 from cqs.tls import certificate_of, days_left
 
@@ -35,6 +36,7 @@ def check_host(config: Config) -> Iterator[Finding]:
         yield from _folder("data folder", folder, "data_dir")
         if not config.backends.cassandra and os.access(folder, os.R_OK | os.X_OK):
             yield from _database(folder)
+            yield from _access_keys(config, folder / FILE_NAME)
     yield from _certificate(config)
     if journal := journal_folder(config):
         yield from _folder("journal folder", journal, "journal_dir")
@@ -87,6 +89,17 @@ def _database(folder: Path) -> Iterator[Finding]:
         yield error(part, found.problem, f"restore a copy, or `sqlite3 {found.path} .recover` into a new file")
     else:
         yield ok(part, f"{found.size_bytes / 1e6:.1f} MB, sound")
+
+
+def _access_keys(config: Config, file: Path) -> Iterator[Finding]:
+    """Problems only."""
+    try:
+        problem = key_problem(config, copied(file))
+    except ConfigError as wrong:
+        problem = str(wrong)
+    if problem:
+        say = warning if config.security.auth == "open" else error
+        yield say("access keys", problem, "restore the master key, which a backup of messages.db does not contain")
 
 
 def _certificate(config: Config) -> Iterator[Finding]:

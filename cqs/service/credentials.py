@@ -26,6 +26,24 @@ STALE_MS_MAX = 5_000
 _log = structlog.get_logger("cqs.credentials")
 
 
+def usable(everybody: Identities) -> dict[str, tuple[AccessKey, User]]:
+    """The keys that are enabled and belong to an enabled user, by id."""
+    users = {user.name: user for user in everybody.users if user.is_enabled}
+    return {key.key_id: (key, users[key.user]) for key in everybody.keys if key.is_enabled and key.user in users}
+
+
+def unopened(everybody: Identities, sealer: Sealer) -> list[str]:
+    """Ids of usable keys whose secret no configured master key decrypts. Reported at startup rather than at the first
+    call."""
+    wrong = []
+    for key_id, (key, _) in usable(everybody).items():
+        try:
+            sealer.open(key.sealed, key_id)
+        except CanNotOpen:
+            wrong.append(key_id)
+    return wrong
+
+
 class Credentials:
     """All access keys, as of the last refresh. Belongs to one event loop."""
 
@@ -76,20 +94,8 @@ class Credentials:
                     _log.error("access_keys_unknown", reason=str(error))
                 is_away = True
 
-    def unopened(self) -> list[str]:
-        """Ids of keys whose secret no configured master key decrypts. Reported at startup rather than at the first
-        call."""
-        wrong = []
-        for key_id, (key, _) in self._keys.items():
-            try:
-                self._sealer.open(key.sealed, key_id)
-            except CanNotOpen:
-                wrong.append(key_id)
-        return wrong
-
     def _take(self, everybody: Identities) -> None:
-        users = {user.name: user for user in everybody.users if user.is_enabled}
-        keys = {key.key_id: (key, users[key.user]) for key in everybody.keys if key.is_enabled and key.user in users}
+        keys = usable(everybody)
         self._opened = {key_id: one for key_id, one in self._opened.items() if keys.get(key_id) == self._keys[key_id]}
         self._keys = keys
         self._version = everybody.version

@@ -11,7 +11,7 @@ from cqs.errors import ServiceUnavailable, StoreUnavailable
 from cqs.identity import Identities, Role
 from cqs.service import credentials as credentials_module
 from cqs.service.accounts import Accounts
-from cqs.service.credentials import LOOK_MS, STALE_MS_MAX
+from cqs.service.credentials import LOOK_MS, STALE_MS_MAX, unopened
 from cqs.service.seal import Sealer
 from cqs.store.identity import MemoryIdentities
 from tests.unit.people import OURS, People, make_people
@@ -149,7 +149,7 @@ async def test_key_sealed_with_an_unknown_master_key_is_no_wrong_signature() -> 
     stranger = make_people(store, here.clock, Sealer([bytes(32)]))
     await stranger.credentials.refresh()
 
-    assert stranger.credentials.unopened() == ["AKIABOB"]
+    assert unopened(await store.identities(), Sealer([bytes(32)])) == ["AKIABOB"]
     with pytest.raises(ServiceUnavailable, match="can't be checked by this server"):
         stranger.credentials.find("AKIABOB")
 

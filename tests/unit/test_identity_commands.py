@@ -19,6 +19,7 @@ from cqs.config import load
 from cqs.errors import CannotStart, ConfigError, IdentityError
 from cqs.people import accounts_for_command, open_people
 from cqs.store.sqlite.store import SqliteStore
+from tests.integration.doctor_case import doctor
 from tests.unit.people import cheap_passwords
 
 PASSWORD = "correct horse battery"
@@ -206,6 +207,34 @@ def test_master_key_is_changed_by_sealing_anew(
     assert asyncio.run(_starts(folder, master_key=new, auth="signed")) == ""
     assert asyncio.run(_starts(folder, auth="signed")).startswith("master_key: it does not decrypt access key AKIA")
     assert asyncio.run(_starts(folder)) == ""
+
+
+def test_a_master_key_that_is_missing_is_not_replaced_where_there_are_access_keys(
+    told: Callable[..., Any], folder: Path
+) -> None:
+    told("user", "add", "alice")
+    told("key", "add", "alice")
+    (folder / "master.key").unlink()
+    missing = f"master_key: {folder / 'master.key'} is missing, which encrypted access key AKIA"
+
+    findings = doctor("--data-dir", str(folder), "--auth", "signed").about("access keys")
+
+    assert asyncio.run(_starts(folder, auth="signed")).startswith(missing)
+    assert not (folder / "master.key").exists()
+    assert [(level, text.startswith(missing)) for level, text in findings] == [("error", True)]
+
+
+def test_a_master_key_that_decrypts_nothing_is_told_by_the_doctor(told: Callable[..., Any], folder: Path) -> None:
+    told("user", "add", "alice")
+    told("key", "add", "alice")
+
+    well, ill = (
+        doctor("--data-dir", str(folder), "--auth", "signed", *more).about("access keys")
+        for more in ([], ["--master-key", "A" * 43 + "="])
+    )
+
+    assert well == []
+    assert [(level, "does not decrypt access key AKIA" in text) for level, text in ill] == [("error", True)]
 
 
 async def _starts(folder: Path, **flags: str) -> str:

@@ -114,6 +114,18 @@ class IdentityFile:
         self._folder.give_up()
 
 
+def copied(file: Path) -> Identities:
+    """The records of a database file that a server may be using; none if the file can't be read as one."""
+    try:
+        connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
+        try:
+            return _identities(connection)
+        finally:
+            connection.close()
+    except sqlite3.Error:
+        return Identities(version=0)
+
+
 def _version(db: sqlite3.Connection) -> int:
     row = db.execute("SELECT value FROM meta WHERE name = ?", (_VERSION,)).fetchone()
     return 0 if row is None else int(row[0])
