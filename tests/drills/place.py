@@ -13,7 +13,6 @@ Redis (drills with a second Redis). Each node has its own link to Redis; `#redis
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import secrets
 import shutil
@@ -69,6 +68,7 @@ class Place:
         ring: Ring | None = None,
         is_small_disk: bool = False,
         is_linked: bool = True,
+        is_balanced: bool = False,
         servers: int = 1,
         flags: Sequence[str] = (),
     ) -> None:
@@ -89,11 +89,14 @@ class Place:
         self._count = nodes
         self._is_small_disk = is_small_disk
         self.is_linked = is_linked
+        self._is_balanced, self._turn = is_balanced, 0
         self._stack = AsyncExitStack()
 
     def ports(self) -> list[int]:
-        """Returns the ports on which clients reach the API nodes."""
-        return [link.near.port for link in self.client_links] or [node.port for node in self.nodes]
+        """Returns the ports on which clients reach the API nodes. If balanced, the next one is first at each call."""
+        ports = [link.near.port for link in self.client_links] or [node.port for node in self.nodes]
+        self._turn += self._is_balanced
+        return [ports[(self._turn + place) % len(ports)] for place in range(len(ports))]
 
     async def __aenter__(self) -> Place:
         try:
@@ -244,7 +247,3 @@ async def _bury(store: Store, queue: Queue, addresses: Addresses, count: int) ->
 async def _run(*words: str) -> None:
     process = await asyncio.create_subprocess_exec(*words)
     assert await process.wait() == 0, " ".join(words)
-
-
-def is_root() -> bool:
-    return os.geteuid() == 0

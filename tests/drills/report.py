@@ -21,8 +21,8 @@ _INTRODUCTION = """\
 
 Fault-injection tests: real processes, a load of numbered messages with checksums, a deliberate fault, and a check of
 what became of every message. `make drills` runs the long versions and writes this page; `python -m tests.drills` runs
-the short ones. `make test` runs all short versions next to its other tests, except for drills that others include
-(`is_apart` in `tests/drills/drills.py`).
+the short ones. `make test` runs all short versions next to its other tests, except for 'dc1 gone, then back', which
+another drill includes (`is_apart` in `tests/drills/drills.py`).
 
 The terms are defined in `tests/drills/verdict.py`. Lost, resurrected, stuck and out of order must be 0 everywhere,
 and no duplicate may be unexplained. The only exception: if a data centre dies with deletes that no other has, these

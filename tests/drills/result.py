@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import statistics
 import time
@@ -16,7 +17,7 @@ from tests.drills.faulting import LONG, SHORT
 from tests.drills.history import Call, History
 from tests.drills.load import Run
 from tests.drills.memory import GROWN, GROWN_MAX
-from tests.drills.place import Kind, Place, is_root
+from tests.drills.place import Kind, Place
 from tests.drills.refusals import faulty
 from tests.drills.verdict import Cause, Verdict, judge, recovery_s
 
@@ -109,7 +110,7 @@ class Result:
 
 def why_not(drill: Drill) -> str:
     """Why this machine can't run the drill; "" = it can."""
-    if drill.is_small_disk and not is_root():
+    if drill.is_small_disk and os.geteuid() != 0:
         return "mounts a small disk, which only root may"
     if drill.needs is not None and not drill.needs.exists():
         return f"needs {drill.needs}: apt-get install libfaketime"
@@ -127,6 +128,7 @@ def _place_of(drill: Drill, rng: random.Random, ring: Ring | None) -> Place:
         ring=ring,
         is_small_disk=drill.is_small_disk,
         is_linked=drill.is_linked,
+        is_balanced=drill.is_balanced,
         servers=drill.servers,
         flags=drill.flags,
     )
