@@ -44,10 +44,11 @@ def apply(
     user: str | None,
     password_file: str | None,
 ) -> None:
-    """Create the keyspace and the tables that are missing.
+    """Create the keyspace and the tables that are missing, and update those of an earlier version.
 
-    Run it once per cluster, from one machine; running it again changes nothing. Reads the same settings as
-    `cqs serve`, such as CQS_CASSANDRA, CQS_CASSANDRA_KEYSPACE and CQS_CASSANDRA_PASSWORD_FILE.
+    Run it once per cluster, from one machine, and again before an upgrade; if the schema is in place, it changes
+    nothing. Reads the same settings as `cqs serve`, such as CQS_CASSANDRA, CQS_CASSANDRA_KEYSPACE and
+    CQS_CASSANDRA_PASSWORD_FILE.
     """
     from cqs.backends import cassandra_options
 
@@ -66,7 +67,7 @@ def apply(
     options = replace(cassandra_options(wanted), hosts=wanted.cassandra or _HERE, datacenter="", is_each=False)
     from cqs.store.cassandra import schema
 
-    done = "created" if asyncio.run(schema.apply(options, copies)) else "already in place"
+    done = asyncio.run(schema.apply(options, copies))
     click.echo(f"Keyspace {options.keyspace} at {options.place}: schema version {schema.VERSION} {done}.")
 
 

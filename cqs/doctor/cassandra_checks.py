@@ -78,6 +78,9 @@ def _keyspace(part: str, options: Options, found: Look) -> Iterator[Finding]:
         yield error(part, found.schema_problem, "cqs schema apply --replicas DC=3, or the version of CQS that made it")
     if found.unread:
         yield error(part, found.unread, _to_read(options, found))
+    if found.outstanding:
+        told = f"keyspace {options.keyspace} is as an earlier version made it ({'; '.join(found.outstanding)})"
+        yield warning(part, told, "cqs schema apply")
     if found.replication is None:
         return
     copies = {name: int(count) for name, count in found.replication.items() if name != "class" and count.isdigit()}

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from cqs.errors import OutcomeUnknown
+from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.queue import Queue
 from cqs.store.cassandra import CassandraStore, Options, schema
 from cqs.store.cassandra.session import Decision, Row, Session, Write
 from cqs.testing.clock import ManualClock
 from tests.contract.store_home import Maker, Store
+
+SECONDS_MAX = 10
 
 
 async def ask(options: Options, *queries: str, values: Sequence[object] = ()) -> list[Row]:
@@ -32,6 +35,18 @@ async def ask(options: Options, *queries: str, values: Sequence[object] = ()) ->
         return found
     finally:
         await session.close()
+
+
+async def why_not(options: Options) -> str:
+    """Returns the error of a store that does not open, which must come within SECONDS_MAX and be one line."""
+    started = time.monotonic()
+    store = CassandraStore(options, ManualClock())
+    with pytest.raises(StoreUnavailable) as failure:
+        await asyncio.wait_for(store.open(), SECONDS_MAX)
+    await store.close()
+    assert time.monotonic() - started < SECONDS_MAX
+    assert "\n" not in str(failure.value)
+    return str(failure.value)
 
 
 async def make_keyspace(options: Options) -> None:

@@ -14,28 +14,15 @@ import pytest
 from cassandra.cluster import _clusters_for_shutdown
 
 from cqs.errors import OutcomeUnknown, StoreUnavailable
-from cqs.store.cassandra import CassandraStore, Options, schema
+from cqs.store.cassandra import CassandraStore, Options
 from cqs.testing.clock import ManualClock
 from tests.cassandra_server import Node, Ring, free_ports
-from tests.contract.cassandra_home import CassandraHome, OnCassandra, ask
+from tests.contract.cassandra_home import SECONDS_MAX, CassandraHome, OnCassandra, why_not
 from tests.contract.store_home import Maker, held, lease_of
 from tests.needs import needs
 from tests.processes import is_stopped
 
 REQUEST_MS = 400
-SECONDS_MAX = 10
-
-
-async def why_not(options: Options) -> str:
-    """Returns the error of a store that does not open, which must come within SECONDS_MAX and be one line."""
-    started = time.monotonic()
-    store = CassandraStore(options, ManualClock())
-    with pytest.raises(StoreUnavailable) as failure:
-        await asyncio.wait_for(store.open(), SECONDS_MAX)
-    await store.close()
-    assert time.monotonic() - started < SECONDS_MAX
-    assert "\n" not in str(failure.value)
-    return str(failure.value)
 
 
 @contextmanager
@@ -89,79 +76,6 @@ async def test_a_start_that_is_cancelled_leaves_no_driver_behind() -> None:
                 await opening
 
     assert _clusters_for_shutdown == before
-
-
-@needs("java", "mvn")
-@pytest.mark.slow
-class TestSchema(OnCassandra):
-    async def test_a_keyspace_without_tables_is_told_with_the_remedy(self, keyspace: Options) -> None:
-        text = await why_not(replace(keyspace, keyspace="nothing_here"))
-
-        assert text.endswith("has no schema in keyspace nothing_here: run `cqs schema apply`.")
-
-    async def test_a_schema_of_another_version_is_refused(self, keyspace: Options) -> None:
-        await ask(keyspace, "UPDATE meta SET value = '99' WHERE name = 'schema_version' IF EXISTS")
-        try:
-            text = await why_not(keyspace)
-            with pytest.raises(StoreUnavailable):
-                await schema.apply(keyspace, {})
-        finally:
-            undo = f"UPDATE meta SET value = '{schema.VERSION}' WHERE name = 'schema_version' IF EXISTS"
-            await ask(keyspace, undo)
-
-        assert "schema version 99" in text
-        assert f"needs version {schema.VERSION}" in text
-
-    async def test_a_schema_is_applied_once(self, keyspace: Options) -> None:
-        assert not await schema.apply(keyspace, {})
-
-    async def test_copies_of_a_schema_that_is_in_place_are_left_to_the_operator(self, keyspace: Options) -> None:
-        assert not await schema.apply(keyspace, {"dc1": 3})
-
-    async def test_an_interrupted_apply_goes_on_where_it_stopped(self, keyspace: Options) -> None:
-        options = replace(keyspace, keyspace="interrupted")
-        await schema.apply(options, {"dc1": 1})
-        await ask(options, "DROP TABLE receives", "DELETE FROM meta WHERE name = 'schema_version' IF EXISTS")
-
-        is_done_now = await schema.apply(options, {"dc1": 1})
-
-        assert is_done_now
-        assert await ask(options, "SELECT * FROM receives") == []
-        await ask(options, "DROP KEYSPACE interrupted")
-
-    @pytest.mark.parametrize(
-        ("replicas", "words"),
-        [
-            ({"dc1' : 1}; --": 1}, "There is no data centre dc1' .*, only dc1"),
-            ({"dc1": 1, "dc9": 1}, "There is no data centre dc9, only dc1"),
-            ({"dc1": 3}, "--replicas dc1=3: the data centre has 1 node"),
-        ],
-    )
-    async def test_copies_that_cannot_be_had_are_told_before_anything_is_made(
-        self, keyspace: Options, replicas: dict[str, int], words: str
-    ) -> None:
-        with pytest.raises(StoreUnavailable, match=words):
-            await schema.apply(replace(keyspace, keyspace="odd"), replicas)
-
-        made = await ask(replace(keyspace, keyspace="system"), "SELECT keyspace_name FROM system_schema.keyspaces")
-        assert ("odd",) not in [tuple(row) for row in made]
-
-    async def test_other_copies_than_the_keyspace_has_are_not_passed_over(self, keyspace: Options) -> None:
-        options = replace(keyspace, keyspace="copied")
-        await ask(
-            replace(keyspace, keyspace="system"),
-            "CREATE KEYSPACE copied WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': 3}",
-        )
-        try:
-            with pytest.raises(StoreUnavailable, match=r"different replication \(dc1=3\): change that"):
-                await schema.apply(options, {"dc1": 1})
-        finally:
-            await ask(replace(keyspace, keyspace="system"), "DROP KEYSPACE copied")
-
-    async def test_a_data_centre_that_is_not_there_is_named(self, keyspace: Options) -> None:
-        text = await why_not(replace(keyspace, datacenter="dc9"))
-
-        assert "data centre dc9: no node answers" in text
 
 
 @needs("java", "mvn")

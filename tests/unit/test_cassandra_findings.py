@@ -81,6 +81,13 @@ def test_a_wrong_schema_is_told_with_the_command_that_makes_it() -> None:
     assert one.to_do.startswith("cqs schema apply")
 
 
+def test_a_keyspace_of_an_earlier_version_is_told_with_what_it_lacks() -> None:
+    (one,) = found(Look(NODES, COPIES, outstanding=["ALTER TABLE a WITH gc_grace_seconds = 60"]))
+
+    assert (one.level, one.to_do) == ("warning", "cqs schema apply")
+    assert "ALTER TABLE a " in one.text
+
+
 def test_replicas_that_are_late_are_told_in_words() -> None:
     late = ReadTimeout("Error from server: code=1200", required_responses=2, received_responses=1)
 

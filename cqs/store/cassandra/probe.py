@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -35,12 +35,13 @@ class NodeLook:
 class Look:
     """`replication`: of the keyspace, as Cassandra reports it; None when there is no such keyspace. `schema_problem`:
     why a server would not start on it, "" = it would. `unread`: why the schema can't be read, so that its state is
-    unknown; "" = it can."""
+    unknown; "" = it can. `outstanding`: the statements that `cqs schema apply` would run, if the version is right."""
 
     nodes: list[NodeLook]
     replication: Mapping[str, str] | None
     schema_problem: str = ""
     unread: str = ""
+    outstanding: Sequence[str] = ()
 
 
 async def look(options: Options, clock: Clock) -> Look:
@@ -57,7 +58,7 @@ async def look(options: Options, clock: Clock) -> Look:
             return replace(seen, schema_problem=str(error))
         except StoreUnavailable as error:
             return replace(seen, unread=str(error))
-        return seen
+        return replace(seen, outstanding=schema.outstanding(await schema.graces_of(link, options)))
     finally:
         await link.close()
 

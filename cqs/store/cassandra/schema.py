@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Mapping
+from enum import StrEnum
 from importlib import resources
 
 from cqs.errors import StoreUnavailable
@@ -21,6 +23,18 @@ _VERSION_NAME = "schema_version"
 _SECRET_NAME = "secret"
 _SECRET_BYTES = 32
 _COMMENT = re.compile(r"--[^\n]*")
+_TABLE_OF = re.compile(r"CREATE TABLE IF NOT EXISTS (\w+)")
+_GRACES = "SELECT table_name, gc_grace_seconds FROM system_schema.tables WHERE keyspace_name = %s"
+_CHANGED_GRACES = {"dirty_marks": (14_400, 60)}
+"""gc_grace_seconds that an earlier schema.cql gave to a table, and today's. Where an operator set another, it stays."""
+
+
+class Outcome(StrEnum):
+    """What `apply` did."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    IN_PLACE = "already in place"
 
 
 class WrongSchema(StoreUnavailable):
@@ -33,29 +47,53 @@ def table_statements() -> list[str]:
     return [statement.strip() for statement in _COMMENT.sub("", text).split(";") if statement.strip()]
 
 
-async def apply(options: Options, replicas: dict[str, int]) -> bool:
-    """Creates the keyspace (`replicas` by data centre; {} = 1 in the data centre that answers) and any missing tables.
-    Idempotent; False when there was nothing to do. Raises StoreUnavailable when Cassandra is not reachable or has
-    another version; and, where nothing was created, when the keyspace has a different replication, or more replicas are
-    requested than there are nodes. If the schema is in place, the replication is not checked: an operator may have
-    changed it since."""
+def outstanding(graces: Mapping[str, int]) -> list[str]:
+    """The statements that a keyspace lacks which an earlier version made. `graces`: gc_grace_seconds of its tables, by
+    name."""
+    missing = [text for text in table_statements() if _table_of(text) not in graces]
+    changed = [
+        f"ALTER TABLE {table} WITH gc_grace_seconds = {now}"
+        for table, (earlier, now) in _CHANGED_GRACES.items()
+        if graces.get(table) == earlier
+    ]
+    return missing + changed
+
+
+async def apply(options: Options, replicas: dict[str, int]) -> Outcome:
+    """Creates the keyspace (`replicas` by data centre; {} = 1 in the data centre that answers) and any missing tables,
+    and changes what an earlier version created differently. Idempotent. Raises StoreUnavailable when Cassandra is not
+    reachable or has another version; and, where the schema is not in place, when the keyspace has a different
+    replication, or more replicas are requested than there are nodes. If the schema is in place, the replication is not
+    checked: an operator may have changed it since."""
     link = Link(options)
     await link.connect()
     try:
-        found = await _version(link, options)
+        graces = await graces_of(link, options)
+        found = await _version(link, options, graces)
         if found is not None:
             _check(found, options)
-            return False
+            return await _update(link, options, outstanding(graces))
         await _check_copies(link, options, replicas)
         await link.ask(_create_keyspace(options, replicas or {link.datacenter: 1}))
-        await link.ask(f'USE "{options.keyspace}"')
-        for statement in table_statements():
-            await link.ask(statement)
+        await _update(link, options, table_statements())
         for name, value in ((_SECRET_NAME, os.urandom(_SECRET_BYTES).hex()), (_VERSION_NAME, str(VERSION))):
             await link.ask("INSERT INTO meta (name, value) VALUES (%s, %s) IF NOT EXISTS", (name, value))
-        return True
+        return Outcome.CREATED
     finally:
         await link.close()
+
+
+async def _update(link: Link, options: Options, statements: list[str]) -> Outcome:
+    if not statements:
+        return Outcome.IN_PLACE
+    for statement in (f'USE "{options.keyspace}"', *statements):
+        await link.ask(statement)
+    return Outcome.UPDATED
+
+
+async def graces_of(link: Link, options: Options) -> dict[str, int]:
+    """gc_grace_seconds of the keyspace's tables, by name; {} = there is no keyspace. Raises StoreUnavailable."""
+    return {name: grace for name, grace in await link.ask(_GRACES, (options.keyspace,))}
 
 
 async def secret(link: Link, options: Options) -> bytes:
@@ -81,13 +119,20 @@ async def _replication(link: Link, options: Options) -> dict[str, str]:
 
 
 async def check(link: Link, options: Options) -> None:
-    """Raises WrongSchema unless the keyspace has this version's schema; StoreUnavailable when that can't be read."""
-    found = await _version(link, options)
+    """Raises WrongSchema unless the keyspace has all tables of this version's schema; StoreUnavailable when that can't
+    be read."""
+    graces = await graces_of(link, options)
+    found = await _version(link, options, graces)
     if found is None:
         raise WrongSchema(
             f"Cassandra at {options.place} has no schema in keyspace {options.keyspace}: run `cqs schema apply`."
         )
     _check(found, options)
+    missing = " or ".join(table for table in map(_table_of, table_statements()) if table not in graces)
+    if missing:
+        raise WrongSchema(
+            f"Keyspace {options.keyspace} at {options.place} has no table {missing}: run `cqs schema apply`."
+        )
 
 
 def _check(found: str, options: Options) -> None:
@@ -98,16 +143,18 @@ def _check(found: str, options: Options) -> None:
         )
 
 
-async def _version(link: Link, options: Options) -> str | None:
+async def _version(link: Link, options: Options, graces: Mapping[str, int]) -> str | None:
     """None when the keyspace, or the table with the version, does not exist."""
-    tables = await link.ask(
-        "SELECT table_name FROM system_schema.tables WHERE keyspace_name = %s AND table_name = 'meta'",
-        (options.keyspace,),
-    )
-    if not tables:
+    if "meta" not in graces:
         return None
     rows = whole(await link.ask(f'SELECT value FROM "{options.keyspace}".meta WHERE name = %s', (_VERSION_NAME,)))
     return str(rows[0][0]) if rows else None
+
+
+def _table_of(statement: str) -> str:
+    found = _TABLE_OF.match(statement)
+    assert found is not None, statement
+    return found[1]
 
 
 async def _check_copies(link: Link, options: Options, replicas: dict[str, int]) -> None:
