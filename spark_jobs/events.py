@@ -178,7 +178,7 @@ def refuse_unknown_versions(lines: DataFrame) -> None:
         more = f" and {len(paths) - _PATHS_SHOWN} more" if len(paths) > _PATHS_SHOWN else ""
         raise UnknownVersion(
             f"Journal lines of version {versions} in {', '.join(paths[:_PATHS_SHOWN])}{more}; this audit reads version "
-            f"{VERSION}: use the audit of the cqs-server that wrote them."
+            f"{VERSION}: move these files to a directory of their own, for the audit of the cqs-server that wrote them."
         )
 
 
