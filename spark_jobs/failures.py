@@ -20,6 +20,7 @@ _OURS = f"{JobError.__module__}."
 _NOT_RAISED = {"Suppressed", "Identifier", "SQLSTATE"}
 """Words that precede a colon but are no exception: a nested trace, a stream's query, an error code."""
 _FULL = ("OutOfMemoryError", "GC overhead limit")
+_DISK_FULL = "No space left on device"
 
 
 def why(error: BaseException, memory: str) -> str:
@@ -27,6 +28,8 @@ def why(error: BaseException, memory: str) -> str:
     text = str(error)
     if any(word in text for word in _FULL):
         return f"Spark's JVM ran out of its heap of {memory}: allow it more with --memory."
+    if _DISK_FULL in text:
+        return "The disk is full, that of the output or that of temporary files: make room, then run the same command."
     if isinstance(error, Py4JNetworkError | ConnectionError):
         return (
             f"Spark's JVM is gone. Either its heap of {memory} was full (then it said OutOfMemoryError above): allow "

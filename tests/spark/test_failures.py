@@ -36,6 +36,17 @@ def test_full_heap_is_told_with_its_size() -> None:
     assert "heap of 1g" in why(RuntimeError("java.lang.OutOfMemoryError: Java heap space"), "1g")
 
 
+def test_full_disk_is_told_as_one_however_deep_spark_says_so() -> None:
+    text = (
+        "[STREAM_FAILED] Query [id = 2, runId = 7] terminated with exception: Traceback (most recent call last):\n"
+        "py4j.protocol.Py4JJavaError: An error occurred while calling o4769.parquet.\n"
+        ": org.apache.spark.SparkException: Job aborted.\n"
+        "Caused by: java.io.IOException: No space left on device\n"
+    )
+
+    assert why(RuntimeError(text), "1g").startswith("The disk is full, that of the output or that of temporary files")
+
+
 def test_errors_caused_by_an_interrupted_run_are_not_reported_as_failures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "_silence", lambda _: None)
     spark: Any = SimpleNamespace(sparkContext=SimpleNamespace(_gateway=None))
