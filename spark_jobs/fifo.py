@@ -24,6 +24,7 @@ from pyspark.sql import functions as F
 
 from cqs.events import EventName
 from spark_jobs.findings import COLUMNS, Kind
+from spark_jobs.staged import together
 from spark_jobs.tables import ARRIVED, is_event
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ class Group:
 def fifo_violations(steps: DataFrame, lives: DataFrame, skew_ms: int = 0) -> DataFrame:
     """Findings of kind FIFO_ORDER and FIFO_TWO_CONSUMERS, one per wrong delivery."""
     line = line_of(steps, lives, skew_ms)
-    ordered = line.repartition(*GROUP).sortWithinPartitions(*GROUP, *LINE_ORDER)
+    ordered = together(line, *GROUP).sortWithinPartitions(*GROUP, *LINE_ORDER)
 
     def check(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         return _checked(batches, 2 * skew_ms)

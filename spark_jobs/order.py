@@ -26,7 +26,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.positions import placed, running_max
-from spark_jobs.staged import staged
+from spark_jobs.staged import staged, together
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -91,12 +91,9 @@ def _longest(places: DataFrame, stage: str) -> DataFrame:
     alone = marked.groupBy(_GROUP).agg(F.count_if("is_alone").alias("alone"))
     start = F.when(F.col("is_start"), F.col("received"))
     parts = running_max(marked.where("NOT is_alone"), [_GROUP], "received", start, is_own_included=True)
-    lengths = (
-        parts.select(F.col(_GROUP).alias("group"), F.col("running").alias("part"), "received", "sent")
-        .repartition("group", "part")
-        .sortWithinPartitions("group", "part", "received")
-        .mapInArrow(_lengths, "group long, length long")
-    )
+    named = parts.select(F.col(_GROUP).alias("group"), F.col("running").alias("part"), "received", "sent")
+    ordered = together(named, "group", "part").sortWithinPartitions("group", "part", "received")
+    lengths = ordered.mapInArrow(_lengths, "group long, length long")
     tangled = lengths.groupBy(F.col("group").alias(_GROUP)).agg(F.sum("length").alias("tangled"))
     longest = F.col("alone") + F.coalesce("tangled", F.lit(0))
     return alone.join(tangled, _GROUP, "left").select(_GROUP, longest.alias("longest"))

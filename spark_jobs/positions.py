@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.staged import staged
+from spark_jobs.staged import in_ranges, staged
 
 _ROW_BITS = 33
 """monotonically_increasing_id: the partition in the high bits, the row within it in the low bits."""
@@ -27,8 +27,7 @@ def placed(rows: DataFrame, by: Sequence[str], keys: Sequence[str], name: str, s
     """The rows with column `name`: their place, counted from 0, in the order of `keys` within their group `by`; and
     `{name}_base`: a number unique to the group. `stage` is a folder for intermediate files."""
     order = [*by, *keys]
-    ordered = rows.repartitionByRange(*order).sortWithinPartitions(*order)
-    numbered = staged(ordered.withColumn("_at", F.monotonically_increasing_id()), stage)
+    numbered = staged(in_ranges(rows, *order).withColumn("_at", F.monotonically_increasing_id()), stage)
     cut = numbered.withColumn("_part", F.shiftright("_at", _ROW_BITS))
     sizes = cut.groupBy("_part").agg(F.count("*").alias("_rows"))
     above = Window.orderBy("_part").rowsBetween(Window.unboundedPreceding, -1)

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.fifo import FINDINGS, GROUP, LINE_ORDER, Group, Moment, found, group_of
 from spark_jobs.findings import COLUMNS
-from spark_jobs.staged import united
+from spark_jobs.staged import together, united
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,7 +35,7 @@ def checked(line: DataFrame, carried: DataFrame, settled_ms: int, early_ms: int)
     """Findings with `is_settled`, and rows of kind "carried" for `carried_in`. `line`: steps that were not in an
     earlier section (`spark_jobs.fifo.line_of`)."""
     rows = united(line.withColumn("is_new", F.lit(True)), carried.withColumn("is_new", F.lit(False)))
-    ordered = rows.repartition(*GROUP).sortWithinPartitions(*GROUP, "is_new", *LINE_ORDER)
+    ordered = together(rows, *GROUP).sortWithinPartitions(*GROUP, "is_new", *LINE_ORDER)
 
     def check(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         return _checked(batches, settled_ms, early_ms)

@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 from spark_jobs.arguments import literal
 from spark_jobs.errors import JobError
 from spark_jobs.integrity import FileSummary
-from spark_jobs.staged import gathered
+from spark_jobs.staged import few, gathered
 
 _MEMORY = "memory.json"
 Gone = dict[int, tuple[int | None, int | None, int | None]]
@@ -58,7 +58,7 @@ class Place:
         if not path.exists():
             if self.is_whole:
                 raise JobError(f"{path} is missing from the streaming audit's state: name a new --output.")
-            return gathered(self.spark.createDataFrame([], schema))
+            return few(self.spark, [], schema)
         return gathered(self.spark.read.schema(schema).parquet(literal(str(path))))
 
     def write(self, name: str, rows: DataFrame) -> None:

@@ -22,7 +22,7 @@ from spark_jobs.latency import is_received, waited_ms
 from spark_jobs.loss import is_corrupted
 from spark_jobs.redelivery import DELETED, SHOWN, TIMED_OUT, TOO_SHORT, again, reason
 from spark_jobs.resurrected import is_resurrected
-from spark_jobs.staged import gathered, united
+from spark_jobs.staged import few, united
 from spark_jobs.tables import ARRIVED, QUEUE, is_event
 
 REASONS = {
@@ -85,7 +85,7 @@ def counted(lives: DataFrame, steps: DataFrame, skew_ms: int) -> DataFrame:
 
 def added(*parts: DataFrame, by: list[str] | None = None) -> DataFrame:
     """Sums of totals by queue; a part may lack columns, and columns that are not totals are dropped."""
-    rows = united(parts[0].sparkSession.createDataFrame([], TOTALS), *parts)
+    rows = united(few(parts[0].sparkSession, [], TOTALS), *parts)
     counts = [_sum(F.col(name)).alias(name) for name in COUNTS]
     return rows.groupBy(*(by or QUEUE)).agg(*counts, F.max(MOST).alias(MOST))
 
@@ -94,7 +94,7 @@ def gone_of(spark: SparkSession, gone: Mapping[int, tuple[int | None, int | None
     """By queue uid: the generation below which everything was purged, when it was last purged, and when it was
     deleted."""
     rows = [(uid, *told) for uid, told in gone.items()]
-    return gathered(spark.createDataFrame(rows, "uid long, purged_below long, purged_ms long, queue_deleted_ms long"))
+    return few(spark, rows, "uid long, purged_below long, purged_ms long, queue_deleted_ms long")
 
 
 def _sum(value: Column) -> Column:
