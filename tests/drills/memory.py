@@ -21,7 +21,7 @@ async def watched(history: History, pids: Sequence[int]) -> AsyncIterator[None]:
     """Counts under GROWN by how many MB the resident memory of one of these processes grew meanwhile, at most. They
     must run all the time."""
     before = dict(zip(pids, map(resident_bytes, pids), strict=True))
-    history.told[GROWN] = 0
+    history.told.setdefault(GROWN, 0)
 
     def look() -> None:
         grown = max(resident_bytes(pid) - before[pid] for pid in pids)

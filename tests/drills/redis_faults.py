@@ -18,6 +18,8 @@ from tests.drills.redis_talk import copy_keys, redis_says
 REDIS_DOWN_S = 0.5
 AFTER_S = 3.0
 """How long the nodes' memory is watched after Redis continues."""
+FILLED_S = 6.0
+"""By then a node that was given an empty server has filled it with the queues and serves from it."""
 OLDER_S = 1.0
 """How old a copy is when it replaces its original."""
 
@@ -86,11 +88,12 @@ async def redis_replaced(place: Place, run: Run, scale: Scale, rng: random.Rando
     await run.reached(0.3)
     await place.add_redis(is_instead=True)
     with slow_readers(run):
-        for node in place.nodes:
+        for count, node in enumerate(place.nodes):
+            if count:
+                await asyncio.sleep(max(scale.pause_s, FILLED_S))
             async with fault(run, "API node restarted"):
                 await asyncio.to_thread(node.stop)
                 await asyncio.to_thread(node.start)
-            await asyncio.sleep(scale.pause_s)
 
 
 async def redis_exchanged(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
