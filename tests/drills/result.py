@@ -81,9 +81,11 @@ class Result:
         return [call for call in self.history.calls if call.action in ("SendMessageBatch", "DeleteMessageBatch")]
 
     def percentiles_ms(self) -> tuple[float, float]:
-        """p50 and p99 of the sends and deletes that succeeded."""
-        calls = [call for call in self._writes if call.is_done]
-        cuts = statistics.quantiles([(call.ended_s - call.started_s) * 1000 for call in calls], n=100)
+        """p50 and p99 of the sends and deletes that succeeded; 0.0 if fewer than two did."""
+        took_ms = [(call.ended_s - call.started_s) * 1000 for call in self._writes if call.is_done]
+        if len(took_ms) < 2:
+            return 0.0, 0.0
+        cuts = statistics.quantiles(took_ms, n=100)
         return cuts[49], cuts[98]
 
     def slowest_s(self) -> float:

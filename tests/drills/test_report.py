@@ -100,5 +100,11 @@ def test_calls_that_nobody_answered_break_no_bound_in_a_short_version(
     assert bool(Result(drill, is_long, 7, run, verdict, 1.0).broken) == is_broken
 
 
+def test_drill_in_which_no_call_succeeded_has_no_percentiles() -> None:
+    drill = Drill("all dropped", Kind.EMBEDDED, nothing)
+
+    assert Result(drill, False, 7, Run(drill.load, lambda: [1], 7), Verdict(), 1.0).percentiles_ms() == (0.0, 0.0)
+
+
 def test_names_tell_drills_apart() -> None:
     assert len({drill.name for drill in DRILLS}) == len(DRILLS)
