@@ -27,7 +27,7 @@ def of_queues(queues: Sequence[Place]) -> Columns:
     """Columns for the queue of each event, or for the one queue that all have."""
     if queues.count(queues[0]) == len(queues):
         queues = queues[:1]
-    return dict(zip(("account", "queue", "uid", "generation", "is_fifo"), zip(*queues, strict=True), strict=True))
+    return _named(("account", "queue", "uid", "generation", "is_fifo"), queues)
 
 
 def of_fields(event: str, common: Sequence[Any], fields: Fields) -> Columns:
@@ -40,8 +40,13 @@ def of_fields(event: str, common: Sequence[Any], fields: Fields) -> Columns:
     elif event == _DELETED:
         columns["begun_ms"] = common
     elif event == _MOVED:
-        columns |= zip(("to_queue", "to_uid", "to_generation"), zip(*common, strict=True), strict=True)
+        columns |= _named(("to_queue", "to_uid", "to_generation"), common)
     return columns
+
+
+def _named(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Columns:
+    """Rows as columns."""
+    return dict(zip(names, zip(*rows, strict=True), strict=True))
 
 
 def _of_addresses(addresses: Sequence[int]) -> Columns:
@@ -49,7 +54,7 @@ def _of_addresses(addresses: Sequence[int]) -> Columns:
 
 
 def _of_senders(senders: Sequence[tuple[str, int]]) -> Columns:
-    return dict(zip(("sender_id", "sent_ms"), zip(*senders, strict=True), strict=True))
+    return _named(("sender_id", "sent_ms"), senders)
 
 
 def _of_sent(addresses: Sequence[int], digests: bytes, sizes: Sequence[int], rests: Sequence[_Rest | None]) -> Columns:

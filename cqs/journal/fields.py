@@ -20,7 +20,7 @@ from cqs.message import Message
 _TOLD = {RUN_ATTRIBUTE, SENDER_ATTRIBUTE, INDEX_ATTRIBUTE}
 
 
-def of_sent(messages: Sequence[Message]) -> Fields:
+def _of_sent(messages: Sequence[Message]) -> Fields:
     """The messages' content, and what their senders state about them. Without sender and time: a call's messages share
     them (`sender_of`)."""
     return [
@@ -41,19 +41,19 @@ def sender_of(message: Message) -> tuple[str, int]:
     return message.sender_id, message.sent_ms
 
 
-def of_moved(moves: Sequence[tuple[int, Message]]) -> Fields:
+def _of_moved(moves: Sequence[tuple[int, Message]]) -> Fields:
     """The old addresses; the messages as sent, and each one's sender."""
     news = [new for _, new in moves]
-    return [[old for old, _ in moves], list(map(sender_of, news)), *of_sent(news)]
+    return [[old for old, _ in moves], list(map(sender_of, news)), *_of_sent(news)]
 
 
-def of_received(received: Sequence[Received]) -> Fields:
+def _of_received(received: Sequence[Received]) -> Fields:
     """Receives, with the digests of the delivered bodies."""
     digests = [one.message.md5 or raw_of_body(one.message.body) for one in received if one.message is not None]
-    return [*of_given_back(received), b"".join(digests)]
+    return [*_of_given_back(received), b"".join(digests)]
 
 
-def of_given_back(received: Sequence[Received]) -> Fields:
+def _of_given_back(received: Sequence[Received]) -> Fields:
     """Receives that reached nobody."""
     return [
         [one.address for one in received],
@@ -66,7 +66,7 @@ def of_given_back(received: Sequence[Received]) -> Fields:
     ]
 
 
-def of_rows(rows: Sequence[Sequence[Any]]) -> Fields:
+def _of_rows(rows: Sequence[Sequence[Any]]) -> Fields:
     """Rows as fields."""
     return list(map(list, zip(*rows, strict=True)))
 
@@ -80,13 +80,13 @@ def _of_attributes(message: Message) -> tuple[tuple[str, bytes], ...]:
 
 
 _BY_EVENT: dict[EventName, Callable[[Sequence[Any]], Fields]] = {
-    EventName.SENT: of_sent,
-    EventName.RECEIVED: of_received,
-    EventName.FROM_STORE: of_received,
-    EventName.GIVEN_BACK: of_given_back,
-    EventName.MOVED: of_moved,
-    EventName.HIDDEN: of_rows,
-    EventName.RECEIVED_NOTHING: of_rows,
+    EventName.SENT: _of_sent,
+    EventName.RECEIVED: _of_received,
+    EventName.FROM_STORE: _of_received,
+    EventName.GIVEN_BACK: _of_given_back,
+    EventName.MOVED: _of_moved,
+    EventName.HIDDEN: _of_rows,
+    EventName.RECEIVED_NOTHING: _of_rows,
 }
 MAKERS = {event.value: _BY_EVENT.get(event, _of_values) for event in EventName}
 """For each event: makes fields of what it was reported with."""

@@ -13,6 +13,7 @@ from cqs.service import leadership, move_tasks, queues, revisibility
 from cqs.service.move_batch import NO_QUEUE
 from cqs.service.move_runner import LEASE_MS, step
 from cqs.store.interface import MoveStatus, MoveTask
+from tests.cluster import Town
 from tests.engine import ACCOUNT, Bench, until
 from tests.unit.dead_letters import running, with_dead_letters
 
@@ -158,23 +159,28 @@ class Killed(BaseException):
     """The node dies here."""
 
 
-async def test_what_a_mover_that_was_killed_had_moved_is_not_handed_out_from_its_source(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    town, a, b, orders, dead = await with_dead_letters("one", "two")
-    handle = await move_tasks.start(a.engine, dead.arn, orders.arn, 1)
+async def kill_mover(town: Town, a: Bench, handle: str, at: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Node a dies in a step of the task, when it calls `at`; its leadership runs out."""
     await town.beat()
 
-    async def killed(*_: object) -> bool:
+    async def killed(*_: object) -> None:
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr("cqs.service.carry.confirm.remove", killed)
+        patched.setattr(at, killed)
         with pytest.raises(Killed):
             await step(a.engine, handle, no_pause)
     await town.kill("a")
     town.clock.advance_ms(leadership.LEASE_MS)
     await town.beat()
+
+
+async def test_what_a_mover_that_was_killed_had_moved_is_not_handed_out_from_its_source(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    town, a, b, orders, dead = await with_dead_letters("one", "two")
+    handle = await move_tasks.start(a.engine, dead.arn, orders.arn, 1)
+    await kill_mover(town, a, handle, "cqs.service.carry.confirm.remove", monkeypatch)
     async with running(b):
         await until(lambda: not b.engine.moves.active())
     town.clock.advance_ms(LEASE_MS)
@@ -190,18 +196,7 @@ async def test_what_a_mover_that_was_killed_had_taken_is_moved_before_the_task_e
 ) -> None:
     town, a, b, orders, dead = await with_dead_letters("one", "two")
     handle = await move_tasks.start(a.engine, dead.arn, orders.arn, 1)
-    await town.beat()
-
-    async def killed(*_: object) -> None:
-        raise Killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr("cqs.service.move_batch.contents", killed)
-        with pytest.raises(Killed):
-            await step(a.engine, handle, no_pause)
-    await town.kill("a")
-    town.clock.advance_ms(leadership.LEASE_MS)
-    await town.beat()
+    await kill_mover(town, a, handle, "cqs.service.move_batch.contents", monkeypatch)
     async with running(b):
         await until(lambda: b.engine.moves.is_loaded)
         while b.engine.moves.active():
