@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socketserver
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,8 +38,9 @@ def doctor(*arguments: str, **env: str) -> Told:
 
 
 @contextmanager
-def pretended_redis(version: str, now_s: int) -> Iterator[str]:
-    """Yields the address of a server that answers INFO, TIME and CONFIG GET like a master of this version and time."""
+def pretended_redis(version: str, behind_s: int) -> Iterator[str]:
+    """Yields the address of a server that answers INFO, TIME and CONFIG GET like a master of this version, whose clock
+    runs this far behind ours."""
     info = f"redis_version:{version}\r\nrole:master\r\nrun_id:abc\r\nused_memory:1\r\n"
 
     class Answers(socketserver.StreamRequestHandler):
@@ -50,8 +52,12 @@ def pretended_redis(version: str, now_s: int) -> Iterator[str]:
         def answer(self, name: bytes, *rest: bytes) -> str:
             if name == b"INFO":
                 return f"${len(info)}\r\n{info}\r\n"
-            texts = [str(now_s), "0"] if name == b"TIME" else [rest[1].decode(), ""]
+            texts = self.now() if name == b"TIME" else [rest[1].decode(), ""]
             return f"*2\r\n{''.join(f'${len(text)}{chr(13)}{chr(10)}{text}{chr(13)}{chr(10)}' for text in texts)}"
+
+        def now(self) -> list[str]:
+            seconds, nanos = divmod(time.time_ns(), 1_000_000_000)
+            return [str(seconds - behind_s), str(nanos // 1_000)]
 
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Answers) as server:
         server.daemon_threads = True

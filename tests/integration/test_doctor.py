@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -153,12 +152,12 @@ def test_one_redis_by_two_names(folder: str) -> None:
     [
         ("6.0.16", 0, "error", "it is Redis 6.0.16"),
         ("6.2.0", 0, "ok", "Redis 6.2.0"),
-        ("7.0.0", 5, "warning", "its clock is 5"),
-        ("7.0.0", 60, "error", "its clock is 60"),
+        ("7.0.0", 5, "warning", "its clock is"),
+        ("7.0.0", 60, "error", "its clock is"),
     ],
 )
 def test_redis_of_another_time(folder: str, version: str, behind_s: int, level: str, words: str) -> None:
-    with pretended_redis(version, int(time.time()) - behind_s) as address:
+    with pretended_redis(version, behind_s) as address:
         ((found, text),) = doctor("--data-dir", folder, "--redis", address).about("redis")
 
-    assert (found, text.startswith(words[:-1])) == (level, True), text
+    assert (found, text.startswith(words)) == (level, True), text
