@@ -18,6 +18,7 @@ from cqs.open_files import BESIDE
 from cqs.people import MASTER_KEY_FILE, key_problem
 from cqs.plural import counted
 from cqs.store.sqlite import probe
+from cqs.store.sqlite.files import wal_fault
 from cqs.store.sqlite.folder import LOCK_NAME
 from cqs.store.sqlite.identity import copied
 from cqs.store.sqlite.schema import FILE_NAME
@@ -79,6 +80,9 @@ def _database(folder: Path) -> Iterator[Finding]:
         if os.path.lexists(path) and not os.access(path, os.R_OK | os.W_OK):
             yield error(f"file {path}", "it can't be used by this user", "chown it to the user of the server")
             return
+    if fault := wal_fault(folder / FILE_NAME):
+        yield error(f"database {folder / FILE_NAME}", *fault)
+        return
     found = probe.look(folder)
     if found is None:
         return

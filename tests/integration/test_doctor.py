@@ -90,6 +90,16 @@ def test_a_database_that_can_not_be_used(tmp_path: Path, damage: object, words: 
     assert told.about("database") == [("error", words)]
 
 
+def test_a_database_beside_the_wal_of_another(tmp_path: Path) -> None:
+    make_database_of_another_program(tmp_path / "messages.db")
+    (tmp_path / "messages.db-wal").write_bytes(b"commits of another database")
+
+    ((level, problem),) = doctor("--data-dir", str(tmp_path)).about("database")
+
+    assert level == "error"
+    assert "messages.db-wal belongs to the database that was there before" in problem
+
+
 def test_a_certificate_that_ends_tomorrow(tmp_path: Path) -> None:
     make_certificate(tmp_path)
     flags = ["--data-dir", str(tmp_path), "--tls-cert", str(tmp_path / "cert.pem")]

@@ -16,6 +16,7 @@ from pathlib import Path
 from cqs import file_lock, folders
 from cqs.errors import DataInUse, StoreUnavailable
 from cqs.store.sqlite.failures import told
+from cqs.store.sqlite.files import wal_fault
 from cqs.store.sqlite.schema import FILE_NAME, make_file
 
 LOCK_NAME = "lock"
@@ -71,6 +72,8 @@ class Folder:
     def _take_file(self) -> None:
         """An existing file must be a database. A new one is made under another name and moved into place when it is
         valid, so that no crash leaves an empty file."""
+        if fault := wal_fault(self.file):
+            raise StoreUnavailable("{}: {}.".format(*fault))
         try:
             os.close(os.open(self.file, os.O_RDWR | os.O_CLOEXEC))
         except FileNotFoundError:
