@@ -8,12 +8,15 @@ What was said by an address that is not trusted, or that is missing, proves noth
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 HOPS_MAX = 32
+_WITH_PORT = re.compile(r"\s*(?:\[([^][]*)\](?::[0-9]+)?|([^][:]*):[0-9]+)\s*")
+"""As some load balancers append: 192.0.2.7:4711, [2001:db8::7]:4711, [2001:db8::7]."""
 
 
 def address_of(text: str) -> Address | None:
@@ -37,5 +40,10 @@ def client_of(peer: str, hops: str, proxies: Sequence[Network]) -> Address | Non
     for hop in reversed(hops.split(",")[-HOPS_MAX:] if hops.strip() else []):
         if not is_listed(source, proxies):
             break
-        source = address_of(hop)
+        source = _address_of_hop(hop)
     return source
+
+
+def _address_of_hop(text: str) -> Address | None:
+    found = _WITH_PORT.fullmatch(text)
+    return address_of((found[1] or found[2] or "") if found else text)
