@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import sys
 from dataclasses import dataclass
 
@@ -40,9 +41,9 @@ class Start:
 
     @property
     def aws_cli(self) -> str:
-        """An AWS CLI command that lists the queues."""
+        """An AWS CLI command that lists the queues. The brackets of an IPv6 address are a pattern to shells."""
         secrets = "AWS_ACCESS_KEY_ID={} AWS_SECRET_ACCESS_KEY={}".format(*self.key)
-        return f"{secrets} aws sqs list-queues --region {self.region} --endpoint-url {self.endpoint}"
+        return f"{secrets} aws sqs list-queues --region {self.region} --endpoint-url {shlex.quote(self.endpoint)}"
 
     @property
     def boto3(self) -> str:

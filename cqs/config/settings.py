@@ -20,7 +20,9 @@ class Listening:
     """Network"""
 
     host: str = setting(
-        "127.0.0.1", values.text("host", pattern=r"\S+", expects="a host name or an address"), "Address to listen on."
+        "127.0.0.1",
+        values.text("host", pattern=r"\S+", expects="a host name or an address"),
+        "Address to listen on, or a name for all of its addresses. 0.0.0.0 means all of IPv4, :: all of IPv6.",
     )
     port: int = setting(9324, values.integer(0, 65_535), "Port to listen on; 0 picks a free one and prints it.")
     is_open_to_network: bool = setting(
