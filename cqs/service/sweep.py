@@ -1,7 +1,7 @@
 """The sweep finds messages that are in the store but in no cache, for whatever reason, and puts them back.
 
     a pass      page of the store ──► not in the cache: seen once         a crash between append and put, a message
-    SIGHT_MS                                                              that another data centre replicated late
+    PASS_MS                                                               that another data centre replicated late
     later       page of the store ──► still not: put it back ──► read the store again: gone? removed
 
 It takes two sightings, because between append and put every message is briefly in the store only. The second read
@@ -38,7 +38,8 @@ from cqs.service.engine import Engine, shard_of
 from cqs.service.retry import Pause, pause_ms
 from cqs.store.interface import Stored
 
-SIGHT_MS, SOON_MS = 60_000, 2_000
+PASS_MS, SIGHT_MS, SOON_MS = 60_000, 50_000, 2_000
+"""Passes begin PASS_MS apart. SIGHT_MS is less, because a pass may come to a queue sooner than the one before did."""
 PAGE_PAUSE_MS, QUEUE_PAUSE_MS, LOOK_MS = 50, 200, 1_000
 PAGE = 1_000
 """Messages checked between two pauses. A row with few messages is a page of its own, without a pause."""
@@ -172,7 +173,7 @@ async def run(engine: Engine, pause: Pause = pause_ms) -> None:
     while not engine.cluster.is_alone:
         sweep.look_around(engine)
         now_ms = engine.clock.now_ms()
-        is_due = (sweep.is_hurried and not sweep.passed_over) or not 0 <= now_ms - began_ms < SIGHT_MS
+        is_due = (sweep.is_hurried and not sweep.passed_over) or not 0 <= now_ms - began_ms < PASS_MS
         if is_due and engine.cluster.tending.is_held:
             began_ms = now_ms
             try:
