@@ -48,13 +48,14 @@ machine.
   outcome of its delete was unknown; late: its lease had expired; fault: the fault destroyed its lease.
 - **recovered**: never acknowledged, but received. **recovery**: for how long after the fault calls still failed.
 - **s more until the sweep had found the rest**: for sends that got no response and that only the store had. They are
-  waited for after all acknowledged messages were received, up to 150 s, the limit of the sweep
+  waited for after all acknowledged messages were received, up to 180 s, the limit of the sweep
   ([operations](operations.md#kill-a-node)).
 - **p50 / p99** cover sends and deletes that got a response, including during the fault, on a machine of two cores
   that also runs the clients, Redis and Cassandra. **slowest**: the longest attempt of a send or delete, refused ones
   included; clients give up after 10 s. It is empty in older rows.
 - **calls throttled**, **sends refused with 503**: the drill fails if there are none. No send may be acknowledged while
-  none can be stored (no quorum), and sends must succeed afterwards.
+  none can be stored (no quorum), none may take longer than 5 s then (3 s, and 2 s for a busy machine), and sends
+  must succeed afterwards.
 - **MB more memory in an API process**: from the start of the fault to its maximum until 3 s after it; at most 50.
 """
 

@@ -21,7 +21,7 @@ from tests.drills.place import Kind, Place
 from tests.drills.refusals import faulty
 from tests.drills.verdict import Cause, Verdict, judge, recovery_s
 
-SWEEP_S = 150.0
+SWEEP_S = 180.0
 REST = "s more until the sweep had found the rest"
 
 

@@ -8,7 +8,6 @@ import errno
 import os
 import random
 import time
-from dataclasses import replace
 
 from tests.drills.faulting import Scale, fault
 from tests.drills.history import Fault
@@ -18,8 +17,10 @@ from tests.drills.place import Place
 from tests.drills.redis_talk import redis_says
 from tests.drills.refusals import REFUSED, refused
 
-PAUSE_S_MAX = 5.0
-REFUSED_S_MAX = 30.0
+PAUSE_S_MAX = 2.0
+CUT_S_MIN = 5.0
+"""Longer than a call waits for Cassandra."""
+REFUSAL_S_MAX = 30.0
 _BALLAST = "ballast"
 
 
@@ -28,14 +29,24 @@ class _DiskFull(Exception):
 
 
 async def cassandra_paused(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """Pauses all Cassandra nodes, for at most PAUSE_S_MAX: after a longer pause clients would retry sends that succeed
-    later, which creates duplicates."""
+    """Pauses all Cassandra nodes, for at most PAUSE_S_MAX: so long calls wait. After a longer pause clients would retry
+    sends that succeed later, which creates duplicates."""
+    await _paused(place, run, min(scale.pause_s, PAUSE_S_MAX))
+
+
+async def ring_paused(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
+    """Like `cassandra_paused`, but for CUT_S_MIN: the calls that wait end with an unknown outcome, and later ones are
+    refused."""
+    await _paused(place, run, CUT_S_MIN)
+
+
+async def _paused(place: Place, run: Run, seconds: float) -> None:
     assert place.ring is not None
     await run.reached(0.3)
     async with fault(run, "Cassandra paused"):
         for node in place.ring.nodes:
             node.pause()
-        await asyncio.sleep(min(scale.pause_s, PAUSE_S_MAX))
+        await asyncio.sleep(seconds)
         for node in place.ring.nodes:
             node.resume()
 
@@ -46,7 +57,7 @@ async def cassandra_cut_from_one(place: Place, run: Run, scale: Scale, rng: rand
     await run.reached(0.3)
     async with fault(run, "Cassandra cut off from one node"):
         place.cassandra_links[0].cut()
-        await asyncio.sleep(max(scale.pause_s, PAUSE_S_MAX))
+        await asyncio.sleep(max(scale.pause_s, CUT_S_MIN))
         place.cassandra_links[0].mend()
 
 
@@ -59,11 +70,6 @@ async def tombstones_met(place: Place, run: Run, scale: Scale, rng: random.Rando
     async with fault(run, "FLUSHALL before a row of tombstones"):
         await place.append(bodies, tombstones=place.ring.tuning.tombstones_max * 101 // 100)
         await redis_says(place.redis, "FLUSHALL")
-
-
-async def ring_paused(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """Like `cassandra_paused`, but for PAUSE_S_MAX at any scale: longer than a call waits for Cassandra."""
-    await cassandra_paused(place, run, replace(scale, pause_s=PAUSE_S_MAX), rng)
 
 
 async def cassandra_killed(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
@@ -98,8 +104,8 @@ async def _killed(place: Place, run: Run, scale: Scale, count: int) -> None:
 
 
 async def _a_send_refused(run: Run, since_s: float) -> None:
-    """Waits, for at most REFUSED_S_MAX, until a send that began then has been refused."""
-    give_up_s = time.monotonic() + REFUSED_S_MAX
+    """Waits, for at most REFUSAL_S_MAX, until a send that began then has been refused."""
+    give_up_s = time.monotonic() + REFUSAL_S_MAX
     while not refused(run.history, since_s) and time.monotonic() < give_up_s:  # noqa: ASYNC110
         await asyncio.sleep(IDLE_S)
 

@@ -42,7 +42,15 @@ def test_send_that_nobody_can_store_is_refused_with_503_and_nothing_else(error: 
 
 
 def test_send_that_began_before_or_got_no_response_may_have_been_stored() -> None:
-    assert broken(send(9, 11), send(12, 21), send(13, 14, "ConnectionLost()"), send(21, 22)) == []
+    assert broken(send(9, 11), send(17, 21), send(13, 14, "ConnectionLost()"), send(21, 22)) == []
+
+
+@pytest.mark.parametrize("error", ["", UNAVAILABLE, "TimeoutError()"])
+def test_send_that_nobody_can_store_is_not_kept_waiting(error: str) -> None:
+    assert broken(send(9, 15), send(19, 24, error), send(21, 27)) == []
+    assert broken(send(19, 24.1, error), send(21, 27)) == [
+        "1 sends that took longer than 5 s while none could be stored, at most 0"
+    ]
 
 
 def test_sends_must_succeed_afterwards() -> None:

@@ -56,7 +56,7 @@ class CassandraCoordination:
         return await store_ms(self._session)
 
     async def is_reached(self) -> bool:
-        asked = [self._session.read(cql.FIND_QUEUE, ("probe", str(number))) for number in range(PROBES)]
+        asked = [self._session.read(cql.PROBE, ("probe", str(number))) for number in range(PROBES)]
         answers = await asyncio.gather(*asked, return_exceptions=True)
         return not all(isinstance(answer, CqsError) for answer in answers)
 

@@ -22,7 +22,7 @@ class Options:
     connect_ms: int = 5_000
     """For the first connection to a host."""
     request_ms: int = 3_000
-    """For one attempt; requests that are safe to repeat get two."""
+    """For one request; one that is safe to repeat has two attempts in that time."""
     rows: int = 100
     """Partitions per queue. Addresses contain the row, so this may be raised later, but lowered only for new queues."""
 

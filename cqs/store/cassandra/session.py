@@ -1,18 +1,22 @@
 """Sends requests through the driver from the event loop, and hands its answers to those who wait for them.
 
 Reads and plain writes are idempotent by their stamps: they are also sent to a second node when the first one is slow,
-and retried once when an attempt ends without an answer. Conditional writes are sent once; their callers may retry them.
+and retried once when an attempt ends without an answer before `request_ms` are over, for as long as is left of them.
+Conditional writes are sent once; their callers may retry them.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from typing import Any, NamedTuple
 
 from cassandra import OperationTimedOut, ReadTimeout, WriteTimeout
 from cassandra.cluster import NoHostAvailable
+from cassandra.connection import ConnectionException
 from cassandra.query import BatchStatement, BatchType
 
 from cqs.errors import CqsError, OutcomeUnknown, StoreUnavailable
@@ -22,6 +26,7 @@ from cqs.store.cassandra.failures import told
 from cqs.store.cassandra.link import Link
 from cqs.store.cassandra.options import Options
 from cqs.store.cassandra.reactor import settle
+from cqs.store.cassandra.silence import PROBE_S_MAX, Silence
 from cqs.store.cassandra.statements import Kind, Statement
 from cqs.store.group_commit import CLOSED
 
@@ -30,7 +35,8 @@ Named = dict[str, Any]
 
 PREPARE_AT_ONCE = 8
 PAGE_ROWS = 1_000
-_WORTH_REPEATING = (OperationTimedOut, WriteTimeout, ReadTimeout, NoHostAvailable)
+RETRY_S_MIN = 0.1
+_UNANSWERED = (OperationTimedOut, WriteTimeout, ReadTimeout, NoHostAvailable, ConnectionException)
 
 
 def whole(rows: Iterable[Row]) -> list[Row]:
@@ -61,8 +67,12 @@ class _Answer(NamedTuple):
 class Session(Link):
     """A link with prepared requests. Calls raise StoreUnavailable, and writes also OutcomeUnknown."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, now_s: Callable[[], float] = time.monotonic) -> None:
         super().__init__(options)
+        self._now_s = now_s
+        self._request_s = options.request_ms / 1_000
+        self._silence = Silence(options.place, self._probe, now_s)
+        self._probes = count()
         self._prepared: dict[Statement, Any] = {}
         self._waiting: set[asyncio.Future[list[Any]]] = set()
 
@@ -85,6 +95,7 @@ class Session(Link):
 
     async def close(self) -> None:
         """Callers that wait get StoreUnavailable. Idempotent."""
+        await self._silence.close()
         await super().close()
         for waiter in list(self._waiting):
             settle(waiter, StoreUnavailable(CLOSED))
@@ -92,16 +103,21 @@ class Session(Link):
     async def read(self, statement: Statement, values: Sequence[object]) -> list[Row]:
         """All rows of a query that limits their number itself, or that returns few."""
         self._admitted([Write(statement, values)])
-        return (await self._insist(Kind.READ, lambda: self._bound(statement, values))).rows
+        is_of_quorum = statement is not statements.READ_NOW
+        return (await self._call(Kind.READ, lambda: self._bound(statement, values), is_of_quorum=is_of_quorum)).rows
 
     async def pages(self, statement: Statement, values: Sequence[object] = ()) -> AsyncIterator[list[Row]]:
         """The rows of an unbounded query, PAGE_ROWS at a time."""
         paging_state: bytes | None = None
-        while True:
-            self._admitted([Write(statement, values)])
+
+        def make() -> Any:
             bound = self._bound(statement, values)
             bound.fetch_size = PAGE_ROWS
-            answer = await self._once(bound, Kind.READ, PLAIN, paging_state)
+            return bound
+
+        while True:
+            self._admitted([Write(statement, values)])
+            answer = await self._call(Kind.READ, make, paging_state=paging_state, tries=1)
             yield answer.rows
             if (paging_state := answer.paging_state) is None:
                 return
@@ -113,7 +129,7 @@ class Session(Link):
     async def write(self, writes: Sequence[Write]) -> None:
         """Durable when it returns. Several writes: an unlogged batch for one partition key, hence atomic."""
         profile = PLAIN if statements.MESSAGES.isdisjoint(self._admitted(writes)) else MESSAGES
-        await self._insist(Kind.WRITE, lambda: self._joined(writes, is_idempotent=True), profile)
+        await self._call(Kind.WRITE, lambda: self._joined(writes, is_idempotent=True), profile)
 
     @property
     def may_decide_alone(self) -> bool:
@@ -124,13 +140,16 @@ class Session(Link):
         """A conditional write, or several in one partition that are applied all or none. On OutcomeUnknown, retry.
         `is_here`: this data centre decides alone, also about the catalogue; only where it `may_decide_alone`."""
         profile = DECIDE if statements.CATALOGUE.isdisjoint(self._admitted(writes)) or is_here else CATALOGUE
-        answer = await self._once(self._joined(writes, is_idempotent=False), Kind.DECIDE, profile)
+        answer = await self._call(Kind.DECIDE, lambda: self._joined(writes, is_idempotent=False), profile, tries=1)
         found = [row for row in answer.rows if len(row) > 1]
         return Decision(True, []) if answer.rows[0]["[applied]"] else Decision(False, found)
 
     def _admitted(self, asked: Sequence[Write]) -> list[Statement]:
-        """Their statements. Raises StoreUnavailable when too many requests are outstanding, except for vital ones."""
+        """Their statements. Raises StoreUnavailable while Cassandra is silent, and when too many requests are
+        outstanding, except for vital ones."""
         found = [one.statement for one in asked]
+        if statements.EVEN_IN_SILENCE.isdisjoint(found):
+            self._silence.check()
         if len(self._waiting) >= WAITING_MAX and statements.VITAL.isdisjoint(found):
             raise StoreUnavailable(f"Cassandra at {self._place} is behind: {WAITING_MAX} requests wait for an answer.")
         return found
@@ -149,23 +168,59 @@ class Session(Link):
             batch.add(self._prepared[statement], values)
         return batch
 
-    async def _insist(self, kind: Kind, make: Any, profile: str = PLAIN) -> _Answer:
-        try:
-            return await self._once(make(), kind, profile)
-        except Exception as error:
-            if not isinstance(error.__cause__, _WORTH_REPEATING):
-                raise
-            was_sent = isinstance(error, OutcomeUnknown)
-        return await self._once(make(), kind, profile, was_sent=was_sent)
+    async def _call(
+        self,
+        kind: Kind,
+        make: Callable[[], Any],
+        profile: str = PLAIN,
+        paging_state: bytes | None = None,
+        *,
+        tries: int = 2,
+        is_of_quorum: bool = True,
+    ) -> _Answer:
+        """At most so many attempts, which together take `request_ms`."""
+        began_s, was_sent = self._now_s(), False
+        left_s = self._request_s
+        for tries_left in reversed(range(tries)):
+            try:
+                answer = await self._once(make(), kind, profile, left_s, paging_state, was_sent=was_sent)
+            except CqsError as error:
+                if not isinstance(error.__cause__, _UNANSWERED):
+                    raise
+                left_s = began_s + self._request_s - self._now_s()
+                if not tries_left or left_s < RETRY_S_MIN:
+                    self._silence.unanswered(began_s)
+                    raise
+                was_sent = isinstance(error, OutcomeUnknown)
+                continue
+            if is_of_quorum:
+                self._silence.answered()
+            return answer
+        raise AssertionError
+
+    async def _probe(self) -> None:
+        """Another partition each time: for some of them there may be a quorum."""
+        values = ("probe", str(next(self._probes)))
+        await self._once(self._bound(statements.PROBE, values), Kind.READ, PLAIN, PROBE_S_MAX)
+        self._silence.answered()
 
     async def _once(
-        self, query: Any, kind: Kind, profile: str, paging_state: bytes | None = None, *, was_sent: bool = False
+        self,
+        query: Any,
+        kind: Kind,
+        profile: str,
+        timeout_s: float,
+        paging_state: bytes | None = None,
+        *,
+        was_sent: bool = False,
     ) -> _Answer:
         waiter: asyncio.Future[list[Any]] = self._loop.create_future()
         self._waiting.add(waiter)
         response: Any = None
         try:
-            response = self._opened().execute_async(query, execution_profile=profile, paging_state=paging_state)
+            response = self._opened().execute_async(
+                query, timeout=timeout_s, execution_profile=profile, paging_state=paging_state
+            )
             response.add_callbacks(self._done, self._tell, (waiter,), None, (waiter,))
             return _Answer(await waiter, response._paging_state)
         except CqsError:

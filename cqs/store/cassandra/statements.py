@@ -145,6 +145,7 @@ DROP_LATE = _write("DELETE FROM late_arrivals WHERE queue_id = ?")
 ALL_QUEUES = _read("SELECT account, name, definition FROM queues")
 ALL_STORAGE_IDS = _read("SELECT uid, generation FROM queues")
 FIND_QUEUE = _read("SELECT definition FROM queues WHERE account = ? AND name = ?")
+PROBE = _read("SELECT account FROM queues WHERE account = ? AND name = ?")
 CREATE_QUEUE = _decide(
     "INSERT INTO queues (account, name, uid, version, generation, definition) VALUES (?, ?, ?, ?, ?, ?) IF NOT EXISTS"
 )
@@ -207,6 +208,8 @@ VITAL = frozenset(
     [READ_NOW, BEAT, READ_NODES, TAKE_LEAD, RENEW_LEAD, NEWS_STAMPS, READ_NEWS, ANNOUNCE, MARK_DIRTY, READ_DIRTY, CLEAN]
 )
 """Vital to a node: without heartbeats other nodes take it for dead, and without marks it can't trust its cache."""
+EVEN_IN_SILENCE = frozenset([READ_NOW, BEAT, PROBE])
+"""They find out whether Cassandra answers."""
 CATALOGUE = frozenset([CREATE_QUEUE, SAVE_QUEUE, DROP_QUEUE])
 """These decide which queue a name refers to; all data centres may have to take part in the decision."""
 
