@@ -19,7 +19,7 @@ from spark_jobs.errors import JobError
 from spark_jobs.failures import SPARK_FAILURES, refused, why
 from spark_jobs.latency import HOUR_MS
 from spark_jobs.report import forget_report, write_report
-from spark_jobs.running import Asked, add_window_arguments, read_in_order, refuse_ahead
+from spark_jobs.running import Asked, add_window_arguments, now_ms, read_in_order, refuse_ahead
 from spark_jobs.session import DRIVER_MEMORY, ended, interruptible, session, settings_for
 from spark_jobs.store_options import add_store_arguments, store_settings, stored_of
 from spark_jobs.verdict import EXIT_CODES, last_line
@@ -47,7 +47,9 @@ def _audited(options: argparse.Namespace, command: str) -> tuple[Audit, str]:
     before = read_figures(options.compare) if options.compare else None
     make_output(options.output)
     forget_report(options.output)
-    settings = settings_for(options.folders) | store_settings(options)
+    asked = Asked.of(options)
+    read_from_s = asked.window(now_ms(), None).reach.files_from_ms / 1_000 if asked else 0.0
+    settings = settings_for(options.folders, read_from_s) | store_settings(options)
     spark = session("audit", options.master, memory=options.memory, settings=settings)
     try:
         with interruptible(spark):

@@ -43,7 +43,7 @@ from spark_jobs.totals import Totals
 from spark_jobs.unsent import explained, never_stored
 from spark_jobs.verdict import Verdict, judge
 from spark_jobs.window import Window
-from spark_jobs.within import findings_in, happened_in, messages_in
+from spark_jobs.within import findings_in, happened_in, messages_in, too_old_for
 
 ROWS_SHOWN = 1_000
 """Maximum number of groups and findings in the JSON; the Parquet beside it has all of them."""
@@ -80,6 +80,8 @@ class Audit:
     until_ms: int = 0
     """The nodes whose journals were read, and the time of their first and last lines."""
     window: Window | None = None
+    unread: int = 0
+    """How many files were not read, since they lie too far from the window."""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -92,7 +94,8 @@ def audit(
     """Reads the journals, reconciles them with `stored` if given, writes Parquet to `output`, and judges. Raises
     NoJournal, UnknownVersion."""
     try:
-        journal = read_journal(spark, folders, f"{output}/stage", is_running=rules.window is not None)
+        reach = rules.window.reach if rules.window else None
+        journal = read_journal(spark, folders, f"{output}/stage", reach)
         return _audited(journal, output, rules, stored)
     finally:
         shutil.rmtree(Path(output) / "stage", ignore_errors=True)
@@ -131,6 +134,8 @@ def _audited(journal: Journal, output: str, rules: Rules, stored: DataFrame | No
     if window is not None and totals.of(Kind.LOST):
         is_older = (F.col("kind") == Kind.LOST.value) & (F.col("at_ms") < window.since_ms)
         totals = replace(totals, lost_older=found.where(is_older).count())
+    if window is not None and journal.unread:
+        totals = replace(totals, too_old=too_old_for(window, journal.events, there))
     store = counts_of(found, there) if there is not None else None
     return _judged(journal, totals, rules, tables, store)
 
@@ -146,9 +151,10 @@ def _judged(
     integrity = window.judged(journal.integrity) if window else journal.integrity
     verdict = judge(totals, integrity, is_drained=rules.is_drained, store=store)
     if window:
-        verdict = replace(verdict, reasons=(*verdict.reasons, window.told(totals)))
+        unread = [window.told_unread(journal.unread)] if journal.unread else []
+        verdict = replace(verdict, reasons=(*verdict.reasons, *unread, window.told(totals)))
     period = journal.began_ms, journal.ended_ms
-    return Audit(totals, verdict, integrity, tables, store, journal.nodes, *period, window=window)
+    return Audit(totals, verdict, integrity, tables, store, journal.nodes, *period, window, journal.unread)
 
 
 def _findings(

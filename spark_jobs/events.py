@@ -8,6 +8,7 @@ split.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from spark_jobs.compressed import with_torn
 from spark_jobs.errors import NoJournal, UnknownVersion
 from spark_jobs.integrity import FileSummary, Integrity, judge
 from spark_jobs.open_files import OF_THE_RECORDER, copied
+from spark_jobs.reach import Reach, Unread, modified_ms, unread_in
 from spark_jobs.schema import CORRUPT, DEFAULTS, EVENT_NAMES, FIELDS, REQUIRED, text_schema
 from spark_jobs.staged import staged, united
 from spark_jobs.tables import is_event
@@ -45,19 +47,25 @@ class Journal:
     ended_ms: int = 0
     """The time of the last line of any node."""
     nodes: tuple[str, ...] = ()
+    unread: int = 0
+    """How many files were not read, because nothing in them can matter."""
 
 
-def read_journal(spark: SparkSession, folders: Sequence[str], stage: str, *, is_running: bool = False) -> Journal:
-    """Everything in the folders, each read once; `is_running`: what is written so far, while servers keep writing.
-    `stage` is a folder for intermediate files. Raises NoJournal, UnknownVersion."""
+def read_journal(spark: SparkSession, folders: Sequence[str], stage: str, reach: Reach | None = None) -> Journal:
+    """Everything in the folders, each read once; with a `reach`, what is written so far while servers keep writing,
+    without the files that lie outside. `stage` is a folder for intermediate files. Raises NoJournal, UnknownVersion."""
     folders = list(dict.fromkeys(folder if "://" in folder else os.path.realpath(folder) for folder in folders))
     refuse_missing(folders)
-    parts = [_raw(spark, some, names) for some, names in _parts(folders, stage, is_running=is_running) if some]
-    paths = _listed(parts, folders) | _passed_over(folders)
-    lines = staged(united(*map(parsed, parts)), f"{stage}/lines")
-    refuse_unknown_versions(lines)
-    summaries = with_torn(spark, summaries_of(lines))
-    silent = paths - {summary.path for summary in summaries}
+    parts = [_raw(spark, some, names) for some, names in _parts(folders, stage, is_running=reach is not None) if some]
+    paths = _listed(parts, folders)
+    unread = unread_in(modified_ms(spark, paths), reach) if reach else Unread()
+    lines, summaries = _read(parts, unread, stage)
+    if reach and not unread.is_confirmed(reach, summaries):
+        sys.stderr.write("audit: everything is read, since the times of some files differ from those of their lines\n")
+        unread = Unread()
+        lines, summaries = _read(parts, unread, stage)
+    summaries = with_torn(spark, summaries)
+    silent = (paths | _passed_over(folders)) - unread.paths - {summary.path for summary in summaries}
     integrity = judge([*summaries, *(FileSummary(path) for path in sorted(silent))])
     told = [summary for summary in summaries if summary.node]
     return Journal(
@@ -67,7 +75,17 @@ def read_journal(spark: SparkSession, folders: Sequence[str], stage: str, *, is_
         began_ms=min((summary.first_ms for summary in told), default=0),
         ended_ms=max((summary.last_ms for summary in told), default=0),
         nodes=tuple(sorted({summary.node for summary in told})),
+        unread=len(unread.paths),
     )
+
+
+def _read(parts: Sequence[DataFrame], unread: Unread, stage: str) -> tuple[DataFrame, list[FileSummary]]:
+    """The lines of all other files, and the files' summaries."""
+    for first, last in unread.spans:
+        parts = [raw.where(~_path_of_rows().between(first, last)) for raw in parts]
+    lines = staged(united(*map(parsed, parts)), f"{stage}/lines")
+    refuse_unknown_versions(lines)
+    return lines, summaries_of(lines)
 
 
 def events_in(lines: DataFrame, integrity: Integrity) -> DataFrame:
@@ -109,6 +127,11 @@ def _path(text: str) -> str:
     return "file:" + text.removeprefix("file:").removeprefix("//") if text.startswith("file:") else text
 
 
+def _path_of_rows() -> Column:
+    """The same of the file that a row was read from. Spark opens no file that a condition on it excludes."""
+    return F.regexp_replace("_metadata.file_path", "^file:///", "file:/")
+
+
 def _raw(spark: SparkSession, folders: Sequence[str], names: str) -> DataFrame:
     return (
         spark.read.option("pathGlobFilter", names)
@@ -123,7 +146,7 @@ def parsed(raw: DataFrame) -> DataFrame:
     """Lines of text files (a batch or a stream) as rows, one per event, with the fields of `cqs.events.Line` except
     `counts`, null where the event has none; plus path, text (of bad lines, which are one row each), crc (of the line,
     on its first event), is_bad."""
-    raw = raw.select("value", F.regexp_replace("_metadata.file_path", "^file:///", "file:/").alias("path"))
+    raw = raw.select("value", _path_of_rows().alias("path"))
     parse = F.from_json("value", text_schema(), {"columnNameOfCorruptRecord": CORRUPT, "mode": "PERMISSIVE"})
     lines = raw.withColumn("line", parse).withColumn("is_bad", _is_bad())
     is_ours = ~F.col("is_bad") & (F.col("line.v") == VERSION)

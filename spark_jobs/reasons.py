@@ -98,6 +98,10 @@ def doubts_of(totals: Totals, integrity: Integrity) -> tuple[str, ...]:
         doubts.append(
             counted(older, "message(|s) (is|are) older than the journal, which can't tell who sent (it|them)")
         )
+    if totals.too_old:
+        doubts.append(
+            counted(totals.too_old, "message(|s) (is|are) older than --retention: name a longer one, to read more")
+        )
     if totals.acknowledged == 0:
         doubts.append("there is nothing to audit: no message was sent")
     return tuple(doubts)

@@ -240,6 +240,7 @@ def _journal(found: Audit, figures: Mapping[str, Any]) -> str:
         "events": number(whole.lines),
         "bad lines": number(whole.bad),
         "files": str(len(whole.kept)),
+        "files not read": number(found.unread),
         "files pruned": number(whole.pruned),
         "copies skipped": str(len(whole.duplicates)),
         "sampled": f"one message in {whole.sampled}" if whole.sampled > 1 else "every message",

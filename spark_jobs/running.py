@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame
 from spark_jobs.arguments import duration_ms
 from spark_jobs.errors import JobError
 from spark_jobs.open_files import behind
+from spark_jobs.reach import RETENTION_MS, Reach
 from spark_jobs.staged import staged
 from spark_jobs.window import Window, moment_text
 
@@ -60,6 +61,14 @@ def add_window_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"how much later than it happened an event may be written (default: {MARGIN_MS})",
     )
     parser.add_argument(
+        "--retention",
+        type=length_ms,
+        default=RETENTION_MS,
+        metavar="SPAN",
+        help="the longest retention period that any queue had: journal files that are further from the window are not "
+        "read (default: 14d, the longest possible)",
+    )
+    parser.add_argument(
         "--fetch",
         default="",
         metavar="COMMAND",
@@ -69,8 +78,9 @@ def add_window_arguments(parser: argparse.ArgumentParser) -> None:
 
 def moment(text: str) -> Callable[[int], int]:
     """Returns a function from the current time to the given time, both in ms. Raises argparse.ArgumentTypeError."""
-    if ago := _AGO.fullmatch(text):
-        return lambda now_ms: now_ms - int(ago[1]) * _UNITS_MS[ago[2]]
+    if _AGO.fullmatch(text):
+        ago_ms = length_ms(text)
+        return lambda now_ms: now_ms - ago_ms
     try:
         told = datetime.fromisoformat(text)
     except ValueError as error:
@@ -81,6 +91,13 @@ def moment(text: str) -> Callable[[int], int]:
     return lambda _: at_ms
 
 
+def length_ms(text: str) -> int:
+    """A span such as 4d. Raises argparse.ArgumentTypeError."""
+    if not (told := _AGO.fullmatch(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a span such as 4d or 36h")
+    return int(told[1]) * _UNITS_MS[told[2]]
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """The window options."""
@@ -89,6 +106,7 @@ class Asked:
     until: Callable[[int], int] | None
     margin_ms: int
     skew_ms: int
+    retention_ms: int = RETENTION_MS
 
     @staticmethod
     def of(options: argparse.Namespace) -> Asked | None:
@@ -97,7 +115,7 @@ class Asked:
             if options.fetch:
                 raise BadWindow("--fetch requires --since or --until: stopped servers write nothing more.")
             return None
-        return Asked(options.since, options.until, options.margin_ms, options.clock_skew_ms)
+        return Asked(options.since, options.until, options.margin_ms, options.clock_skew_ms, options.retention)
 
     def window(self, began_ms: int, ended_ms: int | None) -> Window:
         """`began_ms`: when reading the store began, or the current time; `ended_ms`: when it ended, None without a
@@ -113,7 +131,8 @@ class Asked:
         if since_ms > until_ms:
             raise BadWindow(f"--since {moment_text(since_ms)} is after --until {moment_text(until_ms)}.")
         needed_ms = max(until_ms, ended_ms or 0) + self.margin_ms
-        return Window(since_ms, until_ms, needed_ms, self.skew_ms)
+        reach = Reach.of(since_ms, until_ms, self.retention_ms, self.skew_ms, has_store=ended_ms is not None)
+        return Window(since_ms, until_ms, needed_ms, self.skew_ms, reach)
 
 
 def read_in_order(

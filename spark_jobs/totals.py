@@ -31,6 +31,8 @@ class Totals:
     """How often a lost message is counted again for another reason: not received, missing from the store, corrupted."""
     lost_older: int = 0
     """How many of the lost messages were sent before the window."""
+    too_old: int = 0
+    """Messages in the window or in the store that were sent before what was read of the journal."""
     skew_ms: int = 0
     """A lower bound of the clock difference, if it exceeds what was allowed for."""
     signs: Mapping[str, int] | None = None

@@ -25,6 +25,7 @@ from spark_jobs.counted import counted
 from spark_jobs.findings import Kind
 from spark_jobs.gaps import Gap
 from spark_jobs.integrity import Integrity
+from spark_jobs.reach import EVERYTHING, Reach
 from spark_jobs.totals import Totals
 
 
@@ -44,6 +45,8 @@ class Window:
     """The time up to which the journals must be complete, so that nothing missing from them can explain a finding."""
     skew_ms: int = 0
     """How far clocks may differ."""
+    reach: Reach = EVERYTHING
+    """When something may have happened that matters to it."""
 
     def judged(self, integrity: Integrity) -> Integrity:
         """Keeps the gaps that touch the window; separates those before and after it that may explain a finding."""
@@ -51,9 +54,9 @@ class Window:
         return replace(integrity, gaps=gaps, before=before, after=after)
 
     def _place_of(self, gap: Gap) -> _Place | None:
-        """None: later than what is needed."""
+        """None: so early or so late that it does not matter."""
         if gap.until_ms is not None and gap.until_ms + self.skew_ms < self.since_ms:
-            return _Place.BEFORE
+            return _Place.BEFORE if gap.until_ms + self.skew_ms >= self.reach.from_ms else None
         if gap.from_ms is None or gap.from_ms - self.skew_ms <= self.until_ms:
             return _Place.WITHIN
         return _Place.AFTER if gap.from_ms - self.skew_ms <= self.needed_ms else None
@@ -70,6 +73,12 @@ class Window:
         ended = totals.deleted + totals.ended_otherwise
         waiting = totals.acknowledged - ended - (totals.of(Kind.LOST) - totals.lost_older)
         return f"{self}: {counted(totals.acknowledged, 'message(|s) sent')}, {ended} ended, {waiting} not settled yet"
+
+    def told_unread(self, files: int) -> str:
+        """That so many files were not read, in a sentence."""
+        parts = [f"before {moment_text(self.reach.from_ms)}"] * (self.reach.from_ms > 0)
+        parts += [] if self.reach.until_ms is None else [f"after {moment_text(self.reach.until_ms)}"]
+        return f"{counted(files, 'file(|s) (was|were)')} not read: what happened {' or '.join(parts)} can't matter"
 
 
 def moment_text(ms: int) -> str:

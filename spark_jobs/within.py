@@ -13,8 +13,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from cqs.events import EventName
 from spark_jobs.findings import COLUMNS, Kind, findings
 from spark_jobs.staged import small, united
+from spark_jobs.tables import is_event
 from spark_jobs.unsent import sent_at_ms
 from spark_jobs.window import Window
 
@@ -63,6 +65,14 @@ def findings_in(
     kind = F.when(is_earlier, Kind.EARLIER.value).otherwise(F.col("kind"))
     kept = told.where(counts | is_earlier).withColumn("kind", kind).select(*COLUMNS)
     return kept if has_store else united(kept, _unended_before(lives, window))
+
+
+def too_old_for(window: Window, events: DataFrame, stored: DataFrame | None) -> int:
+    """How many messages are in the store or were received in the window, although they were sent so long before it that
+    what happened to them may not have been read."""
+    received = happened_in(events, window).where(is_event(EventName.RECEIVED, EventName.FROM_STORE)).select("address")
+    rows = received if stored is None else united(received, stored.select("address"))
+    return rows.where(sent_at_ms(F.col("address")) < window.reach.from_ms).distinct().count()
 
 
 def _unended_before(lives: DataFrame, window: Window) -> DataFrame:

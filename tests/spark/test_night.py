@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,17 +13,24 @@ import pytest
 from cqs.ids import text_of
 from cqs.journal.journal import BEAT_MS
 from cqs.message import Message
+from cqs.queue import Queue
 from spark_jobs.gaps import GapKind
 from spark_jobs.verdict import State, last_line
 from spark_jobs.window import Window
 from tests.spark.golden import Golden
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from spark_jobs.audit import Audit
 
 SENT, DELETED, DELETED_LATER = 20, 11, 3
+
+
+def there_of(spark: SparkSession, stored: Iterable[tuple[Queue, Message]]) -> DataFrame:
+    """What a store contains that has these messages of these queues."""
+    rows = [(text_of(one.address), queue.uid, 0, hashlib.md5(one.body.encode()).hexdigest()) for queue, one in stored]
+    return spark.createDataFrame(rows, "address string, uid long, generation long, md5 string")
 
 
 class Night:
@@ -64,8 +72,7 @@ class Night:
     def audited(self, spark: SparkSession, output: Path, stored: list[Message]) -> Audit:
         from spark_jobs.audit import Rules, audit
 
-        rows = [(text_of(one.address), self.queue.uid, 0, hashlib.md5(one.body.encode()).hexdigest()) for one in stored]
-        there = spark.createDataFrame(rows, "address string, uid long, generation long, md5 string")
+        there = there_of(spark, [(self.queue, one) for one in stored])
         return audit(spark, [str(self.folder)], str(output), Rules(has_all_nodes=True, window=self.window), there)
 
 

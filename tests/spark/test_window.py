@@ -12,13 +12,15 @@ from spark_jobs.findings import Kind
 from spark_jobs.gaps import GapKind
 from spark_jobs.integrity import FileSummary, Integrity, judge
 from spark_jobs.open_files import behind, copied
-from spark_jobs.running import Asked, BadWindow, NotFetched, moment, now_ms, read_in_order, refuse_ahead
+from spark_jobs.reach import Reach
+from spark_jobs.running import Asked, BadWindow, NotFetched, length_ms, moment, now_ms, read_in_order, refuse_ahead
 from spark_jobs.totals import Totals
 from spark_jobs.window import Window
 from tests.spark.golden import Golden
 from tests.spark.test_integrity import summary
 
 WINDOW = Window(since_ms=1_000, until_ms=2_000, needed_ms=2_500)
+DAY_MS = 86_400_000
 NOW_MS = 1_800_000_000_000
 
 
@@ -110,7 +112,14 @@ def test_unreadable_file_may_be_of_any_time() -> None:
 
 
 def asked(**options: object) -> Asked:
-    told = {"since": None, "until": None, "margin_ms": 30_000, "clock_skew_ms": 5_000, "fetch": ""}
+    told = {
+        "since": None,
+        "until": None,
+        "margin_ms": 30_000,
+        "clock_skew_ms": 5_000,
+        "retention": 86_400_000,
+        "fetch": "",
+    }
     found = Asked.of(argparse.Namespace(**told | options))
     assert found is not None
     return found
@@ -126,13 +135,28 @@ def test_times_are_dates_with_a_zone_or_so_long_ago() -> None:
             moment(text)
 
 
+def test_span_is_a_number_and_a_unit() -> None:
+    assert (length_ms("14d"), length_ms("90m")) == (14 * DAY_MS, 5_400_000)
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a span such as"):
+        length_ms("2026-11-29")
+
+
+def test_gap_too_early_to_matter_explains_nothing() -> None:
+    reached = replace(WINDOW, reach=Reach(from_ms=900))
+    first = replace(summary(501, 600, closed=False), told_ms=5_000)
+
+    assert [gap.kind for gap in judged(replace(first, begun_ms=900), window=reached).before] == [GapKind.MISSING]
+    assert judged(replace(first, begun_ms=899), window=reached).before == []
+
+
 def test_window_ends_a_margin_before_the_store_is_read_and_needs_a_margin_after() -> None:
+    since_ms, until_ms, life_ms = NOW_MS - 8 * 3_600_000, NOW_MS - 3_600_000, DAY_MS + DAY_MS // 2 + 5_000
     whole = asked(since=moment("8h")).window(NOW_MS, NOW_MS + 60_000)
 
-    assert whole == Window(NOW_MS - 8 * 3_600_000, NOW_MS - 35_000, NOW_MS + 90_000, 5_000)
-    assert asked(until=moment("1h")).window(NOW_MS, None) == Window(
-        0, NOW_MS - 3_600_000, NOW_MS - 3_600_000 + 30_000, 5_000
-    )
+    reach = Reach(since_ms - life_ms, None, 5_000)
+    assert whole == Window(since_ms, NOW_MS - 35_000, NOW_MS + 90_000, 5_000, reach)
+    reach = Reach(0, until_ms + life_ms, 5_000)
+    assert asked(until=moment("1h")).window(NOW_MS, None) == Window(0, until_ms, until_ms + 30_000, 5_000, reach)
 
 
 def test_window_that_ends_too_late_is_refused() -> None:
