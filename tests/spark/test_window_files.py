@@ -145,10 +145,10 @@ def test_times_of_files_that_contradict_their_lines_are_not_believed(
     assert "everything is read, since the times of some files differ" in capsys.readouterr().err
 
 
-def test_message_that_is_too_old_for_what_was_read_is_a_doubt(spark: SparkSession) -> None:
+def test_message_that_is_too_old_for_what_was_read_is_a_doubt(spark: SparkSession, tmp_path: Path) -> None:
     from spark_jobs.within import too_old_for
 
-    golden = Golden(Path("unused"), seed=3)
+    golden = Golden(tmp_path, seed=3)
     old = golden.message(golden.queue("q"))
     golden.tick(2 * DAY_MS)
     now_ms = golden.clock.now_ms()
