@@ -61,7 +61,8 @@ def own_nodes(output: Path, keyspace: Keyspace, redis: str, count: int) -> Itera
     access = ["--cassandra-user", keyspace.user] if keyspace.user else []
     access += ["--cassandra-password-file", keyspace.password_file] if keyspace.password_file else []
     _run("schema", "apply", "--keyspace", keyspace.name, "--cassandra", f"{hosts[0]}:{port}", *access)
-    options = ["--cassandra", ",".join(hosts), "--cassandra-port", port, "--cassandra-keyspace", keyspace.name, *access]
+    options = ["--cassandra", ",".join(hosts), "--cassandra-port", str(port), *access]
+    options += ["--cassandra-keyspace", keyspace.name]
     folders = [_empty(output / "data") / f"node-{number}" for number in range(1, count + 1)]
     with ExitStack() as nodes:
         endpoints = [

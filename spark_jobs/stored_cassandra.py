@@ -19,6 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from cqs.hosts import hosts_of
 from spark_jobs.connector import PACKAGE
 from spark_jobs.stored import GENERATION_BITS, NoStore
 
@@ -39,18 +40,16 @@ class Keyspace:
     password_file: str = ""
 
     @property
-    def hosts_and_port(self) -> tuple[list[str], str]:
-        """Raises NoStore."""
-        hosts, ports = [], set()
-        for text in self.place.split(","):
-            host, _, port = text.strip().partition(":")
-            if not host or (port and not port.isdigit()):
-                raise NoStore(f"{text!r} is not a HOST[:PORT] of a Cassandra node.")
-            hosts.append(host)
-            ports.add(port or str(PORT))
-        if len(ports) > 1:
-            raise NoStore(f"{self.place}: all nodes of a cluster must use the same port.")
-        return hosts, ports.pop()
+    def hosts_and_port(self) -> tuple[tuple[str, ...], int]:
+        """Raises NoStore; also for an IPv6 address, which Spark's connector does not read."""
+        try:
+            hosts, port = hosts_of(self.place)
+        except ValueError as error:
+            raise NoStore(f"--cassandra: {error}.") from error
+        for host in hosts:
+            if ":" in host:
+                raise NoStore(f"--cassandra: Spark's connector does not read the IPv6 address {host}: give a name.")
+        return hosts, port or PORT
 
     @property
     def options(self) -> dict[str, str]:
@@ -58,7 +57,7 @@ class Keyspace:
         hosts, port = self.hosts_and_port
         asked = {
             "spark.cassandra.connection.host": ",".join(hosts),
-            "spark.cassandra.connection.port": port,
+            "spark.cassandra.connection.port": str(port),
             "spark.cassandra.input.consistency.level": "LOCAL_QUORUM",
         }
         if self.user:

@@ -9,6 +9,7 @@ import click
 
 from cqs.commands.options import loaded_settings
 from cqs.errors import ConfigError
+from cqs.hosts import hosts_of
 
 _HERE = ("127.0.0.1",)
 
@@ -81,17 +82,12 @@ def show() -> None:
 
 def _hosts_of(texts: tuple[str, ...]) -> tuple[tuple[str, ...], int | None]:
     """The hosts, and their port if one is given."""
-    names: list[str] = []
-    ports: set[int | None] = set()
-    for text in [one.strip() for group in texts for one in group.split(",")]:
-        name, _, port = text.partition(":")
-        if not name or (port and not port.isdigit()):
-            raise ConfigError(f"--cassandra: {text!r} is not HOST[:PORT]")
-        names.append(name)
-        ports.add(int(port) if port else None)
-    if len(ports) > 1:
-        raise ConfigError("--cassandra: all nodes of a cluster must use the same port")
-    return tuple(names), ports.pop() if ports else None
+    if not texts:
+        return (), None
+    try:
+        return hosts_of(",".join(texts))
+    except ValueError as error:
+        raise ConfigError(f"--cassandra: {error}") from error
 
 
 def _replicas_of(texts: tuple[str, ...]) -> dict[str, int]:

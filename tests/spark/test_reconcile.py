@@ -100,8 +100,10 @@ def test_invalid_place_is_refused() -> None:
 
     with pytest.raises(NoStore, match="the same port"):
         _ = Keyspace("a:1,b:2").options
-    with pytest.raises(NoStore, match=r"'a:x' is not a HOST\[:PORT\]"):
+    with pytest.raises(NoStore, match=r"'a:x' is not HOST\[:PORT\]"):
         _ = Keyspace("a:x").options
+    with pytest.raises(NoStore, match="does not read the IPv6 address ::1: give a name"):
+        _ = Keyspace("[::1]:9042").options
 
 
 def test_addresses_are_written_as_the_journal_does(spark: SparkSession) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ssl
 from dataclasses import dataclass, field
 
+from cqs.hosts import with_port
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -29,7 +31,7 @@ class Options:
     @property
     def place(self) -> str:
         """For error texts."""
-        return ", ".join(f"{host}:{self.port}" for host in self.hosts)
+        return ", ".join(with_port(host, self.port) for host in self.hosts)
 
     @property
     def place_asked(self) -> str:
