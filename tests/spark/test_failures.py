@@ -47,19 +47,22 @@ def test_full_disk_is_told_as_one_however_deep_spark_says_so() -> None:
     assert why(RuntimeError(text), "1g").startswith("The disk is full, that of the output or that of temporary files")
 
 
-def test_errors_caused_by_an_interrupted_run_are_not_reported_as_failures(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_errors_caused_by_an_interrupted_run_are_not_reported_as_failures(
+    monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
     monkeypatch.setattr(session, "_silence", lambda _: None)
     spark: Any = SimpleNamespace(sparkContext=SimpleNamespace(_gateway=None))
-    handler = signal.getsignal(signal.SIGTERM)
+    handler = signal.getsignal(number)
 
     with pytest.raises(SystemExit) as ended, session.interruptible(spark):
         try:
-            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(number)
         finally:
             raise ConnectionError
 
-    assert ended.value.code == 143
-    assert signal.getsignal(signal.SIGTERM) is handler
+    assert ended.value.code == 128 + number
+    assert signal.getsignal(number) is handler
 
 
 def test_suppressed_trace_of_the_jvm_is_no_cause() -> None:

@@ -35,36 +35,6 @@ def server(tmp_path: Path) -> Iterator[ServerProcess]:
         process.kill()
 
 
-def test_run_with_faults_is_proven_and_explained(spark: SparkSession, tmp_path: Path, server: ServerProcess) -> None:
-    from spark_jobs.audit import Rules, audit
-    from spark_jobs.jepsen import total_queue
-    from spark_jobs.replay import replay
-    from spark_jobs.stored import in_sqlite
-
-    load = replace(LOAD, quit_probability=0.1, drop_probability=0.05)
-    observations = replay(
-        spark, load, (server.url,), "faulty", str(tmp_path / "observations"), tell=lambda _: None, seed=5
-    ).cache()
-    server.stop()
-
-    seen = total_queue(observations)
-    assert (seen["attempts"], seen["lost"], seen["unexpected"], seen["corrupted"]) == (160, 0, 0, 0)
-    assert seen["acknowledged"] + seen["recovered"] >= 160
-    data = tmp_path / "data"
-    found = audit(
-        spark, [str(data / "journal")], str(tmp_path / "audit"), Rules(is_drained=True), in_sqlite(spark, str(data))
-    )
-    assert found.verdict.state is State.PROVEN, found.verdict
-    assert found.totals.acknowledged >= 160
-    quits = observations.where("outcome = 'quit'").count()
-    assert quits > 0
-    assert found.totals.duplicates >= quits
-    assert found.store is not None
-    assert (found.store.stored, found.store.lost, found.store.orphans) == (0, 0, 0)
-    runs = {row["run"]: row["acknowledged"] for row in found.tables["runs"]}
-    assert runs == {"faulty": found.totals.acknowledged}
-
-
 def test_each_receiver_that_quits_is_one_redelivery(spark: SparkSession, tmp_path: Path, server: ServerProcess) -> None:
     from spark_jobs.audit import Rules, audit
     from spark_jobs.replay import replay

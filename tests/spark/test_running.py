@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MARGIN_MS = 3_000
 WAITING = 30
-ROUND_S = 0.02
+ROUND_S = 0.1
 """The pause between rounds of load. Without it, a slow audit would have so much more to read."""
 
 

@@ -44,7 +44,9 @@ def test_ended_messages_leave_the_state_and_what_comes_later_is_late(spark: Spar
     assert "1 message was logged too late, or nobody sent it" in figures["verdict"]["reasons"][-1]
 
 
-def test_bad_lines_are_set_aside_batch_by_batch(spark: SparkSession, tmp_path: Path) -> None:
+def test_bad_lines_are_set_aside_batch_by_batch_and_each_file_of_them_is_a_gap(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     folder, output = tmp_path / "journal", tmp_path / "out"
     for seed, bad in ((13, [b"not json", b'{"v":1,"event":"sent"}']), (14, [b"nor this"])):
         golden = Golden(folder, seed=seed)
@@ -52,31 +54,22 @@ def test_bad_lines_are_set_aside_batch_by_batch(spark: SparkSession, tmp_path: P
         golden.close()
         new = sorted(folder.iterdir(), key=lambda one: one.stat().st_mtime_ns)[-1]
         new.write_bytes(gzip.compress(gzip.decompress(new.read_bytes()) + b"\n".join([*bad, b""])))
+        (folder / f"bad-{seed}.jsonl.gz").write_bytes(gzip.compress(b"alone\n"))
         figures = run(spark, folder, output=output)
 
     aside = spark.read.parquet(str(output / "bad_lines")).collect()
 
-    assert figures["bad_lines"] == 3
+    assert figures["bad_lines"] == 5
     assert sorted((row["batch"], row["text"]) for row in aside) == [
+        (0, "alone"),
         (0, "not json"),
         (0, '{"v":1,"event":"sent"}'),
+        (1, "alone"),
         (1, "nor this"),
     ]
     assert {Path(row["path"]).parent for row in aside} == {Path(f"file:{folder}")}
-
-
-def test_unreadable_files_of_two_batches_are_two(spark: SparkSession, tmp_path: Path) -> None:
-    folder, output = tmp_path / "journal", tmp_path / "out"
-    golden = Golden(folder, seed=16)
-    golden.send(golden.queue("orders"), 3)
-    golden.close()
-    for number in (1, 2):
-        (folder / f"bad-{number}.jsonl.gz").write_bytes(gzip.compress(b"not json\n"))
-        figures = run(spark, folder, output=output)
-
-    assert figures["bad_lines"] == 2
     told = [(gap["kind"], Path(gap["path"]).name) for gap in figures["gaps"]]
-    assert told == [("unreadable file", "bad-1.jsonl.gz"), ("unreadable file", "bad-2.jsonl.gz")]
+    assert told == [("unreadable file", "bad-13.jsonl.gz"), ("unreadable file", "bad-14.jsonl.gz")]
 
 
 def test_whole_file_after_one_that_was_cut_is_kept_once(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A real browser opens every page in both themes, on a desktop and on a phone: there are no errors, no requests to
-other hosts, no overflow, and no serious findings of axe-core. Screenshots of all pages are kept."""
+other hosts, no overflow, and no serious findings of axe-core. Screenshots of all pages are kept. On the narrowest
+phone only the width is checked, which does not depend on the theme."""
 
 from __future__ import annotations
 
@@ -60,9 +61,12 @@ def first_message(eye: Eye) -> str:
     return str(page.locator("input[name=chosen]").first.get_attribute("value"))
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("size", [DESK, PHONE, NARROW], ids=["desk", "phone", "narrow"])
-def test_every_page(look: Callable[..., Eye], axe: str, theme: str, size: tuple[int, int]) -> None:
+@pytest.mark.parametrize(
+    ("size", "theme"),
+    [(DESK, "light"), (DESK, "dark"), (PHONE, "light"), (PHONE, "dark"), (NARROW, "light")],
+    ids=["desk-light", "desk-dark", "phone-light", "phone-dark", "narrow"],
+)
+def test_every_page(look: Callable[..., Eye], axe: str, size: tuple[int, int], theme: str) -> None:
     eye = look(size, theme)
     message = first_message(eye)
     paths = [path for path in (*(concrete(one, message) for one in PATHS), *MORE) if path]
