@@ -161,12 +161,14 @@ def loaded(cluster: Cluster, queue: str, end: Callable[[ApiNode], object]) -> Lo
     """A load on a new queue, during which each node was stopped and restarted in turn."""
     sqs_at(cluster.apis[0]).create_queue(QueueName=queue, Attributes={"VisibilityTimeout": "5"})
     load = Load(cluster.apis, queue)
-    for node in cluster.apis:
+    try:
+        for node in cluster.apis:
+            load.go_on()
+            end(node)
+            node.start()
         load.go_on()
-        end(node)
-        node.start()
-    load.go_on()
-    load.finish()
+    finally:
+        load.finish()
     print(load.facts())
     return load
 
