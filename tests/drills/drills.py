@@ -134,7 +134,7 @@ DRILLS = (
           duplicates_each=_IN_FLIGHT, nodes=2, is_apart=True),
     Drill("one Cassandra node of three killed", Kind.RING, store_faults.cassandra_killed, Load(rate=200), nodes=2),
     Drill("all three Cassandra nodes paused 5 s", Kind.RING, store_faults.ring_paused,
-          Load(rate=200, hidden_s=10), duplicates_share=_COPIES, nodes=2),
+          Load(rate=200, hidden_s=10), nodes=2),
     Drill("two Cassandra nodes of three killed", Kind.RING, store_faults.cassandra_majority_killed,
           Load(messages=1_000, rate=100, tries=64), duplicates_share=_COPIES, nodes=2),
     Drill("traffic moved to dc2 and back", Kind.TWO_DATACENTERS, datacenter_faults.traffic_moved, _TWO_DATACENTERS,

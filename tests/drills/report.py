@@ -54,8 +54,8 @@ machine.
   that also runs the clients, Redis and Cassandra. **slowest**: the longest attempt of a send or delete, refused ones
   included; clients give up after 10 s. It is empty in older rows.
 - **calls throttled**, **sends refused with 503**: the drill fails if there are none. No send may be acknowledged while
-  none can be stored (no quorum), none may take longer than 5 s then (3 s, and 2 s for a busy machine), and sends
-  must succeed afterwards.
+  none can be stored (no quorum), none may take longer than 8 s then (3 s, as long again behind another write to the
+  same partition, and 2 s for a busy machine), and sends must succeed afterwards.
 - **MB more memory in an API process**: from the start of the fault to its maximum until 3 s after it; at most 50.
 """
 

@@ -17,8 +17,8 @@ from tests.drills.place import Place
 from tests.drills.redis_talk import redis_says
 from tests.drills.refusals import REFUSED, refused
 
-PAUSE_S_MAX = 2.0
-CUT_S_MIN = 5.0
+PAUSE_S_MAX = 5.0
+CUT_S_MIN = 7.0
 """Longer than a call waits for Cassandra."""
 REFUSAL_S_MAX = 30.0
 _BALLAST = "ballast"
@@ -35,9 +35,8 @@ async def cassandra_paused(place: Place, run: Run, scale: Scale, rng: random.Ran
 
 
 async def ring_paused(place: Place, run: Run, scale: Scale, rng: random.Random) -> None:
-    """Like `cassandra_paused`, but for CUT_S_MIN: the calls that wait end with an unknown outcome, and later ones are
-    refused."""
-    await _paused(place, run, CUT_S_MIN)
+    """Like `cassandra_paused`, but for PAUSE_S_MAX at any scale: longer than one attempt waits for Cassandra."""
+    await _paused(place, run, PAUSE_S_MAX)
 
 
 async def _paused(place: Place, run: Run, seconds: float) -> None:

@@ -7,7 +7,9 @@ import asyncio
 import pytest
 
 from cqs.errors import StoreUnavailable
-from cqs.store.cassandra.silence import SILENT_S, Silence
+from cqs.store.cassandra.silence import Silence
+
+SILENT_S = 1.5
 
 
 class Scene:
@@ -32,7 +34,7 @@ class Scene:
     async def begin(self) -> None:
         """A call ends that nobody answered."""
         began_s, self.now_s = self.now_s, self.now_s + SILENT_S
-        self.silence.unanswered(began_s)
+        self.silence.unanswered(began_s, SILENT_S)
         await _turns()
 
     async def go_on(self) -> None:

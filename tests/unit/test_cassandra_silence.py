@@ -31,10 +31,11 @@ Outcome = Exception | list[object]
 
 class Nodes:
     """Replaces the driver. Each request takes the time given for it, at most its timeout, and has the outcome given for
-    it; the last one is repeated."""
+    it; the last one is repeated. `is_half_down`: as the driver knows."""
 
-    def __init__(self, *outcomes: tuple[float, Outcome]) -> None:
+    def __init__(self, *outcomes: tuple[float, Outcome], is_half_down: bool = True) -> None:
         self.now_s = 100.0
+        self.is_half_down = is_half_down
         self.outcomes = list(outcomes)
         self.asked: list[tuple[str, float]] = []
         """The statements and timeouts of the requests."""
@@ -55,8 +56,18 @@ class Nodes:
             done(self._outcome, *arguments)
 
 
+class _Session(Session):
+    def __init__(self, nodes: Nodes) -> None:
+        super().__init__(Options(), lambda: nodes.now_s)
+        self._nodes = nodes
+
+    @property
+    def is_half_down(self) -> bool:
+        return self._nodes.is_half_down
+
+
 def session_of(nodes: Nodes) -> Session:
-    session = Session(Options(), lambda: nodes.now_s)
+    session = _Session(nodes)
     session._loop = asyncio.get_running_loop()
     session._reactor = connections_of(session._loop)
     session._session = cast(Any, nodes)
@@ -74,6 +85,28 @@ async def outcome_of(call: Any) -> Exception | None:
     except CqsError as error:
         return error
     return None
+
+
+async def test_while_all_nodes_seem_to_be_up_a_retry_gets_as_long_again() -> None:
+    """They may pause together, for longer than one attempt lasts."""
+    nodes = Nodes((9.0, NO_ANSWER), (0.1, []), is_half_down=False)
+
+    await session_of(nodes).write(WRITE)
+
+    assert [timeout for _, timeout in nodes.asked] == [REQUEST_S, REQUEST_S]
+
+
+async def test_while_all_nodes_seem_to_be_up_silence_is_longer_than_one_attempt() -> None:
+    nodes = Nodes((9.0, NO_ANSWER), is_half_down=False)
+    session = session_of(nodes)
+
+    assert isinstance(await outcome_of(session.decide([Write(cql.CREATE_QUEUE, ())])), OutcomeUnknown)
+    assert isinstance(await outcome_of(session.write(WRITE)), OutcomeUnknown)
+
+    assert len(nodes.asked) == 3
+    with pytest.raises(StoreUnavailable, match="no request was answered"):
+        await session.write(WRITE)
+    await session.close()
 
 
 async def test_a_retry_gets_what_the_first_attempt_has_left_of_the_time() -> None:
@@ -169,7 +202,7 @@ async def test_one_unanswered_call_among_others_that_are_answered_is_no_silence(
     nodes.now_s += REQUEST_S
     await session.write(WRITE)
 
-    session._silence.unanswered(began_s)
+    session._silence.unanswered(began_s, REQUEST_S / 2)
 
     await session.write(WRITE)
 

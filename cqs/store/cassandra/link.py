@@ -87,6 +87,12 @@ class Link:
         """As the driver knows them now; queries no host. Empty when closed."""
         return hosts_of(self._cluster) if self._cluster is not None else ()
 
+    @property
+    def is_half_down(self) -> bool:
+        """Whether half of the hosts of this data centre or more are down, as the driver knows them now."""
+        here = [host for host in self.hosts() if host.datacenter == self.datacenter]
+        return 2 * sum(host.is_up is False for host in here) >= len(here) > 0
+
     async def close(self) -> None:
         """Idempotent."""
         cluster, self._cluster, self._session = self._cluster, None, None

@@ -5,7 +5,7 @@
 
 A mark guarantees that the row holds nothing below it, whatever is stored later. It follows what reads have seen
 (nothing exists before the first message they met), but stays TRAIL_MS behind the clocks, since a message is stored a
-little after its address was made: up to LATE_MS until its write is requested, WAIT_S_MAX until it begins, `request_ms`
+little after its address was made: up to LATE_MS until its write is requested, WAIT_S_MAX until it begins, two timeouts
 until it is answered, and clocks may differ. A writer that stores a message later than that (a move that had to wait for
 Cassandra) first writes the address into `late_arrivals`, and readers look those up one by one.
 

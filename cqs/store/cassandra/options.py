@@ -24,7 +24,7 @@ class Options:
     connect_ms: int = 5_000
     """For the first connection to a host."""
     request_ms: int = 3_000
-    """For one request; one that is safe to repeat has two attempts in that time."""
+    """For one attempt; requests that are safe to repeat get two, which share it while half of the hosts are down."""
     rows: int = 100
     """Partitions per queue. Addresses contain the row, so this may be raised later, but lowered only for new queues."""
 

@@ -1,8 +1,9 @@
 """Sends requests through the driver from the event loop, and hands its answers to those who wait for them.
 
 Reads and plain writes are idempotent by their stamps: they are also sent to a second node when the first one is slow,
-and retried once when an attempt ends without an answer before `request_ms` are over, for as long as is left of them.
-Conditional writes are sent once; their callers may retry them.
+and retried once when an attempt ends without an answer. Each attempt gets `request_ms`, so a pause of all nodes for as
+long as that only delays calls. While half of the nodes or more are down, waiting is of little use: both attempts
+together get `request_ms`. Conditional writes are sent once; their callers may retry them.
 """
 
 from __future__ import annotations
@@ -178,7 +179,7 @@ class Session(Link):
         tries: int = 2,
         is_of_quorum: bool = True,
     ) -> _Answer:
-        """At most so many attempts, which together take `request_ms`."""
+        """At most so many attempts of at most `request_ms` each, and of `_patience_s` together."""
         began_s, was_sent = self._now_s(), False
         left_s = self._request_s
         for tries_left in reversed(range(tries)):
@@ -187,9 +188,10 @@ class Session(Link):
             except CqsError as error:
                 if not isinstance(error.__cause__, _UNANSWERED):
                     raise
-                left_s = began_s + self._request_s - self._now_s()
+                patience_s = self._patience_s
+                left_s = min(self._request_s, began_s + patience_s - self._now_s())
                 if not tries_left or left_s < RETRY_S_MIN:
-                    self._silence.unanswered(began_s)
+                    self._silence.unanswered(began_s, patience_s - self._request_s / 2)
                     raise
                 was_sent = isinstance(error, OutcomeUnknown)
                 continue
@@ -197,6 +199,10 @@ class Session(Link):
                 self._silence.answered()
             return answer
         raise AssertionError
+
+    @property
+    def _patience_s(self) -> float:
+        return self._request_s * (1 if self.is_half_down else 2)
 
     async def _probe(self) -> None:
         """Another partition each time: for some of them there may be a quorum."""

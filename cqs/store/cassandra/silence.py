@@ -4,11 +4,12 @@ A coordinator that has lost the other replicas learns it after 10 to 20 s, and u
 them: 2 s a write, 5 s a read. Every call would wait that long, and those behind it as long again: writes for the same
 partition, or the next step of a FIFO send.
 
-    a call ends without an answer, and for SILENT_S
-    no other request has had one ─────────────────► silent: calls are refused, nothing is written
+    a call ends without an answer, and for some
+    time no other request has had one ────────────► silent: calls are refused, nothing is written
                                                     a probe every PROBE_PAUSE_S ── any answer ──► over
 
 What fails in less time, or while other requests are answered, is no silence: a slow partition, one lost connection.
+`session` says how long a silence is: longer while all hosts seem to be up, because they may only pause.
 """
 
 from __future__ import annotations
@@ -21,8 +22,6 @@ import structlog
 
 from cqs.errors import CqsError, StoreUnavailable
 
-SILENT_S = 1.5
-"""Shorter than Cassandra lets a write wait for its replicas (2 s), longer than between two heartbeats of ours."""
 PROBE_S_MAX = 1.0
 PROBE_PAUSE_S = 0.25
 
@@ -64,10 +63,10 @@ class Silence:
             self._is_on = False
             _log.info("store_answers", place=self._place)
 
-    def unanswered(self, began_s: float) -> None:
-        """A call that began then has ended without an answer."""
+    def unanswered(self, began_s: float, silent_s_min: float) -> None:
+        """A call that began then has ended without an answer. `silent_s_min`: what is shorter is no silence."""
         silent_s = self._now_s() - max(began_s, self._answered_s)
-        if self._is_on or silent_s < SILENT_S:
+        if self._is_on or silent_s < silent_s_min:
             return
         self._is_on = True
         _log.warning("store_silent", place=self._place, silent_s=round(silent_s, 1))
