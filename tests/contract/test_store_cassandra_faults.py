@@ -14,6 +14,7 @@ import pytest
 from cassandra.cluster import _clusters_for_shutdown
 
 from cqs.errors import OutcomeUnknown, StoreUnavailable
+from cqs.queue import Queue
 from cqs.store.cassandra import CassandraStore, Options
 from cqs.testing.clock import ManualClock
 from tests.cassandra_server import Node, Ring, free_ports
@@ -35,6 +36,17 @@ def paused(node: Node) -> Iterator[None]:
         yield
     finally:
         node.resume()
+
+
+async def answered(store: CassandraStore, queue: Queue) -> None:
+    """Waits until calls are no longer refused because the node did not answer."""
+    async with asyncio.timeout(SECONDS_MAX):
+        while True:
+            try:
+                await store.find(queue.key)
+                return
+            except StoreUnavailable:
+                await asyncio.sleep(0.05)
 
 
 async def test_a_port_that_nobody_listens_on_is_told(caplog: pytest.LogCaptureFixture) -> None:
@@ -105,6 +117,7 @@ class TestPausedNode(OnCassandra):
 
         assert [type(outcome) for outcome in outcomes] == [OutcomeUnknown] * len(writes)
         assert took_s < SECONDS_MAX
+        await answered(store, queue)
         await store.append(queue, [message])
         assert await held(store, queue) == [message.address]
         await home.close()
@@ -127,6 +140,7 @@ class TestPausedNode(OnCassandra):
             outcomes = await asyncio.wait_for(asyncio.gather(*reads, return_exceptions=True), SECONDS_MAX)
 
         assert all(isinstance(outcome, StoreUnavailable) for outcome in outcomes), outcomes
+        await answered(store, queue)
         assert await store.find(queue.key) == queue
         await home.close()
 
