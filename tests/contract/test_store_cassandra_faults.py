@@ -46,7 +46,7 @@ async def answered(store: CassandraStore, queue: Queue) -> None:
                 await store.find(queue.key)
                 return
             except StoreUnavailable:
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0)
 
 
 async def test_a_port_that_nobody_listens_on_is_told(caplog: pytest.LogCaptureFixture) -> None:

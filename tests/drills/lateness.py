@@ -19,6 +19,8 @@ from math import inf
 from tests.drills.history import History, Outcome
 
 OVERDUE_S = 1.0
+_FIRST_S = -inf
+"""Sends come before the receives of their messages, which may have begun sooner, to wait for one."""
 
 
 def overdue(history: History) -> list[str]:
@@ -48,7 +50,7 @@ def _waits(history: History) -> Iterator[tuple[str, str, float, float]]:
     moves: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for send in history.sends:
         if send.message_id and not send.group:
-            moves[send.queue, send.message_id].append((send.started_s, send.ended_s))
+            moves[send.queue, send.message_id].append((_FIRST_S, send.ended_s))
     for receive in history.receives:
         if (receive.queue, receive.message_id) in moves:
             due_s = receive.ended_s + receive.hidden_s

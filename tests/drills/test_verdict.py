@@ -14,8 +14,6 @@ from tests.drills.history import (
     Outcome,
     Receive,
     Send,
-    body_of,
-    number_of,
 )
 from tests.drills.verdict import Cause, Verdict, judge, recovery_s
 
@@ -187,6 +185,13 @@ def test_message_that_is_due_and_not_given_is_overdue() -> None:
     assert story(12.2).fault(5, 6).judge().overdue == 0
 
 
+def test_message_in_a_poll_that_began_before_the_send_is_not_overdue_while_it_is_held() -> None:
+    told = Story().receive(-0.05, 1).send(1).let_go(2, 1).receive(20, 1, count=2).delete(21, 1)
+    told.history.empties.append(Empty("q", 3, 4))
+
+    assert told.judge().overdue == 0
+
+
 def test_message_that_never_comes_is_overdue_and_one_of_a_group_may_wait() -> None:
     def story(group: str) -> Verdict:
         told = Story().send(1, group=group)
@@ -239,12 +244,3 @@ def test_recovery_is_the_last_failure_after_a_fault() -> None:
     story.history.calls += [Call("a", 1, 1.5, False), Call("a", 2, 2.5, False), Call("a", 2, 4, True)]
 
     assert recovery_s(story.history) == 0.5
-
-
-def test_body_tells_its_number_and_whether_it_is_whole() -> None:
-    body = body_of("q1", 17, 200)
-
-    assert (len(body), number_of("q1", body)) == (200, 17)
-    assert number_of("q2", body) is None
-    assert number_of("q1", body.replace("x", "y", 1)) is None
-    assert number_of("q1", "something else") is None
