@@ -6,7 +6,8 @@ server.
     ….jsonl.gz.part                                           being compressed
 
 A file becomes `.gz` in one rename, after fsync. An unlocked `.open` file was left by a process that died or by a full
-disk: it is finished as it is, without a closing line, from which readers see the gap.
+disk: it is finished as it is, without a closing line, from which readers see the gap. If it is empty, it is deleted:
+its writer died, or is about to lock it and will create it again.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def predecessor_of(folder: Path, node: str, incarnation: str) -> str:
 
 
 def finish_leftovers(folder: Path) -> int:
-    """Compresses every `.open` file that no process has locked; returns how many. Raises OSError."""
+    """Finishes every `.open` file that no process has locked; returns how many. Raises OSError."""
     return sum(_finish(file.path) for file in files_of(folder) if not file.is_finished)
 
 
@@ -128,10 +129,13 @@ def _finish(path: Path) -> bool:
     except FileNotFoundError:
         return False
     with open(fd, "rb") as source:
-        if not lock(fd) or not path.exists():
+        if not lock(fd):
+            return False
+        found = os.fstat(fd)
+        if found.st_nlink == 0:  # Another process finished it; the path may be another file's by now.
             return False
         target = path.with_suffix(".gz")
-        if not target.exists():
+        if found.st_size and not target.exists():
             _compress(source, target)
             sync_folder(path.parent)
         path.unlink(missing_ok=True)

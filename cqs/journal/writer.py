@@ -3,7 +3,6 @@ write left in the file is cut off, so that a line is complete or absent."""
 
 from __future__ import annotations
 
-import errno
 import os
 from collections import Counter
 from pathlib import Path
@@ -55,13 +54,10 @@ class Writer:
         path = self._folder / files.name_of(numberer.node, numberer.incarnation, self._started_ms, self._file + 1)
         mark = numberer.number
         names = {} if mark else self._names_before()
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o640)
+        self._fd = _created(path)
         self._file += 1
         self._opened_ms = self._clock.now_ms()
         try:
-            wait_for_lock(self._fd)
-            if not path.exists():  # Another process locked it first, took it for a leftover, and finished it.
-                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
             sampled = numberer.sample_every
             self.write(numberer.one(EventName.OPENED, self._opened_ms, file=self._file, sampled=sampled, **names))
         except OSError:
@@ -121,3 +117,13 @@ class Writer:
     def _forget(self) -> None:
         self._bytes = self._checksum = self._opened_ms = 0
         self._counts: Counter[str] = Counter()
+
+
+def _created(path: Path) -> int:
+    """A new file, locked. Another process may lock it in its first moment, take it for a leftover, and delete it."""
+    while True:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o640)
+        wait_for_lock(fd)
+        if os.fstat(fd).st_nlink:
+            return fd
+        os.close(fd)
