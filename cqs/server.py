@@ -65,6 +65,8 @@ def run(loaded: Loaded[Config]) -> int:
     logs.set_up(logging.log_level, logging.log_format)
     open_files.raise_limit()
     certificate = certificate_of(config.listening)
+    if certificate is not None:
+        signal.signal(signal.SIGHUP, lambda number, frame: _reload(certificate))
     sockets = open_sockets(config.listening, is_checked=config.security.auth != "open")
     try:
         if config.clustering.workers > 1:
@@ -135,7 +137,8 @@ class _Built:
 async def _serve(
     loaded: Loaded[Config], sockets: Sequence[socket.socket], certificate: Certificate | None, slot: Slot | None
 ) -> int:
-    stop, clock, rng = Stop(), SystemClock(), random.Random()
+    stop = Stop(None if certificate is None else partial(_reload, certificate))
+    clock, rng = SystemClock(), random.Random()
     config = loaded.config
     store = backends.store_of(config, clock)
     cache = backends.CacheServers(config, clock, rng)
@@ -208,10 +211,7 @@ async def _accept(built: _Built, stop: Stop) -> None:
     engine.metrics.watch(UNREAD_BYTES, lambda: app.connections.unread.held)
     engine.metrics.watch(CUT_OFF, lambda: app.connections.unread.count_cut_off)
     heap.set_aside()
-    tls = None
-    if built.certificate is not None:
-        tls = built.certificate.context
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _reload, built.certificate)
+    tls = None if built.certificate is None else built.certificate.context
     stop_s_max = config.bounds.stop_timeout_ms / 1_000
     await app.start(built.sockets, stop_s_max=stop_s_max, tls=tls, is_shared=built.slot is not None)
     try:

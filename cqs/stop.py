@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 
 SAME_SIGNAL_S = 1.0
 
@@ -18,16 +18,19 @@ def end_signals() -> list[signal.Signals]:
 
 
 class Stop:
-    """The first of `end_signals` requests an orderly shutdown, a second one ends the process at once. A server with a
-    certificate uses SIGHUP to reload it instead (`cqs.tls`). `make` forwards a signal that the whole process group got,
-    so the server receives it twice. Signals within SAME_SIGNAL_S of the first therefore count as the same request."""
+    """The first of `end_signals` requests an orderly shutdown, a second one ends the process at once. `make` forwards a
+    signal that the whole process group got, so the server receives it twice. Signals within SAME_SIGNAL_S of the first
+    therefore count as the same request."""
 
-    def __init__(self) -> None:
+    def __init__(self, reload: Callable[[], None] | None = None) -> None:
+        """`reload`: SIGHUP calls this instead, even under `nohup`."""
         self.requested = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._requested_s = 0.0
         for number in end_signals():
             self._loop.add_signal_handler(number, self._hear, number)
+        if reload is not None:
+            self._loop.add_signal_handler(signal.SIGHUP, reload)
 
     async def cuts(self, work: Coroutine[object, object, None]) -> bool:
         """Runs the work unless told to stop first; then it is cancelled, and the result is True."""

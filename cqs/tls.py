@@ -56,6 +56,8 @@ class Certificate:
             raise ConfigError(
                 f"tls_cert: {self._cert} and {self._key} are not a certificate and its unencrypted PEM key ({reason})"
             ) from error
+        except OSError as error:  # Replaced just now.
+            raise ConfigError(f"tls_cert: {self._cert} or {self._key} can't be read: {error.strerror}") from error
         return context
 
 

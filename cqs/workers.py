@@ -74,8 +74,9 @@ class _Place:
 
 class Workers:
     """`serve` runs in each worker: it gets the worker's slot and returns its exit code. `told` is called once, when all
-    serve, with the first worker's facts. `reread` is called on SIGHUP, for the sake of workers that start later.
-    `beside` is called each LOOK_S for other duties of the parent."""
+    serve, with the first worker's facts. `reread` is called on SIGHUP, for the sake of workers that start later; a
+    starting worker handles SIGHUP as this process did before. `beside` is called each LOOK_S for other duties of the
+    parent."""
 
     def __init__(
         self,
@@ -159,7 +160,7 @@ class Workers:
 
     def _live(self, slot: Slot) -> int:
         """Runs in the new process. If the parent was killed, the workers remove its folder."""
-        for number in self._heard:
+        for number in self._heard - self._rereads:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, self._heard)
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -3,6 +3,8 @@ don't really speak TLS."""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -16,8 +18,10 @@ from pathlib import Path
 
 import pytest
 
+from cqs.errors import ConfigError
+from cqs.tls import Certificate
 from tests.integration.certificates import connected, make_certificate, serial_of, tls_flags
-from tests.integration.process import Served, serving
+from tests.integration.process import ROOT, START_S_MAX, Served, command, lines_until_serving, serving, until
 from tests.integration.signed import KEYS, LANES, OURS, THEIRS, client, said, signed_server
 
 SEEN_S_MAX = 10.0
@@ -92,6 +96,55 @@ def test_certificate_is_changed_on_sighup_while_connections_live(server: Served,
         lines = [json.loads(server.process.stdout.readline()) for _ in range(2)]
         assert [line["event"] for line in lines] == ["certificate_reloaded", "certificate_not_reloaded"]
         assert serial_now() == new and is_answered(living)
+
+
+def test_a_certificate_that_vanishes_while_it_is_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_certificate(tmp_path)
+    certificate = Certificate(tmp_path / "cert.pem", tmp_path / "key.pem")
+
+    def read_and_vanish(path: Path) -> bytes:
+        path.unlink()
+        return b""
+
+    monkeypatch.setattr(Path, "read_bytes", read_and_vanish)
+    with pytest.raises(ConfigError, match="can't be read"):
+        certificate.reload()
+
+
+def test_a_certificate_changed_during_startup_is_presented(tmp_path: Path) -> None:
+    make_certificate(tmp_path)
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    with open(tmp_path / "lock", "w") as lock:
+        lock.write(str(dead.pid))
+        lock.flush()
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        flags = "--data-dir", str(tmp_path), "--port", "0"
+        starting = subprocess.Popen(
+            command(*flags, *tls_flags(tmp_path)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
+        )
+        until(lambda: str(tmp_path / "lock") in open_files_of(starting.pid), within_s=START_S_MAX)
+        new = make_certificate(tmp_path)
+        starting.send_signal(signal.SIGHUP)
+    try:
+        server = Served(starting, lines_until_serving(starting))
+        with connected(int(server.endpoint.rpartition(":")[2])) as connection:
+            assert serial_of(connection) == new
+        assert server.stop()[0] == 0
+    finally:
+        starting.kill()
+        starting.communicate()
+
+
+def open_files_of(pid: int) -> set[str]:
+    """Paths that a process has open; none when it has ended."""
+    files: set[str] = set()
+    for file in Path(f"/proc/{pid}/fd").glob("*"):
+        with contextlib.suppress(OSError):
+            files.add(os.readlink(file))
+    return files
 
 
 def test_clients_that_do_not_speak_tls_are_disconnected(port: int) -> None:
