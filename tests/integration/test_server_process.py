@@ -174,7 +174,7 @@ def test_queues_of_the_file_exist_at_boot_and_again(data: str, tmp_path: Path) -
         'purge_wait = false\n[[queue]]\nname = "a"\nattributes = { VisibilityTimeout = 7 }\ndead_letter = "b.fifo"\n'
         '[[queue]]\nname = "b.fifo"'
     )
-    code, error = refused("--data-dir", data, "--config", str(file))
+    code, error = refused("--port", "0", "--data-dir", data, "--config", str(file))
     assert (code, error.count("\n")) == (2, 1)
     assert error.startswith("cqs: queue 'a': ")
 
