@@ -21,18 +21,23 @@ from typing import Any, TextIO
 import msgspec
 import structlog
 
+from cqs import log_output
+
 _FIRST = ("ts", "level", "event")
 _FRAMES_MAX = 8
 FILLED_IN = ("cassandra.", "opentelemetry.exporter.")
 """Libraries (with what is below them) whose log arguments are hosts, settings and errors, and never client data."""
 
 
-def set_up(level: str, log_format: str, stream: TextIO | None = None, *, worker: int = 0) -> None:
+def set_up(
+    level: str, log_format: str, stream: TextIO | None = None, *, worker: int = 0, wait_s: float = log_output.WAIT_S
+) -> None:
     """Sends all events from `level` up to `stream` (standard output), as `text`, `json`, or `auto`: text on a terminal.
     With several workers, events carry the worker's number. Call before the first event of a process."""
     out = stream or sys.stdout
     is_text = log_format == "text" or (log_format == "auto" and out.isatty())
     number = logging.getLevelNamesMapping()[level.upper()]
+    output = log_output.of_stream(out, wait_s)
     renderer = structlog.dev.ConsoleRenderer(colors=_has_colours(out)) if is_text else _as_json
     structlog.configure(
         processors=[
@@ -43,7 +48,7 @@ def set_up(level: str, log_format: str, stream: TextIO | None = None, *, worker:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=lambda *_names: _Lines(out),
+        logger_factory=lambda *_names: _Lines(output),
         cache_logger_on_first_use=True,
     )
     logging.root.handlers = [_Bridge()]
@@ -66,13 +71,15 @@ def _near(path: str) -> str:
 class _Lines:
     """Writes lines and never raises: a closed pipe must not cause a failed send or a dead writer thread."""
 
-    def __init__(self, out: TextIO) -> None:
+    def __init__(self, out: log_output.Output) -> None:
         self._out = out
 
     def msg(self, line: str) -> None:
+        dropped = 0
         with contextlib.suppress(OSError, ValueError):
-            self._out.write(_readable(line) + "\n")
-            self._out.flush()
+            dropped = self._out.write(_readable(line))
+        if dropped:
+            structlog.get_logger().warning("log_lines_dropped", lines=dropped)
 
     log = debug = info = warning = error = critical = exception = msg
 
