@@ -17,20 +17,33 @@ from cqs.errors import CannotStart, ConfigError
 
 BACKLOG = 1_024
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}
+_ABSENT = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
+
+
+class _NoSuchAddress(CannotStart):
+    """The machine does not have this address."""
 
 
 def open_sockets(listening: Listening, *, is_checked: bool = False) -> list[socket.socket]:
     """One socket for each address of the host; port 0 becomes a free port, the same for all. Early connections wait in
-    the backlog, and no second server can take the port meanwhile. `is_checked`: requests are authenticated. Raises
-    ConfigError for an unknown host, or one open to the network without permission; CannotStart if the port is in
-    use."""
+    the backlog, and no second server can take the port meanwhile. An address that this machine lacks is left out if it
+    has another: in a container, `localhost` often has an IPv6 address although IPv6 is off. `is_checked`: requests are
+    authenticated. Raises ConfigError for an unknown host, or one open to the network without permission; CannotStart
+    if the port is in use, or if the machine has none of the addresses."""
     addresses = addresses_of(listening, is_checked=is_checked)
     sockets: list[socket.socket] = []
+    absent: list[_NoSuchAddress] = []
     port = listening.port
     try:
         for family, address in addresses:
-            sockets.append(_bind(family, address, port))
-            port = port or sockets[0].getsockname()[1]
+            try:
+                sockets.append(_bind(family, address, port))
+            except _NoSuchAddress as error:
+                absent.append(error)
+            else:
+                port = port or sockets[0].getsockname()[1]
+        if not sockets:
+            raise absent[0]
     except CannotStart:
         for opened in sockets:
             opened.close()
@@ -79,7 +92,10 @@ def _is_loopback(address: str) -> bool:
 
 
 def _bind(family: int, address: str, port: int) -> socket.socket:
-    opened = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        opened = socket.socket(family, socket.SOCK_STREAM)
+    except OSError as error:
+        raise _reason(error, address, port) from error
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
@@ -101,4 +117,5 @@ def _reason(error: OSError | OverflowError, address: str, port: int) -> CannotSt
         )
     if code == errno.EACCES:
         return CannotStart(f"port {port} on {address} needs privileges; choose one above 1023 (--port, CQS_PORT)")
-    return CannotStart(f"can't listen on {address} port {port}: {os.strerror(code) if code else error}")
+    kind = _NoSuchAddress if code in _ABSENT else CannotStart
+    return kind(f"can't listen on {address} port {port}: {os.strerror(code) if code else error}")

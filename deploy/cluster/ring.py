@@ -27,6 +27,7 @@ from typing import Literal
 from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile
 from cassandra.policies import WhiteListRoundRobinPolicy
 
+from deploy.cluster import java
 from deploy.cluster.ports import ends_with_parent, free_ports, signals_held
 from deploy.cluster.started import Started
 
@@ -102,7 +103,7 @@ class Node:
         (self.folder / "tmp").mkdir(exist_ok=True)
         conf = self.folder / "conf"
         command = ["java", f"-Xms{tuning.heap_min}", f"-Xmx{tuning.heap_max}"]
-        command += (SERVICES / "jvm17.options").read_text().split()
+        command += (SERVICES / "jvm.options").read_text().split()
         command += ["-XX:TieredStopAtLevel=1"] if tuning.is_brief else []
         command += [
             f"-Djava.io.tmpdir={self.folder / 'tmp'}",
@@ -130,7 +131,7 @@ class Node:
         while not self._answers():
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(0.2)
-                raise CassandraFailed(f"Cassandra on {self.address} ended: {self._end_of_log()}")
+                raise CassandraFailed(f"Cassandra on {self.address} ended: {java.advice()}{self._end_of_log()}")
             if time.monotonic() > deadline:
                 raise CassandraFailed(
                     f"Cassandra on {self.address} did not answer in {seconds} s: {self._end_of_log()}"

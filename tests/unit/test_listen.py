@@ -36,6 +36,28 @@ def test_all_addresses_of_a_name_get_the_same_port() -> None:
         assert len({one.getsockname()[1] for one in sockets}) == 1
 
 
+def test_an_address_that_the_machine_lacks_is_left_out_if_it_has_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `localhost` in a container without IPv6."""
+    found = [(socket.AF_INET6, 0, 0, "", ("2001:db8::1", 0, 0, 0)), (socket.AF_INET, 0, 0, "", ("127.0.0.1", 0))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+
+    with opened(Listening(host="two", port=0, is_open_to_network=True)) as (only,):
+        assert only.getsockname()[0] == "127.0.0.1"
+
+
+def test_a_family_that_the_machine_lacks_is_left_out_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    unknown = 99
+    found = [(unknown, 0, 0, "", ("::1", 0, 0, 0)), (socket.AF_INET, 0, 0, "", ("127.0.0.1", 0))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+
+    with opened(Listening(host="two", port=0)) as (only,):
+        assert only.getsockname()[0] == "127.0.0.1"
+
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found[:1])
+    with pytest.raises(CannotStart, match=r"^can't listen on ::1 port 9324: Address family not supported"):
+        open_sockets(Listening(host="two"))
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
 def test_network_is_refused_unless_named(host: str) -> None:
     with pytest.raises(ConfigError, match=rf"^host: {host} is reachable.*--open-to-network"):
