@@ -204,7 +204,11 @@ def main() -> None:
     parser.add_argument("--profile", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        flags: dict[str, object] = {"data_dir": folder, "journal": options.journal}
+        flags: dict[str, object] = {
+            "data_dir": folder,
+            "journal": options.journal,
+            "journal_dir": f"{folder}/journal",
+        }
         if options.store == "memory":
             flags["in_memory"] = True
         uvloop.run(measure(flags, options))

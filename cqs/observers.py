@@ -37,15 +37,21 @@ def journal_folder(config: Config) -> Path | None:
 
 
 def journal_of(config: Config, clock: Clock) -> Journal | None:
-    """The journal, not opened yet; None if it is off."""
-    return None if config.journaling.journal == "off" else Journal(_rules_of(config), clock)
+    """The journal, not opened yet; None if it is off. Raises ConfigError."""
+    if config.journaling.journal == "off":
+        return None
+    if config.storage.is_in_memory and not config.journaling.journal_dir:
+        raise ConfigError("journal: a server in memory has no data directory to keep it in; give journal_dir")
+    return Journal(_rules_of(config), clock)
 
 
 async def begin(journal: Journal | None, config: Config, clock: Clock, rng: random.Random) -> None:
-    """Opens the journal. If it is off, marks an existing journal in the folder as unended for its readers. Raises
-    CannotStart."""
+    """Opens the journal. If it is off, marks an existing journal in the folder as unended for its readers; not if this
+    server is in memory, since the folder is then another server's. Raises CannotStart."""
     if journal is not None:
         await journal.open()
+        return
+    if config.storage.is_in_memory:
         return
     rules = _rules_of(config)
     try:

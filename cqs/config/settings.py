@@ -184,7 +184,9 @@ class Journaling:
         "Record what happens to messages: off = none, sampled = one in journal_sample, full = all.",
     )
     journal_dir: str = setting(
-        "", values.path("folder", "the path of a folder"), "Directory of the journal. Empty: journal in data_dir."
+        "",
+        values.path("folder", "the path of a folder"),
+        "Directory of the journal. Empty: journal in data_dir. in_memory needs it.",
     )
     journal_node: str = setting(
         "",

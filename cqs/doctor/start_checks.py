@@ -30,6 +30,7 @@ async def check_start(loaded: Loaded[Config], clock: Clock) -> list[Finding]:
         _refusal(lambda: check_workers(config)),
         _refusal(lambda: backends.store_of(config, clock)),
         _refusal(lambda: observers.check_tracing(config)),
+        _refusal(lambda: observers.journal_of(config, clock)),
         await _late_refusal(people.try_declared(config, clock)),
         await _late_refusal(_try_queues(config, loaded.queues, clock)),
     ]

@@ -32,6 +32,7 @@ async def errors_of_queues(folder: Path, text: str) -> list[str]:
         ({"host": "::1", "auth": "signed", "workers": 2}, "workers: 2 "),
         ({"cassandra": ["127.0.0.1"]}, "in_memory: "),
         ({"users_file": "/nowhere"}, "users_file: /nowhere "),
+        ({"journal": "full"}, "journal: a server in memory "),
     ],
 )
 async def test_settings_that_a_server_refuses_are_errors(flags: dict[str, object], told: str) -> None:
