@@ -8,7 +8,8 @@ response is sent. The file is rotated at FILE_BYTES_MAX; FILES_MAX of them are k
     actions.jsonl        the current file
     actions-1.jsonl      the previous one … actions-7.jsonl the oldest
 
-Each node of a cluster keeps its own. Without a data folder, the last LINES_MAX lines are kept in memory.
+Each node of a cluster keeps its own, which its workers share. Without a data folder, the last LINES_MAX lines are kept
+in memory.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ import errno
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 import structlog
+
+from cqs.file_lock import held
 
 FILE_BYTES_MAX = 8_000_000
 FILES_MAX = 8
@@ -128,6 +132,15 @@ def _cut(line: Line) -> Line:
 
 def _append(folder: Path, lines: Sequence[bytes]) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with held(folder):
+        while lines:
+            lines = lines[_append_some(folder, lines) :]
+            if lines:
+                _turn(folder)
+
+
+def _append_some(folder: Path, lines: Sequence[bytes]) -> int:
+    """Appends as many lines as the current file takes; returns how many."""
     descriptor = os.open(_file(folder, 0), os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         size = os.fstat(descriptor).st_size
@@ -138,14 +151,16 @@ def _append(folder: Path, lines: Sequence[bytes]) -> None:
             taken += 1
         if taken:
             _write(descriptor, (b"\n" if is_torn else b"") + b"".join(lines[:taken]))
+        return taken
     finally:
         os.close(descriptor)
-    if taken < len(lines):
-        for number in range(FILES_MAX - 1, 0, -1):
-            older = _file(folder, number - 1)
-            if older.exists():
-                older.replace(_file(folder, number))
-        _append(folder, lines[taken:])
+
+
+def _turn(folder: Path) -> None:
+    for number in range(FILES_MAX - 1, 0, -1):
+        older = _file(folder, number - 1)
+        if older.exists():
+            older.replace(_file(folder, number))
 
 
 def _write(descriptor: int, content: bytes) -> None:
@@ -160,7 +175,9 @@ def _file(folder: Path, number: int) -> Path:
 
 
 def _search(folder: Path, question: Question, limit: int) -> tuple[list[Line], bool]:
-    return _chosen(_newest_first(folder), question, limit)
+    with suppress(OSError), held(folder):
+        return _chosen(_newest_first(folder), question, limit)
+    return [], False
 
 
 def _newest_first(folder: Path) -> Iterator[Line]:

@@ -1,8 +1,12 @@
-"""Exclusive file locks, as used for the data folder and the journal."""
+"""Exclusive file locks, as used for the data folder, the journal and the console's log of changes."""
 
 from __future__ import annotations
 
 import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 
 def wait_for_lock(fd: int) -> None:
@@ -18,3 +22,14 @@ def lock(fd: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Holds the folder's lock, once nobody else does; not even this process, elsewhere. Raises OSError."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        wait_for_lock(fd)
+        yield
+    finally:
+        os.close(fd)

@@ -146,12 +146,21 @@ def _compress(source: BinaryIO, target: Path) -> None:
     """Durable and complete, or not at all: a file that did not fit on a full disk is removed."""
     part = target.with_suffix(".gz.part")
     try:
-        with open(part, "wb") as raw:
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as raw:
             with _GzipFile(filename="", mode="wb", compresslevel=_LEVEL, fileobj=raw, mtime=0) as packed:
                 shutil.copyfileobj(source, packed, _COPY_BYTES)
             raw.flush()
+            _let_the_same_read(raw.fileno(), os.fstat(source.fileno()))
             os.fsync(raw.fileno())
         part.rename(target)
     except OSError:
         part.unlink(missing_ok=True)
         raise
+
+
+def _let_the_same_read(fd: int, source: os.stat_result) -> None:
+    """Gives the file the owner and the mode of the other one, which may be another user's when `cqs journal prune`
+    finishes it."""
+    with contextlib.suppress(PermissionError):
+        os.fchown(fd, source.st_uid, source.st_gid)
+    os.fchmod(fd, source.st_mode & 0o777)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
@@ -160,6 +161,24 @@ async def test_many_lines_at_once_turn_the_file_as_one_by_one_do(
 
     assert [one.at_ms for one in (await log.find(Question(), 100))[0]] == list(range(29, -1, -1))
     assert all(path.stat().st_size <= 500 for path in files_of(tmp_path))
+
+
+async def test_workers_that_turn_the_file_at_the_same_time_lose_no_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(action_log, "FILE_BYTES_MAX", 200)
+    monkeypatch.setattr(action_log, "FILES_MAX", 100)
+    workers = [ActionLog(tmp_path) for _ in range(4)]
+
+    async def work(place: int) -> None:
+        for number in range(place, 160, len(workers)):
+            await workers[place].add(line(number))
+
+    await asyncio.gather(*map(work, range(len(workers))))
+    lines, _ = await workers[0].find(Question(), 1_000)
+
+    assert sorted(one.at_ms for one in lines) == list(range(160))
+    assert len(files_of(tmp_path)) < action_log.FILES_MAX
 
 
 async def test_without_a_folder_the_last_lines_are_kept_in_memory() -> None:

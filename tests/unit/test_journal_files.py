@@ -37,6 +37,21 @@ def test_full_file_is_finished_and_the_next_one_goes_on_counting(tmp_path: Path)
     assert [(line.number, line.event.value) for line in lines_of(second.path)] == [(8, "opened"), (9, "sent")]
 
 
+def test_a_finished_file_is_readable_by_those_who_could_read_it_before(tmp_path: Path) -> None:
+    bench = JournalBench(tmp_path)
+    [file] = files_of(tmp_path)
+    bench.journal.writing.abandon()
+    os.chmod(file.path, 0o640)
+    if os.geteuid() == 0:
+        os.chown(file.path, 12, 34)
+    before = file.path.stat()
+
+    finish_leftovers(tmp_path)
+
+    after = files_of(tmp_path)[0].path.stat()
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+
+
 def test_only_the_file_that_ends_in_order_says_that_it_is_the_last(tmp_path: Path) -> None:
     bench = JournalBench(tmp_path, file_bytes_max=600)
     for _ in range(3):
