@@ -103,6 +103,16 @@ def test_many_consumers_share_the_messages(server: ServerProcess) -> None:
     assert match is not None and 1 < int(match[1]) <= 50
 
 
+def test_pytest_fixture_starts_a_server_for_the_tests() -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "CQS_"))}
+    environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(EXAMPLES / "test_orders.py")]
+
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=RUN_S_MAX, check=False)
+
+    assert (done.returncode, "2 passed" in done.stdout) == (0, True), done.stdout + done.stderr
+
+
 def test_celery_runs_the_task_for_now_and_the_late_one(server: ServerProcess, tmp_path: Path) -> None:
     log = tmp_path / "log"
     command = [str(celery_python()), "-m", "celery", "--workdir", "examples", "-A", "celery_app", "worker"]
