@@ -80,4 +80,5 @@ class OriginRefused(HttpError, AccessDenied):
     """A web page that is not listed tried to call the API."""
 
     def __init__(self, origin: str) -> None:
-        super().__init__(f"Requests from web pages of {origin or 'another site'} are not allowed by this server.")
+        page = origin or "another site"
+        super().__init__(f"Requests from web pages of {page} are not allowed by this server: see its setting origins.")

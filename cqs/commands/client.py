@@ -86,7 +86,8 @@ class Client:
         except ValueError as error:
             raise CallFailed(f"{self.endpoint} does not speak SQS's JSON protocol (status {status})") from error
         if status != 200:
-            raise CallFailed(str(answer.get("message", f"status {status}")) + self._hint(code), code)
+            told, hint = str(answer.get("message", f"status {status}")), self._hint(code)
+            raise CallFailed(told.removesuffix(".") + hint if hint else told, code)
         return dict(answer)
 
     def queue_url(self, name: str) -> str:
@@ -98,6 +99,8 @@ class Client:
 
     def _hint(self, code: str) -> str:
         """What to do about an error, where SQS's text does not say."""
+        if code == "InvalidClientTokenId" and self._keys is not None and self._keys.token:
+            return ", and without AWS_SESSION_TOKEN"
         if (code == "MissingAuthenticationToken") is (self._keys is None):
             return _HINTS.get(code, "").format(self._keys and self._keys.key_id)
         return ""

@@ -54,7 +54,9 @@ class Sealer:
         """The plaintext. Raises CanNotOpen."""
         head, cipher = sealed[:_HEAD_BYTES], self._ciphers.get(sealed[1 : 1 + _ID_BYTES])
         if sealed[:1] != _FORMAT or cipher is None:
-            raise CanNotOpen(f"The secret of {owner} was sealed with a master key that is not configured.")
+            raise CanNotOpen(
+                f"The secret of {owner} was sealed with a master key that is not configured: add it, after a comma."
+            )
         try:
             return cipher.decrypt(head[1 + _ID_BYTES :], sealed[_HEAD_BYTES:], _bound(head, owner))
         except (InvalidTag, ValueError):

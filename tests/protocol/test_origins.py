@@ -45,6 +45,7 @@ async def test_other_page_is_refused_before_anything_happens(origin: str) -> Non
         headers = headers_of(reply)
         assert (reply.status, code_of(headers, reply.body)) == (403, "AccessDenied")
         assert not any(name.startswith("access-control-") for name in headers)
+        assert b"see its setting origins" in reply.body
     assert world.state() == before
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import struct
 import sys
@@ -106,12 +107,25 @@ def test_who_has_no_key_is_told_where_it_is_looked_for(
     assert ("AWS_ACCESS_KEY_ID" in str(failed.value)) is is_told
 
 
-def test_who_has_another_servers_key_is_told_which(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = (403, "InvalidClientTokenId", b'{"message": "The security token included in the request is invalid."}')
+@pytest.mark.parametrize(
+    ("keys", "text", "told"),
+    [
+        (
+            Keys("AKID", "s"),
+            "The token is invalid.",
+            "invalid: AWS_ACCESS_KEY_ID is AKID, which is no key of this server",
+        ),
+        (Keys("AKID", "s", "token"), "Sign with a key.", "^Sign with a key, and without AWS_SESSION_TOKEN$"),
+    ],
+)
+def test_who_has_another_servers_key_or_a_session_is_told_which(
+    monkeypatch: pytest.MonkeyPatch, keys: Keys, text: str, told: str
+) -> None:
+    answer = (403, "InvalidClientTokenId", json.dumps({"message": text}).encode())
     monkeypatch.setattr(Client, "_exchange", lambda *_: answer)
 
-    with pytest.raises(CallFailed, match="AWS_ACCESS_KEY_ID is AKID, which is no key of this server"):
-        Client("http://a", keys=Keys("AKID", "s")).call("ListQueues")
+    with pytest.raises(CallFailed, match=told):
+        Client("http://a", keys=keys).call("ListQueues")
 
 
 @pytest.mark.parametrize(
