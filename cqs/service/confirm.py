@@ -35,19 +35,19 @@ async def put(engine: Engine, queue: Queue, entries: Sequence[Entry], known: Kno
     return found is not Residency.ABSENT
 
 
-async def remove(engine: Engine, queue: Queue, addresses: Sequence[int]) -> bool:
-    """Removes messages that are no longer in the store from their shard. False: the cache did not confirm it."""
+async def remove(engine: Engine, queue: Queue, addresses: Sequence[int]) -> int | None:
+    """Removes messages that are no longer in the store from their shard. Returns how many it knew; None: the cache did
+    not confirm it."""
     if not addresses:
-        return True
+        return 0
     shard = shard_of(queue)
-    is_confirmed = True
+    known: int | None = None
     try:
-        await engine.cache.remove(shard, addresses)
+        known = await engine.cache.remove(shard, addresses)
     except CacheUnavailable:
-        is_confirmed = False
         await marking.unconfirmed(engine, shard, addresses)
     finally:
         if queue.settings.is_fifo:
             engine.waiters.wake(queue.uid, len(addresses))
     engine.fallback.forget(shard, addresses)
-    return is_confirmed
+    return known

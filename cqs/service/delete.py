@@ -15,6 +15,15 @@ If the cache does not know the message (it may have lost it, and who holds it), 
 
 If the cache does not confirm the removal, the message may still be ready there for other nodes. They are told before
 the client is answered (`cqs.service.marking`).
+
+If the cache does not know the message, another node may have purged the queue before it was sent:
+
+    node A                        node B, which has not heard of it      without a look at the queue in the store
+    ──────                        ─────────────────────────────────      ────────────────────────────────────────
+    purges: generation 4
+    sends m, hands it out
+                                  deletes m of generation 3: nothing
+                                  generation 4: deletes m there          … acknowledged, and m is handed out again
 """
 
 from __future__ import annotations
@@ -30,10 +39,11 @@ from cqs.errors import (
     ReceiptHandleIsInvalid,
     SqsError,
     StoreUnavailable,
+    after_a_write,
 )
 from cqs.queue import Queue
 from cqs.receipt import Receipt
-from cqs.service import confirm, erasing, fallback, marking
+from cqs.service import confirm, erasing, fallback, lookup, marking
 from cqs.service.engine import Engine, shard_of
 
 FENCE_MS = 10_000
@@ -42,7 +52,7 @@ FENCE_MS = 10_000
 
 async def delete(engine: Engine, queue: Queue, handle: str) -> None:
     """Idempotent: deleting a message that is already gone succeeds. Raises ReceiptHandleIsInvalid for a handle that
-    this cluster did not issue for this queue, ReceiptHandleExpired (FIFO), StoreUnavailable, OutcomeUnknown."""
+    this cluster did not issue for this queue, ReceiptHandleExpired (FIFO), and as `erase`."""
     error = (await delete_batch(engine, queue, [handle]))[0]
     if error is not None:
         raise error
@@ -60,25 +70,34 @@ async def delete_batch(engine: Engine, queue: Queue, handles: Sequence[str]) -> 
         await _fence(engine, queue, handles, receipts, errors)
     addresses = [r.address for r, error in zip(receipts, errors, strict=True) if r is not None and error is None]
     if addresses:
-        await erase(engine, queue, addresses)
+        present = await erase(engine, queue, addresses)
+        if present.storage_id != queue.storage_id:
+            return await delete_batch(engine, present, handles)
         engine.metrics.queues.meet(queue).delete_times.observe(perf_counter_ns() - started_ns)
     return errors
 
 
-async def erase(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
-    """When it returns, the messages are deleted and no node hands them out any more. Raises StoreUnavailable,
-    OutcomeUnknown; idempotent."""
+async def erase(engine: Engine, queue: Queue, addresses: Sequence[int]) -> Queue:
+    """When it returns, the messages are deleted and no node hands them out any more. Returns the queue as it is now: if
+    it was purged through another node, its new messages have not been touched. Raises QueueDoesNotExist if it is gone,
+    StoreUnavailable, OutcomeUnknown; idempotent."""
     begun_ms = engine.clock.now_ms() if queue.settings.is_fifo else 0
     await erasing.erase(engine, queue, addresses)
+    present = queue
     try:
-        is_confirmed = await confirm.remove(engine, queue, addresses)
+        known = await confirm.remove(engine, queue, addresses)
+        if known != len(addresses):
+            with after_a_write("Deleted, unless the queue was purged a moment ago."):
+                present = await lookup.renewed(engine, queue)
     finally:
-        engine.witness.deleted(queue, addresses, begun_ms)
-    if not is_confirmed:
+        if present.storage_id == queue.storage_id:
+            engine.witness.deleted(queue, addresses, begun_ms)
+    if known is None:
         try:
             await marking.make_known(engine, shard_of(queue))
         except StoreUnavailable as error:
             raise OutcomeUnknown(f"Deleted, but the other nodes could not be told. {error}") from error
+    return present
 
 
 async def _fence(

@@ -1,7 +1,8 @@
 """ChangeMessageVisibility. An acknowledged change is durable, so that a consumer's heartbeat survives a crash.
 
 The cache decides, fenced by the receive number in the handle; the new end of the lease then goes to the store. If the
-cache does not know the message, which it may have lost, the store's leases decide.
+cache does not know the message, which it may have lost, the store's leases decide. If they do not know it either,
+another node may have purged the queue before it was sent (see `cqs.service.delete`): the queue is read again.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from cqs.errors import (
 )
 from cqs.queue import Queue
 from cqs.receipt import Receipt
-from cqs.service import fallback, leases
+from cqs.service import fallback, leases, lookup
 from cqs.service.engine import Engine, shard_of
 
 _GONE = "Message does not exist or is not available for visibility timeout change."
@@ -30,7 +31,8 @@ _EXPIRED = "The receipt handle has expired."
 
 async def change(engine: Engine, queue: Queue, handle: str, timeout_ms: int) -> None:
     """Makes the message visible `timeout_ms` from now; 0 = at once. Raises ReceiptHandleIsInvalid,
-    InvalidParameterValue (gone, stale handle, or over 12 h after the receive), StoreUnavailable, OutcomeUnknown."""
+    InvalidParameterValue (gone, stale handle, or over 12 h after the receive), QueueDoesNotExist, StoreUnavailable,
+    OutcomeUnknown."""
     error = (await change_batch(engine, queue, [(handle, timeout_ms)]))[0]
     if error is not None:
         raise error
@@ -38,6 +40,21 @@ async def change(engine: Engine, queue: Queue, handle: str, timeout_ms: int) -> 
 
 async def change_batch(engine: Engine, queue: Queue, changes: Sequence[tuple[str, int]]) -> list[SqsError | None]:
     """As `change`, with one durable write for all. Returns the error of each, or None."""
+    try:
+        return await _change_batch(engine, queue, changes)
+    except _Purged as purged:
+        return await change_batch(engine, purged.queue, changes)
+
+
+class _Purged(Exception):
+    """Another node has purged the queue, which is now this one."""
+
+    def __init__(self, queue: Queue) -> None:
+        super().__init__(queue.name)
+        self.queue = queue
+
+
+async def _change_batch(engine: Engine, queue: Queue, changes: Sequence[tuple[str, int]]) -> list[SqsError | None]:
     now_ms = engine.clock.now_ms()
     answers: list[SqsError | None] = []
     done: list[tuple[Receipt, int]] = []
@@ -77,6 +94,8 @@ async def _hide(engine: Engine, queue: Queue, handle: str, now_ms: int, timeout_
         outcome = Outcome.GONE
     if outcome is Outcome.GONE:
         outcome = await fallback.hide(engine, queue, ticket, now_ms + timeout_ms)
+        if outcome is Outcome.GONE:
+            await _check_current(engine, queue)
     else:
         engine.fallback.forget(shard_of(queue), [ticket.address])
     if outcome is Outcome.DONE and not timeout_ms:
@@ -85,6 +104,12 @@ async def _hide(engine: Engine, queue: Queue, handle: str, now_ms: int, timeout_
         is_expired = outcome is Outcome.STALE and queue.settings.is_fifo
         raise InvalidParameterValue.of(handle, "ReceiptHandle", _EXPIRED if is_expired else _GONE)
     return receipt
+
+
+async def _check_current(engine: Engine, queue: Queue) -> None:
+    present = await lookup.renewed(engine, queue)
+    if present.storage_id != queue.storage_id:
+        raise _Purged(present)
 
 
 async def _write_down(engine: Engine, queue: Queue, done: Sequence[tuple[Receipt, int]]) -> None:

@@ -132,7 +132,8 @@ class MemoryStore:
 
     async def leases(self, queue: Queue, addresses: Sequence[int]) -> list[Lease | None]:
         self._check_open()
-        return [self._leases.get(address) for address in addresses]
+        held = self._messages.get(queue.storage_id, {})
+        return [self._leases.get(address) if address in held else None for address in addresses]
 
     async def lease(self, queue: Queue, leases: Sequence[Lease]) -> None:
         self._check_open()

@@ -40,6 +40,17 @@ class LeaseContract:
 
         assert await scanned(store, queue) == [stored_of(message, lease_of(message, 7, 20_000, 2))]
 
+    async def test_a_lease_is_unknown_to_another_generation_of_its_queue(
+        self, store: Store, queue: Queue, make: Maker
+    ) -> None:
+        message = make.message()
+        await store.append(queue, [message])
+        await store.lease(queue, [lease_of(message)])
+
+        purged = msgspec.structs.replace(queue, generation=queue.generation + 1)
+
+        assert await store.leases(purged, [message.address]) == [None]
+
     async def test_the_same_receive_may_be_hidden_again(
         self, home: Home, store: Store, queue: Queue, make: Maker
     ) -> None:

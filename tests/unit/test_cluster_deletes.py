@@ -1,4 +1,5 @@
-"""A message deleted through one node reappears through no other, even if the delete never reached the cache."""
+"""A message deleted through one node reappears through no other, even if the delete never reached the cache, or the
+node had not heard of a purge."""
 
 from __future__ import annotations
 
@@ -6,11 +7,13 @@ import asyncio
 
 import pytest
 
-from cqs.errors import OutcomeUnknown, StoreUnavailable
+from cqs.errors import OutcomeUnknown, QueueDoesNotExist, StoreUnavailable
 from cqs.queue import Queue
+from cqs.service import queues
 from cqs.service.delete import delete
 from cqs.service.engine import shard_of
 from cqs.service.marking import FRESH_S, is_doubted, run
+from cqs.service.visibility import change
 from cqs.store.coordination import DirtyMark
 from tests.cluster import Cut, Town, two_nodes, waits_for_marks
 
@@ -126,3 +129,47 @@ async def test_a_mark_outlasts_a_beat_while_the_store_is_served_from_under_it() 
         await town.beat()
 
     assert answers == [[], ["one"], []]
+
+
+@pytest.mark.parametrize("name", ["orders", "orders.fifo"])
+async def test_a_delete_through_a_node_that_has_not_heard_of_a_purge_deletes(name: str) -> None:
+    town, a, b, queue = await two_nodes(name)
+    await queues.purge(a.engine, queue)
+    purged = a.engine.registry.find(queue.key)
+    await a.send(purged, "one")
+    (one,) = await a.receive(purged, visibility_ms=SECOND_MS)
+
+    await delete(b.engine, queue, one.handle)
+    town.clock.advance_ms(SECOND_MS + 1)
+    await reveal(town, purged)
+
+    assert await a.bodies(purged) == []
+    assert b.engine.registry.find(queue.key).generation == purged.generation
+
+
+async def test_a_delete_in_a_queue_that_was_deleted_and_created_again_says_that_it_is_gone() -> None:
+    _, a, b, queue = await two_nodes()
+    await a.send(queue, "one")
+    (one,) = await a.receive(queue)
+    await queues.delete(a.engine, queue)
+    await a.create("orders")
+
+    with pytest.raises(QueueDoesNotExist):
+        await delete(b.engine, queue, one.handle)
+
+
+@pytest.mark.parametrize("name", ["orders", "orders.fifo"])
+async def test_a_visibility_change_through_a_node_that_has_not_heard_of_a_purge_is_made(name: str) -> None:
+    town, a, b, queue = await two_nodes(name)
+    await queues.purge(a.engine, queue)
+    purged = a.engine.registry.find(queue.key)
+    await a.send(purged, "one")
+    (one,) = await a.receive(purged, visibility_ms=SECOND_MS)
+
+    await change(b.engine, queue, one.handle, 10 * SECOND_MS)
+    town.clock.advance_ms(SECOND_MS + 1)
+    await reveal(town, purged)
+
+    assert await a.bodies(purged) == []
+    (lease,) = await a.engine.store.leases(purged, [one.received.address])
+    assert lease is not None and lease.hidden_until_ms == one.received.received_ms + 10 * SECOND_MS
