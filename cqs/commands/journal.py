@@ -58,20 +58,20 @@ def list_files(folder: Path) -> None:
 @click.option(
     "-n", "--lines", "count", type=click.IntRange(0, 1_000_000), default=10, help="Number of events. [default: 10]"
 )
-@click.option("-f", "--follow", is_flag=True, help="Print new events as they are written, until Ctrl-C.")
+@click.option("-f", "--follow", is_flag=True, help="Print new events of all workers as they are written, until Ctrl-C.")
 @click.pass_obj
 def tail(folder: Path, count: int, follow: bool) -> None:
     """Print the last events of the newest file in order, one JSON object per line."""
     if not follow:
         _refuse_missing(folder)
     found = files_of(folder)
-    latest, read = found[-1] if found else None, 0
-    if latest is not None:
-        shown, read = _shown(_unpacked(latest.path) if latest.is_finished else _text_behind(latest.path, 0), count)
+    read = 0
+    if found:
+        shown, read = _shown(_text_of_file(found[-1], 0), count)
         for text in shown:
             click.echo(text)
     if follow:
-        for text in _followed(folder, latest, read):
+        for text in _followed(folder, _ends_of(found, read)):
             click.echo(text)
 
 
@@ -142,30 +142,38 @@ def _text_of(line: Line) -> str:
     return msgspec.json.encode(line).decode()
 
 
-def _followed(folder: Path, latest: JournalFile | None, offset: int) -> Iterator[str]:
-    """Yields events as they are written, across file changes; those of the latest file from `offset` on."""
-    path = latest.path if latest is not None and not latest.is_finished else None
+def _ends_of(found: list[JournalFile], read: int) -> dict[Path, int | None]:
+    """By name, where each file ends that was found: `read` is the offset in the latest one. None: it is finished."""
+    ends = {_name_of(file): None if file.is_finished else _shown(_text_of_file(file, 0), 0)[1] for file in found[:-1]}
+    return ends | {_name_of(file): None if file.is_finished else read for file in found[-1:]}
+
+
+def _followed(folder: Path, ends: dict[Path, int | None]) -> Iterator[str]:
+    """Yields events as they are written to any file of the folder, by any worker, behind these ends."""
     while True:
-        opened = [file.path for file in files_of(folder) if not file.is_finished]
-        newest = opened[-1] if opened else None
-        if path is not None and path != newest:
-            yield from _shown(_text_behind(path, offset), _ALL)[0]
-            path = None
-        if newest is not None:
-            path, offset = newest, offset if path else 0
-            shown, read = _shown(_text_behind(path, offset), _ALL)
-            yield from shown
-            offset += read
+        for file in files_of(folder):
+            name = _name_of(file)
+            end = ends.get(name, 0)
+            if end is not None:
+                shown, read = _shown(_text_of_file(file, end), _ALL)
+                yield from shown
+                ends[name] = None if file.is_finished else end + read
         time.sleep(_POLL_S)
 
 
-def _text_behind(path: Path, offset: int) -> bytes:
-    """The text from `offset` on of a file that is being written, or has been compressed since; empty if it is gone."""
-    with suppress(FileNotFoundError), path.open("rb") as source:
-        source.seek(offset)
-        return source.read()
+def _name_of(file: JournalFile) -> Path:
+    """The same before and after it is finished."""
+    return file.path.with_suffix("")
+
+
+def _text_of_file(file: JournalFile, offset: int) -> bytes:
+    """The text from `offset` on of a file, which may have been compressed since it was listed; empty if it is gone."""
+    if not file.is_finished:
+        with suppress(FileNotFoundError), file.path.open("rb") as source:
+            source.seek(offset)
+            return source.read()
     with suppress(FileNotFoundError):
-        return _unpacked(path.with_suffix(".gz"))[offset:]
+        return _unpacked(file.path.with_suffix(".gz"))[offset:]
     return b""
 
 

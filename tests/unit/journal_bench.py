@@ -24,10 +24,10 @@ QUEUE = Queue(account="000000000000", name="orders", region="us-east-1", uid=7, 
 class JournalBench:
     """`journal` writes to `folder`; `lines` reads everything there, finished or not, in the order of files."""
 
-    def __init__(self, folder: Path, **rules: Any) -> None:
+    def __init__(self, folder: Path, seed: int = 1, **rules: Any) -> None:
         self.folder = folder
         self.clock = ManualClock()
-        self.rng = random.Random(1)
+        self.rng = random.Random(seed)
         self.addresses = Addresses(self.clock, self.rng)
         self.rules = replace(JournalRules(folder, "api-1"), **rules)
         self.journal = JournalHere(self.rules, self.clock, self.rng)

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from cqs.cli import cli
 from cqs.commands import journal as command
 from cqs.errors import CannotStart
-from cqs.events import Line
+from cqs.events import EventName, Line
 from cqs.journal.files import files_of, finish_leftovers
 from cqs.journal.journal import BEAT_MS
 from tests.unit.journal_bench import QUEUE, JournalBench
@@ -109,7 +109,7 @@ def test_what_is_followed_begins_where_the_latest_events_ended(folder: Path) -> 
     last = raw.rstrip(b"\n").rfind(b"\n") + 1
 
     shown, read = command._shown(raw[: last + 20], 100)
-    followed = command._followed(folder, latest, read)
+    followed = command._followed(folder, command._ends_of(files_of(folder), read))
 
     assert read == last
     assert len(shown) == raw.count(b"\n") - 1
@@ -122,7 +122,7 @@ def test_nothing_is_left_out_where_one_file_ends_and_the_next_begins(tmp_path: P
     bench.send("first")
     bench.flush()
     [file] = files_of(tmp_path)
-    followed = command._followed(tmp_path, None, 0)
+    followed = command._followed(tmp_path, {})
     told = [next(followed), next(followed)]
 
     bench.send(*[f"message {number}" for number in range(6)])
@@ -132,6 +132,36 @@ def test_nothing_is_left_out_where_one_file_ends_and_the_next_begins(tmp_path: P
     told += [next(followed) for _ in range(8)]
 
     assert [msgspec.json.decode(text, type=Line).number for text in told] == list(range(1, 11))
+
+
+def test_the_events_of_all_workers_are_followed_and_no_older_ones(tmp_path: Path) -> None:
+    workers = [JournalBench(tmp_path, seed=seed) for seed in (1, 2)]
+    for worker in workers:
+        worker.send("before")
+        worker.flush()
+    _, read = command._shown(files_of(tmp_path)[-1].path.read_bytes(), 0)
+    followed = command._followed(tmp_path, command._ends_of(files_of(tmp_path), read))
+
+    for worker in workers:
+        worker.send("after")
+        worker.flush()
+    told = [msgspec.json.decode(next(followed), type=Line) for _ in workers]
+
+    assert len({line.incarnation for line in told}) == 2
+    assert {line.event for line in told} == {EventName.SENT}
+
+
+def test_files_that_begin_and_end_between_two_looks_are_followed(tmp_path: Path) -> None:
+    followed = command._followed(tmp_path, {})
+    bench = JournalBench(tmp_path, file_bytes_max=500)
+    for number in range(20):
+        bench.send(f"message {number}")
+        bench.flush()
+
+    told = [msgspec.json.decode(next(followed), type=Line).number for _ in range(30)]
+
+    assert len(files_of(tmp_path)) > 3
+    assert told == list(range(1, 31))
 
 
 def test_tail_of_nothing_is_nothing(tmp_path: Path) -> None:
