@@ -153,6 +153,10 @@ class Claims:
         """From now on, only sequences above this one are issued in the queue."""
         self._last_sequence[queue_uid] = max(self._last_sequence.get(queue_uid, 0), sequence)
 
+    def forget(self, queue_uid: int) -> None:
+        """The queue was deleted: its sequences need not be remembered."""
+        self._last_sequence.pop(queue_uid, None)
+
     def pop_expired(self) -> Expired:
         """Forgets up to EXPIRED_BATCH_MAX windows that have ended."""
         addresses: list[int] = []
@@ -167,5 +171,6 @@ class Claims:
                 del self._confirmed[key]
             addresses.append(held.address)
             queue_uid = key[0] >> GENERATION_BITS
-            sequences[queue_uid] = self._last_sequence.get(queue_uid, held.sequence)
+            if queue_uid in self._last_sequence:
+                sequences[queue_uid] = self._last_sequence[queue_uid]
         return Expired(addresses, sequences)

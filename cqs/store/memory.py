@@ -169,7 +169,8 @@ class MemoryStore:
             return False
         self._queues[queue.key] = queue
         if known.storage_id != queue.storage_id:
-            self._forget(known.storage_id)
+            self._claims.forget(queue.uid)
+        self._forget(known.storage_id)
         return True
 
     async def drop(self, queue: Queue, now_ms: int) -> bool:
@@ -180,6 +181,7 @@ class MemoryStore:
         del self._queues[queue.key]
         self._dropped = {key: ms for key, ms in self._dropped.items() if ms > now_ms - DROPPED_KEPT_MS}
         self._dropped[queue.key] = now_ms
+        self._claims.forget(queue.uid)
         self._forget(known.storage_id)
         return True
 

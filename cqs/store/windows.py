@@ -19,8 +19,8 @@ class Held(msgspec.Struct, frozen=True, gc=False):
 
 
 class Expired(NamedTuple):
-    """Expired windows, by their first message, and the last sequence of each of their queues, which must be
-    remembered."""
+    """Expired windows, by their first message, and the last sequence of each of their queues that still exists, which
+    must be remembered."""
 
     addresses: list[int]
     sequences: dict[int, int]

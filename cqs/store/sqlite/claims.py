@@ -11,16 +11,20 @@ from cqs.store.claims import Claims
 from cqs.store.sqlite import sql
 from cqs.store.windows import Expired, Held
 
+_IS_LIVING = "queue_uid IN (SELECT uid FROM queues)"
+
 
 def load(connection: sqlite3.Connection, living: Collection[int], claims: Claims) -> list[int]:
     """For a read before the store serves: fills `claims`; returns ids of rows whose queue is gone."""
     gone: list[int] = []
-    for queue_uid, last in connection.execute("SELECT queue_uid, last FROM sequences"):
+    uids = {storage_id >> GENERATION_BITS for storage_id in living}
+    for queue_uid, last in connection.execute(f"SELECT queue_uid, last FROM sequences WHERE {_IS_LIVING}"):
         claims.raise_sequence(queue_uid, last)
     for key, storage_id, tail, sequence, expires_ms, scope, dedup_id in connection.execute(
         "SELECT id, queue, tail, sequence, expires_ms, scope, dedup_id FROM claims ORDER BY id"
     ):
-        claims.raise_sequence(storage_id >> GENERATION_BITS, sequence)
+        if storage_id >> GENERATION_BITS in uids:
+            claims.raise_sequence(storage_id >> GENERATION_BITS, sequence)
         if storage_id in living:
             claims.load((storage_id, scope, dedup_id), Held(ids.pack(key, tail), sequence, expires_ms))
         else:
@@ -41,3 +45,8 @@ def delete_claims(keys: Sequence[int], connection: sqlite3.Connection) -> None:
     """For a `Work`."""
     for _ in sql.over_ids(connection, "DELETE FROM claims WHERE id IN", keys):
         pass
+
+
+def delete_gone_sequences(connection: sqlite3.Connection) -> None:
+    """For a `Work`: those of deleted queues."""
+    connection.execute(f"DELETE FROM sequences WHERE NOT {_IS_LIVING}")

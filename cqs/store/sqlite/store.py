@@ -162,8 +162,7 @@ class SqliteStore:
         return await self.hands.read_messages(queue.storage_id, addresses)
 
     async def head(self, queue: Queue, row: int, limit: int) -> list[Message]:
-        found: list[int] = []
-        after: int | None = -1 if row == 0 else None
+        found, after = list[int](), -1 if row == 0 else None
         while after is not None and len(found) < limit:
             step = partial(reader.head_step, queue.storage_id, after, limit - len(found))
             addresses, after = await self.hands.read(step)
@@ -225,6 +224,7 @@ class SqliteStore:
 
     async def drop(self, queue: Queue, now_ms: int) -> bool:
         garbage = await self.hands.write(partial(catalog.drop, queue=queue, now_ms=now_ms))
+        self._claims.forget(queue.uid)
         if garbage is not None:
             self._sweep(garbage)
         return garbage is not None

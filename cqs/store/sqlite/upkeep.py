@@ -24,7 +24,7 @@ import structlog
 
 from cqs.errors import CqsError
 from cqs.store.sqlite import sql
-from cqs.store.sqlite.claims import delete_claims
+from cqs.store.sqlite.claims import delete_claims, delete_gone_sequences
 from cqs.store.sqlite.hands import Hands
 from cqs.store.sqlite.jobs import Checkpoint, Trim
 from cqs.store.sqlite.reader import end_of_step
@@ -152,6 +152,7 @@ class Upkeep:
         for start in range(0, len(self._gone_claims), GARBAGE_BATCH):
             await self._write(partial(delete_claims, self._gone_claims[start : start + GARBAGE_BATCH]))
         self._gone_claims = ()
+        await self._write(delete_gone_sequences)
 
 
 def _free_pages(connection: sqlite3.Connection) -> int:

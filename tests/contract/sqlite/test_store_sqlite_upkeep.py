@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from cqs.queue import Queue
 from cqs.store import claims
 from cqs.store.interface import Move
+from cqs.store.sqlite import claims as claim_rows
 from cqs.store.sqlite import upkeep
 from cqs.store.sqlite.store import SqliteStore
+from cqs.store.windows import Expired
 from cqs.testing.clock import ManualClock
 from tests.contract.sqlite_home import BrokenConnection, SqliteHome, next_commit
 from tests.contract.store_claims_suite import send
@@ -117,6 +121,34 @@ async def test_ended_windows_are_forgotten_and_the_last_sequence_is_not(
 
     assert rows(home, "claims") == 0
     assert claim.sequence > last.sequence
+
+
+async def test_windows_that_end_after_their_queue_was_deleted_leave_nothing(
+    home: SqliteHome, store: SqliteStore, make: Maker, clock: ManualClock
+) -> None:
+    gone, there = await store.create(make.fifo()), await store.create(make.queue("there.fifo"))
+    await send(store, gone, make, "a")
+    await store.drop(gone, clock.now_ms())
+    clock.advance_ms(WINDOW_MS)
+    await store.claim(there, [make.wanted("")], WINDOW_MS)
+    await store.swept()
+    await store.create(make.queue("later"))
+    left = rows(home, "claims"), rows(home, "sequences")
+
+    assert left == (0, 0)
+
+
+async def test_sequences_that_an_earlier_version_left_of_deleted_queues_are_deleted(
+    home: SqliteHome, store: SqliteStore, make: Maker
+) -> None:
+    fifo = await store.create(make.fifo())
+    for uid in (1, fifo.uid):
+        await store.hands.write(partial(claim_rows.forget, Expired([], {uid: 7})))
+
+    reopened = await home.reopen(store)
+    await reopened.swept()
+
+    assert home.ask("SELECT queue_uid FROM sequences") == [(fifo.uid,)]
 
 
 async def test_an_id_that_is_used_anew_leaves_nothing_of_its_ended_window(
