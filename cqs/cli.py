@@ -102,6 +102,9 @@ def _have_standard_streams() -> None:
 
 
 def _fail(text: str, code: int) -> None:
-    sys.stdout.flush()
+    try:
+        sys.stdout.flush()
+    except OSError:  # otherwise Python 3.14 tries it again at its end, prints a traceback and returns 120
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     click.echo(f"cqs: {text}", err=True)
     sys.exit(code)

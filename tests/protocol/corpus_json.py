@@ -44,7 +44,7 @@ _IS_NOT_JSON = {
     "single quotes": _SEND.replace(b'"', b"'"),
     "form": b"Action=SendMessage&QueueUrl=" + _URL,
     "xml": b"<SendMessage/>",
-    "deep unknown member": _SEND[:-1] + b',"Extra":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "deep unknown member": _SEND[:-1] + b',"Extra":' + b"[" * 500_000 + b"]" * 500_000 + b"}",
 }
 _IS_NOT_AN_OBJECT = {"null": b"null", "array": b"[]", "text": b'"x"', "number": b"1", "deep array": b"[" * 100_000}
 _WRONG_INTEGERS = {

@@ -101,7 +101,7 @@ async def test_handshake_that_has_begun_is_finished_though_its_door_closes(
 
     door.close()
     settled = loop.create_task(door.settle())
-    await writer.start_tls(tls.client)
+    await writer.start_tls(tls.client, server_hostname="127.0.0.1")
     assert await reader.read() == b"1"
     await settled
     writer.close()
