@@ -68,6 +68,19 @@ def test_parts_wait_for_parts_that_exist(services: dict[str, Any]) -> None:
     assert all("healthcheck" in services[name] for name in waited - {"schema"})
 
 
+def test_balancer_starts_even_if_a_node_does_not(services: dict[str, Any]) -> None:
+    """A condition such as service_healthy would keep it from the node that did start."""
+    assert services["balancer"]["depends_on"] == [name for name in services if name.startswith("api-")]
+
+
+def test_balancer_starts_wherever_fewer_files_may_be_open() -> None:
+    """HAProxy ends if a `maxconn` needs more files than the host allows; from a limit it finds its own."""
+    words = (COMPOSE / "haproxy.cfg").read_text().split()
+
+    assert "maxconn" not in words
+    assert "fd-hard-limit" in words
+
+
 def test_files_that_are_mounted_and_copied_exist(services: dict[str, Any]) -> None:
     mounted = [volume for one in services.values() for volume in one.get("volumes", []) if volume.startswith(".")]
     built = [one["build"] for one in services.values() if "build" in one]

@@ -80,6 +80,21 @@ def test_port_probes_and_labels_know_each_other(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_busy_server_is_not_killed(path: Path) -> None:
+    """By default a probe fails after one second."""
+    probes = [one for name, one in container_of(path).items() if name.endswith("Probe")]
+
+    assert all(one["timeoutSeconds"] > 1 for one in probes)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_the_pod_runs_as_the_user_of_the_image(path: Path) -> None:
+    user = re.search(r"useradd .*--uid (\d+)", (ROOT / "deploy" / "compose" / "Dockerfile").read_text())
+
+    assert user and pod_of(path)["spec"]["securityContext"]["runAsUser"] == int(user[1])
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_there_is_time_for_an_orderly_end(path: Path) -> None:
     spec, container = pod_of(path)["spec"], container_of(path)
     before_s = float(container.get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command", ["", "0"])[1])
@@ -108,15 +123,27 @@ def test_data_and_secrets_lie_where_they_are_looked_for(path: Path) -> None:
     assert pod_of(path)["spec"]["securityContext"]["fsGroup"] == pod_of(path)["spec"]["securityContext"]["runAsUser"]
 
 
-def test_the_unit_says_where_its_data_lie() -> None:
+def test_the_unit_says_where_its_data_lie(tmp_path: Path) -> None:
+    """In the file of settings, which the other commands read too: they do not see the environment of the unit."""
     text = UNIT.read_text()
-    told = dict(re.findall(r"(CQS_\w+)=(\S+)", text))
-    config = load({}, told).config
+    (line,) = re.findall(r"^#   echo '(.*)' > /etc/cqs\.toml", text, re.MULTILINE)
+    file = tmp_path / "cqs.toml"
+    file.write_text(line)
+    config = load({}, {}, str(file)).config
 
+    assert "CQS_" not in text
+    assert "--config /etc/cqs.toml\n" in text
     assert f"StateDirectory={Path(config.storage.data_dir).name}\n" in text
     assert f"LimitNOFILE={2 * config.bounds.connections_max}\n" in text
     timeout = re.search(r"^TimeoutStopSec=(\d+)$", text, re.MULTILINE)
     assert timeout and int(timeout[1]) * 1_000 > config.bounds.stop_timeout_ms
+
+
+def test_systemd_never_gives_up_restarting() -> None:
+    before, service = UNIT.read_text().split("[Service]")
+
+    assert "Restart=always\n" in service
+    assert "StartLimitIntervalSec=0\n" in before
 
 
 @needs("systemd-analyze")
