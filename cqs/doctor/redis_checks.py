@@ -51,6 +51,7 @@ _TO_DO = (
     (refusals.WRONG_LOGIN, "correct it in redis://[user:password@]host"),
     (refusals.NO_LOGIN, "write redis://:password@host"),
     (refusals.NEEDLESS_LOGIN, "set requirepass there, or leave it out here"),
+    (refusals.PROTECTED, "set a password there (requirepass), or `protected-mode no` if only trusted hosts reach it"),
     (refusals.TOO_LITTLE, "allow it +@all on ~* (ACL SETUSER)"),
 )
 

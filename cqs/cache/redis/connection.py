@@ -21,7 +21,7 @@ from typing import cast
 import hiredis
 
 from cqs.cache.redis.refusals import in_words
-from cqs.cache.redis.replies import ConnectionLost, Reply, UnknownScript, settle
+from cqs.cache.redis.replies import ConnectionLost, Reply, UnknownScript, settle, unasked
 from cqs.cache.redis.script import Script
 from cqs.errors import CacheUnavailable
 
@@ -72,7 +72,6 @@ class Link:
         self._out: list[bytes] = []
         self._pending: deque[tuple[asyncio.Future[Reply], float]] = deque()
         self._runner: asyncio.Task[None] | None = None
-        self._loop: asyncio.AbstractEventLoop
         self._lost, self._gained = asyncio.Event(), asyncio.Event()
         self._reason, self._is_refused = "not connected yet", False
         self.losses = 0
@@ -124,6 +123,8 @@ class Link:
             return await self.call(b"EVAL", script.text, len(keys), *keys, *arguments)
 
     def _send(self, *command: Word) -> asyncio.Future[Reply]:
+        if self._transport is None:
+            raise CacheUnavailable(f"Redis {self.address}: {self.reason}")
         if len(self._pending) >= PENDING_MAX:
             raise CacheUnavailable(f"Redis {self.address} is behind: {PENDING_MAX} calls wait for an answer")
         loop = self._loop
@@ -147,8 +148,7 @@ class Link:
         self._is_watching = bool(self._pending) and not self._is_closed
         if not self._is_watching:
             return
-        loop = self._loop
-        due = self._pending[0][1]
+        loop, due = self._loop, self._pending[0][1]
         if loop.time() >= due:
             self._is_watching = False
             self.give_up(f"no answer for {self._timeout_s:.3g} s")
@@ -166,9 +166,9 @@ class Link:
             while (reply := self._reader.gets()) is not False:
                 if type(reply) is hiredis.PushNotification and self._is_news(reply):
                     continue
-                future, _ = self._pending.popleft()
-                if not future.done():
-                    settle(future, reply, str(self.address))
+                if not self._pending:
+                    return self.give_up(unasked(reply), is_refused=True)
+                settle(self._pending.popleft()[0], reply, str(self.address))
         except (hiredis.ProtocolError, IndexError) as error:
             self.give_up(f"sent an invalid reply: {error}", is_refused=True)
 

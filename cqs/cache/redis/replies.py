@@ -28,7 +28,9 @@ _UNFIT = ("LOADING", "READONLY", "MASTERDOWN", "MISCONF", "BUSY", "NOAUTH", "NOP
 
 
 def settle(future: asyncio.Future[Reply], reply: object, server: str) -> None:
-    """Completes the caller's future with the reply, or with the error it stands for."""
+    """Completes the caller's future, unless it was dropped, with the reply or with the error it stands for."""
+    if future.done():
+        return
     if isinstance(reply, hiredis.ReplyError):
         text = str(reply)
         kind: type[CacheUnavailable] = CacheUnavailable if text.startswith(_UNFIT) else Refused
@@ -37,3 +39,9 @@ def settle(future: asyncio.Future[Reply], reply: object, server: str) -> None:
         future.set_exception(kind(f"Redis {server}: {text}"))
     else:
         future.set_result(reply)  # type: ignore[arg-type]
+
+
+def unasked(reply: object) -> str:
+    """Why a connection ends whose server replied to nothing. A server that refuses connections says so at once, before
+    it reads anything (protected mode, `maxclients`)."""
+    return str(reply) if isinstance(reply, hiredis.ReplyError) else f"sent an invalid reply: {reply!r}, unasked"
