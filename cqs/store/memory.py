@@ -169,8 +169,7 @@ class MemoryStore:
             return False
         self._queues[queue.key] = queue
         if known.storage_id != queue.storage_id:
-            self._claims.forget(queue.uid)
-        self._forget(known.storage_id)
+            self._forget(known.storage_id)
         return True
 
     async def drop(self, queue: Queue, now_ms: int) -> bool:
