@@ -1,6 +1,6 @@
 """Kills Redis while ten thousand messages are in flight, and lets Spark determine what was lost.
 
-    pip install boto3 -e '.[redis,spark]'        # and redis-server, and Java 17
+    pip install boto3 -e '.[redis,spark]'        # and redis-server, and Java 17 or 21
     python examples/kill_redis.py [MESSAGES]
 
 Starts its own Redis and its own server, which keeps its messages in SQLite and writes an event journal. Ten of twelve
