@@ -11,11 +11,13 @@ import logging
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 import structlog
 from hypothesis import settings
 
+from cqs.store.sqlite import ballast
 from tests import needs
 
 _OURS = ("CQS_QUERY_PYTHON", "CQS_AWSCLI", "CQS_CELERY_PYTHON")
@@ -62,6 +64,16 @@ def pytest_collection_finish() -> None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     needs.check(item)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_ballast_stays(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Each data folder has a placeholder of 33 MiB: together 6 GB a run, and pytest keeps the folders of three runs."""
+    yield
+    for folder, _, files in os.walk(tmp_path_factory.getbasetemp()):
+        if ballast.FILE_NAME in files:
+            with suppress(OSError):
+                os.unlink(os.path.join(folder, ballast.FILE_NAME))
 
 
 @pytest.fixture
