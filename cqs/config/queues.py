@@ -83,13 +83,13 @@ def read_queues(entries: object, origin: str, setting_names: frozenset[str] = fr
 
 def _read_queue(entry: Mapping[str, object], number: int, origin: str, setting_names: frozenset[str]) -> DeclaredQueue:
     name = entry.get("name")
+    for key in entry:
+        if key not in KEYS:
+            raise _unknown_key(key, f"number {number}" if name is None else repr(name), origin, setting_names)
     if not isinstance(name, str) or not QUEUE_NAME.fullmatch(name):
         raise ConfigError(
             f"queue number {number}: name {name!r} ({origin}) can't be used; expected {KEYS['name'].expects}"
         )
-    for key in entry:
-        if key not in KEYS:
-            raise _unknown_key(key, name, origin, setting_names)
     count = entry.get("max_receive_count", REDRIVE_COUNT_DEFAULT)
     if isinstance(count, bool) or not isinstance(count, int) or not REDRIVE_COUNT_MIN <= count <= REDRIVE_COUNT_MAX:
         raise _bad("max_receive_count", name, count, origin)
@@ -137,9 +137,9 @@ def _bad(key: str, name: str, value: object, origin: str) -> ConfigError:
     return ConfigError(f"queue {name!r}: {key} = {value!r} ({origin}) can't be used; expected {KEYS[key].expects}")
 
 
-def _unknown_key(key: str, name: str, origin: str, setting_names: frozenset[str]) -> ConfigError:
+def _unknown_key(key: str, named: str, origin: str, setting_names: frozenset[str]) -> ConfigError:
     if key.replace("-", "_") in setting_names:
-        return ConfigError(f"queue {name!r}: {key} ({origin}) is a setting; write it above the first [[queue]]")
+        return ConfigError(f"queue {named}: {key} ({origin}) is a setting; write it above the first [[queue]]")
     nearest = difflib.get_close_matches(key, KEYS, n=1, cutoff=0.4)
     hint = f"; did you mean {nearest[0]}?" if nearest else f"; expected one of {', '.join(KEYS)}"
-    return ConfigError(f"queue {name!r}: no such key {key} ({origin}){hint}")
+    return ConfigError(f"queue {named}: no such key {key} ({origin}){hint}")

@@ -43,6 +43,7 @@ def test_dead_letter_queue_may_exist_already_without_being_declared() -> None:
     [
         ("queue = 3", r"expected \[\[queue\]\], in double"),
         ("[[queue]]", "queue number 1: name None"),
+        ('[[queue]]\nnam = "a"', r"queue number 1: no such key nam .*did you mean name\?"),
         ('[[queue]]\nname = "a b"', "queue number 1: name 'a b' .*expected 1 to 80"),
         ('[[queue]]\nname = "a"\n[[queue]]\nname = "a"', "queue 'a': declared twice"),
         ('[[queue]]\nname = "a"\ndead-letter = "b"', "queue 'a': no such key dead-letter .*did you mean dead_letter"),
