@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from threading import Lock
+from types import SimpleNamespace
 
 import pytest
 
@@ -85,3 +86,14 @@ def test_queue_that_refuses_ends_the_task(server: Server) -> None:
 
     with pytest.raises(EndpointFailed, match="refused a send 50 times: 400 no such queue"):
         sent(FIFO for _ in range(20))
+
+
+def test_sends_are_due_as_they_were_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s, slept_s = 100.0, list[float]()
+    monkeypatch.setattr(recorded, "time", SimpleNamespace(time=lambda: now_s, sleep=slept_s.append))
+    rows = [Row("orders", False, "", 10, 0, offset_ms) for offset_ms in (0, 500, 2_000)]
+
+    for speed in (2, 1, 0):
+        assert list(recorded._paced(iter(rows), now_s + 3, speed)) == list(enumerate(rows))
+
+    assert slept_s == [3, 3.25, 4, 3, 3.5, 5, 3, 3, 3]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -64,7 +65,7 @@ def recorded(spark: SparkSession, tmp_path: Path, golden: Golden) -> DataFrame:
 
 def test_recorded_journal_is_played_again_as_it_was(spark: SparkSession, tmp_path: Path, server: ServerProcess) -> None:
     from spark_jobs.jepsen import total_queue
-    from spark_jobs.recorded import replay_recorded
+    from spark_jobs.recorded import START_S, replay_recorded
     from tests.spark.golden import Golden
 
     golden = Golden(tmp_path / "journal", seed=9)
@@ -72,6 +73,7 @@ def test_recorded_journal_is_played_again_as_it_was(spark: SparkSession, tmp_pat
     golden.tick(2_000)
     golden.send(golden.queue("payments.fifo"), 10, group="g")
     sends = recorded(spark, tmp_path, golden)
+    begun_s = time.time()
 
     observations = replay_recorded(
         spark, sends, (server.url,), "again", str(tmp_path / "observations"), speed=2, tell=lambda _: None
@@ -81,11 +83,8 @@ def test_recorded_journal_is_played_again_as_it_was(spark: SparkSession, tmp_pat
     assert (seen["attempts"], seen["ok"], seen["lost"], seen["unexpected"]) == (30, 30, 0, 0)
     sent = observations.where("event = 'send'")
     assert {row["queue"] for row in sent.collect()} == {"again-0-0", "again-1-0.fifo"}
-    edges = {
-        row["queue"]: row["at_ms"]
-        for row in sent.groupBy("queue").agg({"at_ms": "min"}).toDF("queue", "at_ms").collect()
-    }
-    assert edges["again-1-0.fifo"] - edges["again-0-0"] >= 900
+    late = sent.where("queue = 'again-1-0.fifo'").agg({"at_ms": "min"}).collect()[0][0]
+    assert late / 1_000 - begun_s >= START_S + 0.9  # at twice its speed; a slow machine may be later
 
 
 def test_recorded_order_delays_and_accounts_are_kept(
