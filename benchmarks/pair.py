@@ -2,6 +2,7 @@
 
     git worktree add /tmp/before main~5
     python -m benchmarks.pair /tmp/before . --batch 10 --clients 16
+    python -m benchmarks.pair . . --after-python /opt/python3.13/bin/python     # which has CQS's dependencies
 
 Ratios are taken within a round, so that other load on the machine affects both.
 """
@@ -29,6 +30,8 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pair", description=__doc__.partition("\n")[0])
     parser.add_argument("before", type=Path, help="folder of a checkout")
     parser.add_argument("after", type=Path, help="folder of another one")
+    for name in TREES:
+        parser.add_argument(f"--{name}-python", metavar="PROGRAM", default=sys.executable, help="(default: this one)")
     parser.add_argument("--in-memory", action="store_true", help="without SQLite")
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--batch", type=int, default=1, help="messages per call (default: 1)")
@@ -37,12 +40,12 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(given)
 
 
-def peer_of(name: str, tree: Path, is_in_memory: bool) -> Peer:
-    """The server of that tree, run by this Python."""
+def peer_of(name: str, tree: Path, python: str, is_in_memory: bool) -> Peer:
+    """The server of that tree, run by that Python."""
 
     def command(port: int, folder: Path) -> list[str]:
         place = ["--in-memory"] if is_in_memory else ["--data-dir", str(folder.resolve())]
-        server = [sys.executable, "-m", "cqs", "serve", "--port", str(port), "--log-level", "warning", *place]
+        server = [python, "-m", "cqs", "serve", "--port", str(port), "--log-level", "warning", *place]
         return ["env", f"--chdir={tree.resolve()}", f"PYTHONPATH={tree.resolve()}", *server]
 
     made: Command = command
@@ -63,7 +66,8 @@ def main(given: Sequence[str] | None = None) -> None:
     options = arguments(given)
     found: dict[str, list[Sample]] = {name: [] for name in TREES}
     with ExitStack() as stack:
-        peers = [peer_of(name, getattr(options, name), options.in_memory) for name in TREES]
+        given_by = vars(options)
+        peers = [peer_of(name, given_by[name], given_by[f"{name}_python"], options.in_memory) for name in TREES]
         servers = [stack.enter_context(running(peer)) for peer in peers]
         for number in range(options.rounds):
             for server in servers if number % 2 == 0 else reversed(servers):
