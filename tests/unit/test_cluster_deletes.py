@@ -11,11 +11,13 @@ from cqs.errors import OutcomeUnknown, QueueDoesNotExist, StoreUnavailable
 from cqs.queue import Queue
 from cqs.service import queues
 from cqs.service.delete import delete
+from cqs.service.deliver import Delivery
 from cqs.service.engine import shard_of
 from cqs.service.marking import FRESH_S, is_doubted, run
 from cqs.service.visibility import change
 from cqs.store.coordination import DirtyMark
 from tests.cluster import Cut, Town, two_nodes, waits_for_marks
+from tests.engine import Bench
 
 SECOND_MS = 1_000
 
@@ -131,13 +133,19 @@ async def test_a_mark_outlasts_a_beat_while_the_store_is_served_from_under_it() 
     assert answers == [[], ["one"], []]
 
 
+async def received_after_a_purge(node: Bench, queue: Queue) -> tuple[Queue, Delivery]:
+    """Purges the queue through that node, which then sends and receives a message; returns the queue, and it."""
+    await queues.purge(node.engine, queue)
+    purged = node.engine.registry.find(queue.key)
+    await node.send(purged, "one")
+    (one,) = await node.receive(purged, visibility_ms=SECOND_MS)
+    return purged, one
+
+
 @pytest.mark.parametrize("name", ["orders", "orders.fifo"])
 async def test_a_delete_through_a_node_that_has_not_heard_of_a_purge_deletes(name: str) -> None:
     town, a, b, queue = await two_nodes(name)
-    await queues.purge(a.engine, queue)
-    purged = a.engine.registry.find(queue.key)
-    await a.send(purged, "one")
-    (one,) = await a.receive(purged, visibility_ms=SECOND_MS)
+    purged, one = await received_after_a_purge(a, queue)
 
     await delete(b.engine, queue, one.handle)
     town.clock.advance_ms(SECOND_MS + 1)
@@ -161,10 +169,7 @@ async def test_a_delete_in_a_queue_that_was_deleted_and_created_again_says_that_
 @pytest.mark.parametrize("name", ["orders", "orders.fifo"])
 async def test_a_visibility_change_through_a_node_that_has_not_heard_of_a_purge_is_made(name: str) -> None:
     town, a, b, queue = await two_nodes(name)
-    await queues.purge(a.engine, queue)
-    purged = a.engine.registry.find(queue.key)
-    await a.send(purged, "one")
-    (one,) = await a.receive(purged, visibility_ms=SECOND_MS)
+    purged, one = await received_after_a_purge(a, queue)
 
     await change(b.engine, queue, one.handle, 10 * SECOND_MS)
     town.clock.advance_ms(SECOND_MS + 1)
