@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -45,7 +46,7 @@ class Child:
         self._ended = ended
         self._drained = drained
         self._in = bytearray()
-        self._out = bytearray()
+        self._out: deque[memoryview] = deque()
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
@@ -79,11 +80,12 @@ class Child:
         return bool(self._out)
 
     def send(self, data: bytes) -> None:
-        """Sends the data as one frame. What the socket does not take at once is written later; data sent to a dead
-        child is lost."""
-        frame = framed(data)
+        """Sends the data as one frame. What the socket does not take at once is written later, without another copy:
+        once a part of a frame is on its way, the rest can't fail for lack of memory, and the next frame can't be taken
+        for it. Data sent to a dead child is lost."""
+        frame = memoryview(framed(data))
         if self._out:
-            self._out += frame
+            self._out.append(frame)
             return
         try:
             sent = self._link.send(frame)
@@ -92,7 +94,7 @@ class Child:
         except OSError:
             return  # it died; the reader sees the end of the stream
         if sent < len(frame):
-            self._out += frame[sent:]
+            self._out.append(frame[sent:])
             self._loop.add_writer(self._link.fileno(), self._send_more)
 
     async def close(self, wait_s_max: float) -> None:
@@ -111,7 +113,11 @@ class Child:
 
     def _send_more(self) -> None:
         try:
-            del self._out[: self._link.send(self._out)]
+            left = self._out[0][self._link.send(self._out[0]) :]
+            if left:
+                self._out[0] = left
+            else:
+                self._out.popleft()
         except BlockingIOError:
             return
         except OSError:

@@ -11,6 +11,9 @@ together with their messages, and load them again at start.
 
 A claim of a pending id waits. If a call could wait for one id while holding another, two batches could deadlock; so a
 call first waits until none of its ids is pending elsewhere, and then takes all of them in one step.
+
+Windows are measured by a time that stands still while the clock is set back. By the clock itself, ids used while it was
+a day ahead would swallow the sends of a day, and all later windows would be kept behind theirs.
 """
 
 from __future__ import annotations
@@ -18,6 +21,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
+from msgspec import structs
+
+from cqs import limits
 from cqs.clock import Clock
 from cqs.queue import GENERATION_BITS, Queue
 from cqs.store.interface import Claim, Wanted
@@ -54,6 +60,8 @@ class Claims:
         self._pending: dict[Key, _Pending] = {}
         self._pending_by_address: dict[int, _Pending] = {}
         self._last_sequence: dict[int, int] = {}
+        self._latest_ms = self._ahead_ms = 0
+        """The highest `_now_ms` so far, and how far it is ahead of the clock."""
 
     def __len__(self) -> int:
         return len(self._confirmed) + len(self._pending)
@@ -65,7 +73,7 @@ class Claims:
                 await self._resolve(blocker)
             else:
                 await blocker.settled()
-        expires_ms = self._clock.now_ms() + window_ms
+        expires_ms = self._now_ms() + window_ms
         return [self._claim_one(queue, wish, expires_ms) for wish in wanted]
 
     def _blocker(self, storage_id: int, wanted: Sequence[Wanted]) -> _Pending | None:
@@ -94,7 +102,7 @@ class Claims:
             held = pending.held
             return Claim(held.address, held.sequence, held.address == wish.address)
         known = self._confirmed.get(key)
-        if known is not None and known.expires_ms > self._clock.now_ms():
+        if known is not None and known.expires_ms > self._now_ms():
             return Claim(known.address, known.sequence, False)
         held = Held(wish.address, self._next_sequence(queue.uid), expires_ms)
         self._pending[key] = self._pending_by_address[wish.address] = _Pending(key, held)
@@ -146,6 +154,7 @@ class Claims:
 
     def load(self, key: Key, held: Held) -> None:
         """Adds a confirmed claim read from the store; call in order of expiry."""
+        held = structs.replace(held, expires_ms=min(held.expires_ms, self._now_ms() + limits.DEDUP_WINDOW_MS))
         self._confirmed[key] = held
         self._oldest.append((key, held))
 
@@ -161,7 +170,7 @@ class Claims:
         """Forgets up to EXPIRED_BATCH_MAX windows that have ended."""
         addresses: list[int] = []
         sequences: dict[int, int] = {}
-        now_ms = self._clock.now_ms()
+        now_ms = self._now_ms()
         while self._oldest and len(addresses) < EXPIRED_BATCH_MAX:
             key, held = self._oldest[0]
             if held.expires_ms > now_ms:
@@ -174,3 +183,10 @@ class Claims:
             if queue_uid in self._last_sequence:
                 sequences[queue_uid] = self._last_sequence[queue_uid]
         return Expired(addresses, sequences)
+
+    def _now_ms(self) -> int:
+        """The clock's time plus what it has been set back by."""
+        now_ms = self._clock.now_ms() + self._ahead_ms
+        self._ahead_ms += max(0, self._latest_ms - now_ms)
+        self._latest_ms = max(self._latest_ms, now_ms)
+        return self._latest_ms

@@ -77,8 +77,8 @@ class WriterProcess:
     def give(self, jobs: Sequence[Job], done: _Done) -> None:
         data = pack_jobs(jobs)
         child = self._child or self._start()
-        self._given = len(jobs), done
         child.send(data)
+        self._given = len(jobs), done
         if self._is_hurried:
             self._limit(child)
 
