@@ -166,6 +166,7 @@ def cluster_of(config: Config, store: Store, cache: CacheServers, clock: Clock, 
         listed=cache.listed,
         short=cache.short,
         deep_scan=store.deep_scan,
+        certain=store.takeovers.certain,
     )
 
 

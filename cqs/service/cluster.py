@@ -6,7 +6,7 @@ and no work between nodes is done.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from cqs.cache.interface import Shard
@@ -26,12 +26,17 @@ LOOKUPS_A_SECOND, LOOKUPS_BURST = 100, 200
 
 
 Scan = Callable[[Queue], AsyncIterator[list[Stored]]]
+Certain = Callable[[Queue, Sequence[int]], Awaitable[set[int]]]
 
 
 async def _nothing(_: Queue) -> AsyncIterator[list[Stored]]:
     pages: list[list[Stored]] = []
     for page in pages:
         yield page
+
+
+async def _all(_: Queue, addresses: Sequence[int]) -> set[int]:
+    return set(addresses)
 
 
 def _one_place(_: Shard) -> str:
@@ -62,6 +67,9 @@ class Cluster:
     """The cache servers that have little or no memory left."""
     deep_scan: Scan = _nothing
     """All messages of a queue in the store, including those that its read markers skip."""
+    certain: Certain = _all
+    """Those of a FIFO queue's messages found in the store that may be handed out. One of unknown outcome may not before
+    it is decided that it counts as sent. Raises StoreUnavailable, OutcomeUnknown."""
     lookups: TokenBuckets = field(default_factory=lambda: TokenBuckets(LOOKUPS_A_SECOND, LOOKUPS_BURST))
     unsaid: list[News] = field(default_factory=list)
     """News that the other nodes have yet to be sent."""
@@ -130,6 +138,7 @@ def joined(
     listed: Listed | None = None,
     short: Callable[[], Sequence[str]] = tuple,
     deep_scan: Scan = _nothing,
+    certain: Certain = _all,
     now_s: Callable[[], float] = loop_s,
 ) -> Cluster:
     """A node with peers. `life` distinguishes it from its earlier runs. `datacenter`: this node's, "" = there is only
@@ -148,4 +157,5 @@ def joined(
         place=place,
         short=short,
         deep_scan=deep_scan,
+        certain=certain,
     )

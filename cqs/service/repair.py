@@ -110,6 +110,9 @@ async def make_true(engine: Engine, queue: Queue, addresses: Sequence[int]) -> N
     shard = shard_of(queue)
     seen = engine.epochs.note(shard, (await engine.cache.state(shard)).epoch)
     stored = {message.address: message for message in await engine.store.read(queue, addresses)}
+    if queue.settings.is_fifo:
+        certain = await engine.cluster.certain(queue, list(stored))
+        stored = {address: message for address, message in stored.items() if address in certain}
     gone = [address for address in addresses if address not in stored]
     if stored and not await _put(engine, queue, shard, list(stored.values()), seen):
         await engine.cache.drop(shard)

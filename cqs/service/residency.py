@@ -155,7 +155,7 @@ async def _fill(engine: Engine, queue: Queue, shard: Shard, epoch: int) -> None:
     queue = engine.registry.of_storage(queue.storage_id) or queue
     started_ns = perf_counter_ns()
     now_ms = await expiry.earlier_ms(engine)
-    async for page in _kept(engine, shard, epoch, engine.store.scan(queue)):
+    async for page in _kept(engine, shard, epoch, _certain(engine, queue)):
         expired = [stored.address for stored in page if _is_expired(queue, stored, now_ms)]
         expiry.start(engine, queue, expired)
         entries = [entry_of_stored(queue, stored, now_ms) for stored in page if not _is_expired(queue, stored, now_ms)]
@@ -166,6 +166,16 @@ async def _fill(engine: Engine, queue: Queue, shard: Shard, epoch: int) -> None:
         return
     engine.metrics.fill_duration.observe(perf_counter_ns() - started_ns)
     engine.waiters.wake_all(queue.uid)
+
+
+async def _certain(engine: Engine, queue: Queue) -> AsyncIterator[list[Stored]]:
+    """The pages of the store, without messages of unknown outcome that do not count as sent."""
+    async for page in engine.store.scan(queue):
+        if queue.settings.is_fifo:
+            certain = await engine.cluster.certain(queue, [stored.address for stored in page])
+            yield [stored for stored in page if stored.address in certain]
+        else:
+            yield page
 
 
 async def _kept(

@@ -159,8 +159,8 @@ async def _append_claimed(engine: Engine, queue: Queue, messages: Sequence[Messa
         raise
     except OutcomeUnknown:
         _doubt(engine, queue, addresses)
-        stored = await engine.store.read(queue, addresses)
-        if len(stored) < len(addresses):
+        stored = [message.address for message in await engine.store.read(queue, addresses)]
+        if len(await engine.cluster.certain(queue, stored)) < len(addresses):
             await engine.store.release(queue, addresses)
             raise
         if not engine.store.reads_confirm:

@@ -15,9 +15,9 @@ from cqs.store.cassandra import lease_keeper, statements
 from cqs.store.cassandra.claim_plan import Call
 from cqs.store.cassandra.claimer import Claimer
 from cqs.store.cassandra.lease_keeper import LeaseKeeper
-from cqs.store.cassandra.messages import Messages
 from cqs.store.cassandra.partitions import Partitions
 from cqs.store.cassandra.session import Decision, Session, Write
+from cqs.store.cassandra.takeovers import Takeovers
 from cqs.store.interface import Lease, Wanted
 from cqs.testing.clock import ManualClock
 from tests.contract.store_home import Maker, lease_of
@@ -53,7 +53,7 @@ async def test_a_claim_that_meets_a_bug_leaves_nobody_waiting() -> None:
     clock = ManualClock()
     make = Maker(clock, 1)
     queue = make.queue("orders.fifo")
-    claimer = Claimer(cast(Session, Breaking()), cast(Messages, None), clock, 1_000)
+    claimer = Claimer(cast(Session, Breaking()), cast(Takeovers, None), clock)
 
     with pytest.raises(TypeError):
         await claimer.claim(Call(queue, [Wanted("", "a", make.address())], 1_000))
@@ -78,7 +78,7 @@ class Crowded:
 async def test_a_claim_that_others_are_faster_than_a_hundred_times_is_tried_once_more() -> None:
     clock = ManualClock()
     make = Maker(clock, 1)
-    claimer = Claimer(cast(Session, Crowded(100)), cast(Messages, None), clock, 1_000)
+    claimer = Claimer(cast(Session, Crowded(100)), cast(Takeovers, None), clock)
 
     claims = await claimer.claim(Call(make.queue("orders.fifo"), [Wanted("", "a", make.address())], 1_000))
 
@@ -90,7 +90,7 @@ async def test_a_claim_that_others_are_always_faster_than_is_given_up(monkeypatc
     monkeypatch.setattr(claimer_module, "ROUND_S_MAX", 0.0)
     clock = ManualClock()
     make = Maker(clock, 1)
-    claimer = Claimer(cast(Session, Crowded(1_000_000)), cast(Messages, None), clock, 1_000)
+    claimer = Claimer(cast(Session, Crowded(1_000_000)), cast(Takeovers, None), clock)
 
     with pytest.raises(StoreUnavailable, match="Too many nodes"):
         await claimer.claim(Call(make.queue("orders.fifo"), [Wanted("", "a", make.address())], 1_000))

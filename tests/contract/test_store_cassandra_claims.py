@@ -11,7 +11,8 @@ from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.message import Message
 from cqs.queue import Queue
 from cqs.store.cassandra import CassandraStore
-from cqs.store.cassandra.claims import APPEND_MS_MAX, PENDING_MS
+from cqs.store.cassandra.claims import APPEND_MS_MAX
+from cqs.store.cassandra.takeovers import PENDING_MS
 from cqs.store.interface import Claim, Wanted
 from cqs.testing.clock import ManualClock
 from tests.contract.cassandra_home import CassandraHome, LostAnswers, OnCassandra

@@ -15,11 +15,12 @@ from cqs.message import Message
 from cqs.queue import Queue
 from cqs.store.cassandra import CassandraStore, Options
 from cqs.store.cassandra import statements as cql
-from cqs.store.cassandra.claims import APPEND_MS_MAX, PENDING_MS, SKEW_MS_MAX
+from cqs.store.cassandra.claims import APPEND_MS_MAX
 from cqs.store.cassandra.coordination import CassandraCoordination
 from cqs.store.cassandra.reactor import connections_of
 from cqs.store.cassandra.session import Decision, Row, Session, Write
 from cqs.store.cassandra.statements import Statement
+from cqs.store.cassandra.takeovers import PENDING_MS, SKEW_MS_MAX
 from cqs.store.coordination import News
 from cqs.store.interface import Move, Wanted
 from cqs.testing.clock import ManualClock

@@ -70,6 +70,12 @@ def last_sequence(rows: Sequence[Named], known: int | None) -> int | None:
     return known
 
 
+async def keys_in(session: Session, queue: Queue, scope: str) -> list[Id]:
+    """The ids with a claim in this scope."""
+    pages = session.pages(cql.CLAIMS_IN_SCOPE, (queue.uid, queue.generation, scope))
+    return [(scope, dedup_id) async for page in pages for (dedup_id,) in page]
+
+
 async def read(session: Session, queue: Queue, keys: Sequence[Id]) -> dict[Id, Found]:
     """The claims that exist."""
     rows = await session.read(cql.READ_CLAIMS, (queue.uid, queue.generation, list(keys)))

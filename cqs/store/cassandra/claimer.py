@@ -27,8 +27,8 @@ from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.store.cassandra import claim_rows
 from cqs.store.cassandra.claim_plan import Call, Plan, Refused
 from cqs.store.cassandra.claim_rows import Found, Id
-from cqs.store.cassandra.messages import Messages
 from cqs.store.cassandra.session import Decision, Session
+from cqs.store.cassandra.takeovers import PENDING_MS, Ruling, Takeovers
 from cqs.store.interface import Claim
 
 WISHES_MAX = 100
@@ -42,11 +42,10 @@ SEQUENCES_KEPT = 10_000
 class Claimer:
     """Belongs to one event loop."""
 
-    def __init__(self, session: Session, messages: Messages, clock: Clock, pending_ms: int) -> None:
+    def __init__(self, session: Session, takeovers: Takeovers, clock: Clock) -> None:
         self._session = session
-        self._messages = messages
+        self._takeovers = takeovers
         self._clock = clock
-        self._pending_ms = pending_ms
         self._lines: dict[tuple[int, int], list[Call]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._last: dict[int, int | None] = {}
@@ -73,7 +72,7 @@ class Claimer:
         line = self._lines[key]
         while line:
             batch = _next_batch(line)
-            one = _Round(self._session, self._messages, self._clock, self._pending_ms, self._last, batch)
+            one = _Round(self._session, self._takeovers, self._clock, self._last, batch)
             try:
                 await one.run()
             except Exception as error:  # Even a bug concerns only the calls that wait, not those that come later.
@@ -93,16 +92,14 @@ class _Round:
     def __init__(
         self,
         session: Session,
-        messages: Messages,
+        takeovers: Takeovers,
         clock: Clock,
-        pending_ms: int,
         last: dict[int, int | None],
         calls: list[Call],
     ) -> None:
         self._session = session
-        self._messages = messages
+        self._takeovers = takeovers
         self._clock = clock
-        self._pending_ms = pending_ms
         self._last = last
         self._queue = calls[0].queue
         self._calls = calls
@@ -164,22 +161,28 @@ class _Round:
     async def _look(self, plan: Plan) -> None:
         """Finds out what is in the way, and refuses the calls that have to wait for it."""
         found = await claim_rows.read(self._session, self._queue, list(plan.takes))
-        addresses = [one.address for one in found.values()]
-        self._confirmed |= await self._messages.confirmed(self._queue.storage_id, addresses)
+        confirmed, notices = await self._takeovers.seen(self._queue, [one.address for one in found.values()])
+        self._confirmed |= confirmed - notices.keys()
         now_ms = self._clock.now_ms()
         self._old = {}
         waited_for: set[Id] = set()
         for key, one in found.items():
-            is_ours = one.address == plan.takes[key].wish.address
+            wish = plan.takes[key].wish
             if one.expires_ms <= now_ms:
                 self._old[key] = one
-            elif one.address in self._confirmed or is_ours:
+            elif one.address in self._confirmed or one.address == wish.address:
                 self._taken[key] = one
-            elif now_ms - one.claimed_ms < self._pending_ms:
+            elif one.address not in notices and now_ms - one.claimed_ms < PENDING_MS:
                 waited_for.add(key)
             else:
-                await self._messages.delete(self._queue.storage_id, [one.address], is_unsaid=True)
-                self._old[key] = one
+                ruling = await self._takeovers.rule(self._queue, one.address, wish.address)
+                if ruling is Ruling.FENCED:
+                    self._old[key] = one
+                elif ruling is Ruling.UNDECIDED:
+                    waited_for.add(key)
+                else:
+                    self._confirmed.add(one.address)
+                    self._taken[key] = one
         for call in self._calls:
             if not call.answer.done() and not waited_for.isdisjoint((w.scope, w.dedup_id) for w in call.wanted):
                 call.answer.set_result(Refused.BY_ANOTHER_NODE)

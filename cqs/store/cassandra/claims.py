@@ -4,7 +4,7 @@
          no row ─────────────────────────► pending ───────────────────────────────────► confirmed ──► the window ends
             ▲        give up: fence, delete row │ not confirmed for PENDING_MS: its node is gone
             └───────────────────────────────────┤
-                                                └─► taken over: fence, rewrite row
+                                                └─► taken over: fence, rewrite row (`cqs.store.cassandra.takeovers`)
 
 The confirmation of a claim is not in its row but beside the message, in the message's own mutation: so it exists
 exactly when the message was stored, and remains when the message is deleted. The fence is a delete of a message that
@@ -33,17 +33,13 @@ from cqs.store.cassandra import claim_rows
 from cqs.store.cassandra.claim_plan import Call, Refused
 from cqs.store.cassandra.claim_rows import Id
 from cqs.store.cassandra.claimer import Claimer
-from cqs.store.cassandra.messages import Messages
 from cqs.store.cassandra.session import Session
+from cqs.store.cassandra.takeovers import CONFIRMED_MARGIN_MS, PENDING_MS, SKEW_MS_MAX, Ruling, Takeovers
 from cqs.store.interface import Claim, Wanted
 from cqs.store.settling import Settling
 
-PENDING_MS = 15_000
 APPEND_MS_MAX = 8_000
-SKEW_MS_MAX = 10_000
-"""Maximum clock skew between two nodes that accept messages."""
 POLL_S = 0.05
-CONFIRMED_MARGIN_MS = 600_000
 
 
 class _Pending(Settling):
@@ -65,11 +61,11 @@ class _Pending(Settling):
 class Claims:
     """Belongs to one event loop."""
 
-    def __init__(self, session: Session, messages: Messages, clock: Clock) -> None:
+    def __init__(self, session: Session, takeovers: Takeovers, clock: Clock) -> None:
         self._session = session
-        self._messages = messages
+        self._takeovers = takeovers
         self._clock = clock
-        self._claimer = Claimer(session, messages, clock, PENDING_MS)
+        self._claimer = Claimer(session, takeovers, clock)
         self._pending: dict[tuple[int, Id], _Pending] = {}
         self._by_address: dict[int, _Pending] = {}
 
@@ -129,8 +125,8 @@ class Claims:
         held = [pending for address in addresses if (pending := self._by_address.get(address)) is not None]
         oldest_ms = min((pending.claimed_ms for pending in held), default=self._clock.now_ms())
         if self._clock.now_ms() - oldest_ms > PENDING_MS - SKEW_MS_MAX:
-            confirmed = await self._messages.confirmed(held[0].queue.storage_id, addresses)
-            if not confirmed.issuperset(pending.address for pending in held):
+            certain = await self._takeovers.certain(held[0].queue, [pending.address for pending in held])
+            if len(certain) < len(held):
                 raise OutcomeUnknown("The message took so long to be stored that its deduplication id was taken over.")
         for pending in held:
             self._forget(pending)
@@ -169,9 +165,12 @@ class Claims:
             pending.settling = None
 
     async def _settle(self, pending: _Pending) -> None:
-        confirmed = await self._messages.confirmed(pending.queue.storage_id, [pending.address])
-        if not confirmed:
-            await self._messages.delete(pending.queue.storage_id, [pending.address], is_unsaid=True)
+        ruling = await self._takeovers.rule(pending.queue, pending.address, pending.address)
+        if ruling is Ruling.UNDECIDED:
+            raise StoreUnavailable(
+                "An earlier send with this deduplication id is not decided yet. Nothing was written."
+            )
+        if ruling is Ruling.FENCED:
             await self._give_up(pending)
         self._forget(pending)
 

@@ -79,6 +79,17 @@ class Messages:
                     lane.append(Write(cql.DELETE_CONFIRMATION, values))
         await self._write(storage_id, writes, {})
 
+    async def confirm(self, storage_id: int, addresses: Sequence[int], kept_s: int) -> None:
+        """Durable when it returns; has no effect on a message that was deleted as if it had never been stored."""
+        writes = {
+            row: [
+                Write(cql.INSERT_CONFIRMATION, (storage_id, row, *place_of(address), stamp_of(address), kept_s))
+                for address in some
+            ]
+            for row, some in by_row(addresses).items()
+        }
+        await self._write(storage_id, writes, {})
+
     async def _write(self, storage_id: int, writes: dict[int, list[Write]], weights: dict[int, list[int]]) -> None:
         if len(writes) == 1:
             ((row, lane),) = writes.items()

@@ -103,6 +103,8 @@ READ_CLAIMS = _read(
     " WHERE queue_uid = ? AND generation = ? AND (scope, dedup_id) IN ?"
 )
 
+CLAIMS_IN_SCOPE = _read("SELECT dedup_id FROM claims WHERE queue_uid = ? AND generation = ? AND scope = ?")
+
 INSERT_LEASE = _write(
     "INSERT INTO leases (queue_id, minute, at, tail, number, hidden_until_ms, receive_count, first_receive_ms)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TTL ? AND TIMESTAMP ?"

@@ -31,6 +31,7 @@ from cqs.store.cassandra.partitions import Partitions
 from cqs.store.cassandra.scan import scan
 from cqs.store.cassandra.session import Session
 from cqs.store.cassandra.sweeping import Sweeping
+from cqs.store.cassandra.takeovers import Takeovers
 from cqs.store.group_commit import CLOSED
 from cqs.store.interface import Claim, Lease, Move, MoveTask, Stored, Wanted
 
@@ -53,7 +54,8 @@ class CassandraStore:
         self._leases = Leases(self.session, self.partitions, clock, time)
         self.keeper = LeaseKeeper(clock, self.messages.existing, self._leases.write_ended)
         self._soon = LeaseQueues(self._write_leases)
-        self._claims = Claims(self.session, self.messages, clock)
+        self.takeovers = Takeovers(self.session, self.messages, clock)
+        self._claims = Claims(self.session, self.takeovers, clock)
         self._catalog = Catalog(self.session, clock)
         self._tasks = MoveTasks(self.session)
         self._sweeping = Sweeping(self.session, self.messages, clock, options.rows)
