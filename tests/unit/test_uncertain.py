@@ -1,0 +1,93 @@
+"""FIFO messages of unknown outcome: what the store rules out is not handed out and not acknowledged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from cqs.errors import OutcomeUnknown
+from cqs.ids import text_of
+from cqs.queue import Queue
+from cqs.service import repair, residency
+from cqs.service.engine import shard_of
+from cqs.service.send import Draft, send
+from tests.engine import Bench, make_bench
+
+
+class Ruled:
+    """Rules out these addresses, and remembers what it was asked."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.asked: list[int] = []
+        self.out: set[int] = set()
+        object.__setattr__(bench.engine.cluster, "certain", self.certain)
+
+    async def certain(self, _: Queue, addresses: Sequence[int]) -> set[int]:
+        self.asked += addresses
+        return set(addresses) - self.out
+
+
+async def stored(bench: Bench, queue: Queue) -> list[int]:
+    return [one.address async for page in bench.engine.store.scan(queue) for one in page]
+
+
+async def say(bench: Bench, queue: Queue, body: str) -> str:
+    return (await send(bench.engine, queue, Draft(body, group=body, dedup_id=body), "sender")).message_id
+
+
+async def test_a_fill_leaves_out_what_is_ruled_out() -> None:
+    bench = await make_bench()
+    queue, ruled = await bench.create("orders.fifo", is_fifo=True), Ruled(bench)
+    await say(bench, queue, "a")
+    await say(bench, queue, "b")
+    addresses = await stored(bench, queue)
+    ruled.out = {addresses[0]}
+
+    await bench.cache.drop(shard_of(queue))
+    await residency.fill(bench.engine, queue)
+
+    assert await bench.bodies(queue) == ["b"]
+    assert ruled.asked == addresses
+
+
+async def test_a_repair_removes_what_is_ruled_out() -> None:
+    bench = await make_bench()
+    queue, ruled = await bench.create("orders.fifo", is_fifo=True), Ruled(bench)
+    await say(bench, queue, "a")
+    await say(bench, queue, "b")
+    addresses = await stored(bench, queue)
+    ruled.out = {addresses[0]}
+
+    bench.engine.dirt.note(shard_of(queue), addresses)
+    await repair.step(bench.engine)
+
+    assert await bench.bodies(queue) == ["b"]
+
+
+async def test_a_send_of_unknown_outcome_that_is_found_but_ruled_out_is_not_acknowledged() -> None:
+    bench = await make_bench()
+    queue = await bench.create("orders.fifo", is_fifo=True)
+    bench.store.fail("append", OutcomeUnknown("cut off"), times=2, is_done=True)
+
+    assert await say(bench, queue, "a") == text_of((await stored(bench, queue))[0])
+    object.__setattr__(bench.engine.cluster, "certain", _none)
+    with pytest.raises(OutcomeUnknown):
+        await say(bench, queue, "b")
+
+
+async def _none(_: Queue, __: Sequence[int]) -> set[int]:
+    return set()
+
+
+async def test_messages_of_a_standard_queue_are_not_asked_about() -> None:
+    bench = await make_bench()
+    queue, ruled = await bench.create("orders"), Ruled(bench)
+    await bench.send(queue, "a")
+
+    bench.engine.dirt.note(shard_of(queue), await stored(bench, queue))
+    await repair.step(bench.engine)
+    await bench.cache.drop(shard_of(queue))
+    await residency.fill(bench.engine, queue)
+
+    assert (await bench.bodies(queue), ruled.asked) == (["a"], [])
