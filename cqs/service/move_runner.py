@@ -83,7 +83,7 @@ async def _begin(engine: Engine, handle: str) -> int:
     task = engine.moves.get(handle)
     if task is None or task.status is not MoveStatus.RUNNING:
         return 0
-    source = engine.registry.get(task.source)
+    source = _source(engine, task)
     if source is None:
         return 0
     return min(await remove_moved(engine, source), engine.clock.now_ms() + LEASE_MS)
@@ -97,7 +97,7 @@ async def step(engine: Engine, handle: str, pause: Pause, held_until_ms: int = 0
     if task is None or task.status not in ACTIVE:
         return None
     began_ms = engine.clock.now_ms()
-    source = engine.registry.get(task.source)
+    source = _source(engine, task)
     status, failure = _status(engine, task, source, began_ms)
     if status is MoveStatus.RUNNING and source is not None:
         status, failure = await _move_some(engine, source, task, pause, held_until_ms)
@@ -110,6 +110,12 @@ async def step(engine: Engine, handle: str, pause: Pause, held_until_ms: int = 0
         await engine.store.save_move_task(after)
     due_ms = began_ms + (after.moved - task.moved) * 1000 // task.rate_max if task.rate_max else began_ms
     return max(0, due_ms - engine.clock.now_ms())
+
+
+def _source(engine: Engine, task: MoveTask) -> Queue | None:
+    """None when the queue is gone, even if there is a new one of its name."""
+    source = engine.registry.get(task.source)
+    return source if source is None or task.source_uid in (0, source.uid) else None
 
 
 def _status(engine: Engine, task: MoveTask, source: Queue | None, now_ms: int) -> tuple[MoveStatus, str]:

@@ -78,6 +78,7 @@ async def start(engine: Engine, source_arn: str, target_arn: str, rate_max: int)
         handle=_write_handle(engine, source_arn),
         source=source.key,
         source_arn=source_arn,
+        source_uid=source.uid,
         target_arn=target_arn,
         rate_max=rate_max,
         to_move=(await counting.counts(engine, source)).ready,

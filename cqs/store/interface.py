@@ -140,6 +140,8 @@ class MoveTask(msgspec.Struct, frozen=True, kw_only=True):
     handle: str
     source: QueueName
     source_arn: str
+    source_uid: int = 0
+    """A queue created later under the same name is another one; 0 = not known, any."""
     target_arn: str = ""
     rate_max: int = 0
     """Messages per second; 0 = as fast as possible."""

@@ -54,6 +54,20 @@ async def test_source_that_disappears_fails_the_task() -> None:
     assert await bench.bodies(orders) == []
 
 
+async def test_source_that_is_created_anew_fails_the_task_and_keeps_its_messages() -> None:
+    bench = await make_bench()
+    orders, dead = await one_pair(bench, "old", "old")
+    await move_tasks.start(bench.engine, dead.arn, orders.arn, 1)
+    async with running(bench):
+        await until(lambda: newest(bench, dead).moved == 1)
+        await queues.delete(bench.engine, dead)
+        anew = await bench.create("dead")
+        await bench.send(anew, "new")
+        await until(lambda: not bench.engine.moves.active())
+    assert newest(bench, anew).failure == NO_QUEUE
+    assert await bench.bodies(anew) == ["new"]
+
+
 async def test_purged_source_completes_the_task() -> None:
     bench = await make_bench()
     _, dead = await one_pair(bench, "one")

@@ -31,6 +31,7 @@ async def test_started_task_is_listed_and_stored() -> None:
         handle=handle,
         source=dead.key,
         source_arn=dead.arn,
+        source_uid=dead.uid,
         target_arn=orders.arn,
         rate_max=5,
         to_move=2,
