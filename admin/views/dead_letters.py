@@ -15,9 +15,9 @@ from admin.snippets import ELLIPSIS, Snippets, of_each, url_of
 from admin.views.new_queue import NAMES_MAX
 from admin.views.queues import rows_of
 from admin.visit import Visit
+from admin.where import where_of
 from cqs.cache.bodies import cost
 from cqs.cache.entry import State
-from cqs.errors import CacheUnavailable
 from cqs.limits import MOVE_RATE_MAX
 from cqs.queue import Queue, name_of_arn
 from cqs.service import move_tasks
@@ -73,6 +73,7 @@ async def show(visit: Visit) -> web.StreamResponse:
     return visit.page(
         "workshop.html",
         queue=queue,
+        where=await where_of(visit, queue),
         tab="dead",
         is_asking=any(visit.query(name) for name in ("text", "from", "shape", "error")),
         sources=sources,
@@ -120,10 +121,7 @@ def _fitting(visit: Visit, looked_at: list[Letter]) -> list[Letter]:
 async def _look(visit: Visit, queue: Queue) -> tuple[list[Letter], bool]:
     """Everything shown about a message is computed once, yielding to the event loop between large ones: bodies are
     untrusted, and parsing megabytes of JSON takes time."""
-    try:
-        found, is_more = await oldest(visit.console.engine, queue, State.READY, LOOKED_AT_MAX)
-    except CacheUnavailable:
-        return [], True
+    found, is_more = await oldest(visit.console.engine, queue, State.READY, LOOKED_AT_MAX)
     letters: list[Letter] = []
     size = 0
     for one in found:

@@ -9,6 +9,7 @@ from admin.cqs_words import Params
 from admin.exports import attachment
 from admin.snippets import Snippets, of_each, snippets, url_of
 from admin.visit import Visit
+from admin.where import where_of
 from cqs import digests, ids
 from cqs.cache.entry import State
 from cqs.errors import ResourceNotFound
@@ -111,6 +112,7 @@ async def _gone(visit: Visit, queue: Queue, problem: str) -> web.StreamResponse:
         "message_gone.html",
         status=404,
         queue=queue,
+        where=await where_of(visit, queue),
         tab="messages",
         address=address,
         life=life,

@@ -12,9 +12,12 @@ import pytest
 from admin.abroad import Abroad
 from admin.console import About
 from admin.latest import LOOK_MS
+from cqs.cache.entry import State
 from cqs.errors import StoreUnavailable
+from cqs.queue import Redrive
 from cqs.service.engine import Engine
 from cqs.service.homes import BELIEVED_MS
+from cqs.service.peek import oldest
 from cqs.store.report import StoreHost, StoreReport
 from tests.console.desk import Desk, make_desk
 from tests.datacenters import move_to, two, unserved
@@ -48,6 +51,24 @@ async def test_a_queues_page_names_its_home_in_each_data_centre(name: str) -> No
         await move_to(town, b, queue)
         assert "Home dc2, another data centre" in (await here.get(f"/q/{ACCOUNT}/{name}")).words
         assert NOT_HERE.format("dc2") in (await here.get(f"/q/{ACCOUNT}/{name}/messages")).words
+
+
+async def test_what_only_its_home_can_show_does_not_look_gone() -> None:
+    town, a, b, queue = await two()
+    await a.create("work", redrive=Redrive(queue.arn, 3))
+    await town.beat()
+    await a.send(queue, "one")
+    message = (await oldest(a.engine, queue, State.READY, 1))[0][0].message.message_id
+    paths = (f"/q/{ACCOUNT}/orders/dead-letters", f"/q/{ACCOUNT}/orders/messages/{message}")
+    async with desk_of(a) as here, desk_of(b) as there:
+        for path in paths:
+            at_home, abroad = (await here.get(path)).words, (await there.get(path)).words
+
+            assert "one" in at_home
+            assert NOT_HERE.format("dc1") not in at_home
+            assert NOT_HERE.format("dc1") in abroad
+            assert "No message has exceeded" not in abroad
+            assert "It was deleted" not in abroad
 
 
 async def test_a_queue_that_no_data_centre_has_served_has_no_home_yet() -> None:

@@ -100,6 +100,18 @@ async def test_what_a_silent_cache_hides_is_said_to_be_unknown(desk: Desk) -> No
     assert (await desk.get(f"/q/{ACCOUNT}/orders/messages")).status == 503
 
 
+async def test_a_silent_cache_does_not_look_like_a_queue_without_dead_letters(desk: Desk) -> None:
+    dead = await desk.bench.create("dead")
+    await desk.bench.create("orders", redrive=Redrive(dead.arn, 3))
+    await desk.bench.send(dead, "one")
+    desk.bench.cache.fail("peek", CacheUnavailable("no route"), times=1_000)
+
+    for path in ("dead-letters", "dead-letters.csv"):
+        seen = await desk.get(f"/q/{ACCOUNT}/dead/{path}")
+        assert seen.status == 503
+        assert "no route" in seen.words
+
+
 async def test_what_the_cache_has_lost_is_said_to_be_unknown_until_it_is_filled(desk: Desk) -> None:
     queue = await desk.bench.create("orders")
     await desk.bench.send(queue, "one", "two")
