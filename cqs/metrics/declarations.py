@@ -26,7 +26,7 @@ class Scope(StrEnum):
     NODE = "node"
     """This process; sum over the nodes."""
     SHARED = "shared"
-    """State shared by all nodes; only the leader exports it, so that sums over nodes are right."""
+    """State shared by all nodes; one exports it (one per data centre, of queues), so that sums over nodes are right."""
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True):

@@ -49,7 +49,7 @@ class Build(msgspec.Struct, frozen=True, kw_only=True):
 
 class NodeMetrics:
     """Belongs to the event loop; a scrape's thread may read. `is_leader`: whether this node exports what all nodes
-    share."""
+    share; in one of several data centres, all but the depths of queues."""
 
     def __init__(
         self,

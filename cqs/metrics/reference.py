@@ -51,7 +51,9 @@ _PARTS: tuple[tuple[str, str, Callable[[Metric], bool]], ...] = (
     ),
     (
         "How full a queue is",
-        "Labels `account` and `queue`. The same on every node, so only the leader (`cqs_leader` 1) exports them.",
+        "Labels `account` and `queue`. The same on every node, so only the leader (`cqs_leader` 1) exports them. Of\n"
+        "several data centres one node each exports them; a queue's messages are counted where its home is, and are\n"
+        "0 elsewhere: sum over the nodes.",
         lambda metric: _is_of_queue(metric) and metric.kind is Kind.GAUGE,
     ),
     (

@@ -26,6 +26,7 @@ from cqs.metrics.rings import NODE_SUMS, QUEUE_SUMS, SAMPLE_S, Ring
 from cqs.queue import Queue, QueueName
 from cqs.service.counting import is_lost, refill
 from cqs.service.engine import Engine, shard_of
+from cqs.service.whereabouts import served_elsewhere
 
 SENDS = ("SendMessage", "SendMessageBatch")
 QUEUES_MAX = 10_000
@@ -177,7 +178,7 @@ async def snapshot(engine: Engine) -> Snapshot:
     sampled."""
     metrics = engine.metrics
     is_leader = metrics.is_leader()
-    depths = await admitted_depths(engine) if is_leader else None
+    depths = await admitted_depths(engine) if _tells_depths(engine) else None
     now_ms = engine.clock.now_ms()
     values: dict[d.Metric, float] = {
         d.QUEUES: len(engine.registry),
@@ -193,12 +194,22 @@ async def snapshot(engine: Engine) -> Snapshot:
     return Snapshot(now_ms=now_ms, depths=depths, watched=told)
 
 
+def _tells_depths(engine: Engine) -> bool:
+    """Of several data centres each counts the queues that it is home to, so one node of each tells them."""
+    cluster = engine.cluster
+    return engine.metrics.is_leader() if cluster.homes is None else cluster.tending.is_held
+
+
 async def admitted_depths(engine: Engine) -> list[Depth]:
-    """The depth of every existing queue with its own series, then the sum of all other queues, named `_other`."""
+    """The depth of every existing queue with its own series, then the sum of all other queues, named `_other`. A queue
+    that another data centre serves counts as empty."""
     metrics = engine.metrics
     found = [engine.registry.get(QueueName(stats.account, stats.name)) for stats in metrics.queues]
     queues = [queue for queue in found if queue is not None]
     await survey(engine, queues)
+    full = [queue for queue in queues if (depth := metrics.depths.get(queue.uid)) is not None and depth.messages]
+    for queue in await served_elsewhere(engine, full):
+        metrics.depths.put(depth_of(engine, queue, Counts()))
     own = [depth for queue in queues if (depth := metrics.depths.get(queue.uid)) is not None]
     rest = metrics.depths.totals(without={depth.uid for depth in own})
     other = Depth(name=QueueName("", OTHER), uid=-1, counts=rest, retention_ms=0, is_dead_letter=False)
