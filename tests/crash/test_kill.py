@@ -20,7 +20,7 @@ from tests.sdk.server_process import ServerProcess
 
 ROUNDS = 7
 ROUND_S_MIN, ROUND_S_MAX = 0.3, 4.0
-DRAIN_S_MAX = 40.0
+DRAIN_S_MAX = 120.0
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ async def load_until_killed(server: ServerProcess, loads: list[Load], after_s: f
         await asyncio.to_thread(server.kill)
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 async def test_nothing_acknowledged_is_lost_and_nothing_deleted_returns(server: ServerProcess) -> None:
     seed = int(os.environ.get("CRASH_SEED") or random.SystemRandom().randrange(10**9))
     print(f"seed {seed}")
@@ -91,26 +91,24 @@ def summary(ledger: Ledger) -> str:
 
 @pytest.mark.parametrize("name", ["standard", "fifo.fifo"])
 async def test_messages_in_flight_stay_hidden_until_their_own_time(server: ServerProcess, name: str) -> None:
-    hidden_s = 8
-    fifo = {"MessageGroupId": "g", "MessageDeduplicationId": "d"} if name.endswith(".fifo") else {}
-    url = await create(server.port, name, **({"FifoQueue": "true"} if fifo else {}))
+    is_fifo = name.endswith(".fifo")
+    url = await create(server.port, name, **({"FifoQueue": "true"} if is_fifo else {}))
+    hidden_s, ids, started_s = (600, 6), [], time.monotonic()
     async with RawClient(server.port) as client:
-        await client.call("SendMessage", QueueUrl=url, MessageBody="held", **fifo)
-        received_s = time.monotonic()
-        received = await client.call("ReceiveMessage", QueueUrl=url, VisibilityTimeout=hidden_s)
+        for seconds in hidden_s:
+            fifo = {"MessageGroupId": f"g{seconds}", "MessageDeduplicationId": f"d{seconds}"} if is_fifo else {}
+            ids.append((await client.call("SendMessage", QueueUrl=url, MessageBody="held", **fifo))["MessageId"])
+            received = await client.call("ReceiveMessage", QueueUrl=url, VisibilityTimeout=seconds)
+            assert [message["MessageId"] for message in received["Messages"]] == ids[-1:]
         await asyncio.sleep(0.5)
     await asyncio.to_thread(server.kill)
     await asyncio.to_thread(server.start)
     async with RawClient(server.port) as client:
-        assert not (await client.call("ReceiveMessage", QueueUrl=url)).get("Messages")
-        assert time.monotonic() - received_s < hidden_s, "the restart took too long to tell"
-        again = await client.call(
-            "ReceiveMessage", QueueUrl=url, WaitTimeSeconds=20, AttributeNames=["ApproximateReceiveCount"]
-        )
-        assert time.monotonic() - received_s >= hidden_s - 0.05
-        (message,) = again["Messages"]
-        assert message["MessageId"] == received["Messages"][0]["MessageId"]
-        assert message["Attributes"]["ApproximateReceiveCount"] == "2"
+        again = await client.call("ReceiveMessage", QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=20,
+                                  AttributeNames=["ApproximateReceiveCount"])  # fmt: skip
+    assert time.monotonic() - started_s >= hidden_s[1] - 0.05
+    (message,) = again["Messages"]
+    assert (message["MessageId"], message["Attributes"]["ApproximateReceiveCount"]) == (ids[1], "2")
 
 
 async def test_changed_visibility_and_delays_hold_over_a_kill(server: ServerProcess) -> None:

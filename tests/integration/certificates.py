@@ -43,7 +43,7 @@ def connected(port: int) -> ssl.SSLSocket:
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    return context.wrap_socket(socket.create_connection(("127.0.0.1", port), timeout=10))
+    return context.wrap_socket(socket.create_connection(("127.0.0.1", port), timeout=60))
 
 
 def serial_of(connection: ssl.SSLSocket) -> int:

@@ -41,7 +41,7 @@ class Browser:
         return self.get("/ADMIN/") == 200
 
     def _ask(self, method: str, path: str, body: str | None = None) -> int:
-        connection = HTTPConnection(self._host, timeout=20)
+        connection = HTTPConnection(self._host, timeout=60)
         headers = {"Cookie": f"cqs_console={self.cookie}", "Origin": f"http://{self._host}"}
         if body is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
@@ -61,7 +61,7 @@ class Browser:
 def raw(server: Served, request: bytes) -> tuple[int, bytes]:
     """Sends these bytes and returns status and full response; status 0 = closed without one."""
     host, port = urlsplit(server.endpoint).netloc.split(":")
-    with socket.create_connection((host, int(port)), timeout=20) as connection:
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
         connection.sendall(request)
         answer = b"".join(iter(lambda: connection.recv(65_536), b""))
     return (int(answer.split(b" ", 2)[1]) if answer.startswith(b"HTTP/") else 0), answer

@@ -28,13 +28,13 @@ def paste(command: str, user: str = "") -> str:
     keys = dict(zip(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), KEYS[user], strict=True)) if user else {}
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environ = {"PATH": path, "PYTHONPATH": str(ROOT), "HOME": "/nowhere", **keys}
-    done = subprocess.run(["bash", "-ec", command], env=environ, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["bash", "-ec", command], env=environ, capture_output=True, text=True, timeout=150)
     assert done.returncode == 0, f"{command}\n{done.stderr}"
     return done.stdout
 
 
 def copied(server: Served, path: str) -> list[str]:
-    with urlopen(f"{server.endpoint}/ADMIN{path}", timeout=20) as page:
+    with urlopen(f"{server.endpoint}/ADMIN{path}", timeout=60) as page:
         return [unescape(text) for text in _COPIED.findall(page.read().decode())]
 
 

@@ -12,7 +12,7 @@ from spark_jobs.client import Client, Content
 from tests.sdk.server_process import ServerProcess
 from tests.unit.journal_bench import lines_of
 
-_WRITTEN_S_MAX = 20
+_WRITTEN_S_MAX = 60
 
 
 def play(server: ServerProcess, count: int) -> None:

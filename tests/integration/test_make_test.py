@@ -16,7 +16,7 @@ from tests.needs import needs
 from tests.processes import command_of, descendants_of, runs
 
 ROOT = Path(__file__).parents[2]
-START_S_MAX, STOP_S_MAX = 120.0, 30.0
+START_S_MAX, STOP_S_MAX = 120.0, 90.0
 QUICK = ["tests/unit/test_ring.py"]
 
 

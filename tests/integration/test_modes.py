@@ -5,8 +5,7 @@ from __future__ import annotations
 import datetime
 import http.client
 import json
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,10 +19,8 @@ from botocore.config import Config
 from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 
-from tests.integration.process import Served, refused, serving
+from tests.integration.process import Served, refused, serving, until
 from tests.integration.signed import KEYS, LANES, client, disable_by_another_means, headers_of, said, signed_server
-
-DEAD_S_MAX = 5.0
 
 
 @pytest.fixture(scope="module", params=["signed", "enforced"])
@@ -76,15 +73,21 @@ def test_wrong_credentials_are_told_apart(server: Served, lane: str, case: str) 
     assert said(sqs.list_queues) == answer
 
 
-@pytest.mark.parametrize(("off_s", "is_fine"), [(-890, True), (890, True), (-910, False), (910, False)])
-def test_clock_of_a_client_may_be_off_by_a_quarter_of_an_hour(
-    server: Served, lane: str, monkeypatch: pytest.MonkeyPatch, off_s: int, is_fine: bool
-) -> None:
+def clock_off_by(off_s: int) -> Callable[..., datetime.datetime]:
+    """A client's clock, for `botocore.auth`."""
+
     def shifted(remove_tzinfo: bool = True) -> datetime.datetime:
         now = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=off_s)
         return now.replace(tzinfo=None) if remove_tzinfo else now
 
-    monkeypatch.setattr(botocore.auth, "get_current_datetime", shifted)
+    return shifted
+
+
+@pytest.mark.parametrize(("off_s", "is_fine"), [(-890, True), (890, True), (-910, False), (910, False)])
+def test_clock_of_a_client_may_be_off_by_a_quarter_of_an_hour(
+    server: Served, lane: str, monkeypatch: pytest.MonkeyPatch, off_s: int, is_fine: bool
+) -> None:
+    monkeypatch.setattr(botocore.auth, "get_current_datetime", clock_off_by(off_s))
 
     assert said(client(server, lane=lane).list_queues) == ((200, "") if is_fine else (403, "RequestExpired"))
 
@@ -92,7 +95,7 @@ def test_clock_of_a_client_may_be_off_by_a_quarter_of_an_hour(
 def sent(server: Served, request: AWSRequest, body: bytes, lane: str) -> tuple[int, bytes]:
     """Sends the signed bytes, unchanged or tampered with."""
     at = urlsplit(str(request.url))
-    connection = http.client.HTTPConnection(at.hostname or "", at.port, timeout=10)
+    connection = http.client.HTTPConnection(at.hostname or "", at.port, timeout=60)
     more = {"Connection": "close"} if lane == "reference" else {}
     target = at.path + (f"?{at.query}" if at.query else "")
     connection.request(str(request.method), target, body, dict(request.headers.items()) | more)
@@ -128,18 +131,17 @@ def presigned(server: Served, query: str, expires_s: int, key: str = "alice") ->
     return str(request.url).removeprefix(server.endpoint)
 
 
-def test_presigned_url_works_by_itself_until_it_expires(server: Served) -> None:
+def test_presigned_url_works_by_itself_until_it_expires(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     path = presigned(server, "Action=CreateQueue&QueueName=by-url", 60)
 
     status, text = server.get(path)
     assert (status, "/111122223333/by-url</QueueUrl>" in text) == (200, True)
     assert "SignatureDoesNotMatch" in server.get(path.replace("by-url", "by-urn"))[1]
-    short = presigned(server, "Action=ListQueues", 1)
-    assert server.get(short)[0] == 200
-    time.sleep(2.1)
-    status, text = server.get(short)
-    assert (status, "RequestExpired" in text) == (403, True)
     assert "InvalidClientTokenId" in server.get(presigned(server, "Action=ListQueues", 60, "mallory"))[1]
+    monkeypatch.setattr(botocore.auth, "get_current_datetime", clock_off_by(-100))
+    assert server.get(presigned(server, "Action=ListQueues", 600))[0] == 200
+    status, text = server.get(presigned(server, "Action=ListQueues", 99))
+    assert (status, "RequestExpired" in text) == (403, True)
 
 
 def test_read_only_user_looks_and_changes_nothing(server: Served, lane: str) -> None:
@@ -153,18 +155,14 @@ def test_read_only_user_looks_and_changes_nothing(server: Served, lane: str) -> 
     assert said(probe.create_queue, QueueName="mine") == (403, "AccessDenied")
 
 
-def test_disabled_key_is_dead_within_five_seconds(tmp_path: Path, lane: str) -> None:
+def test_disabled_key_dies_while_the_server_runs(tmp_path: Path, lane: str) -> None:
     with signed_server(tmp_path, "signed") as server:
         sqs = client(server, lane=lane)
         assert said(sqs.list_queues) == (200, "")
 
         disable_by_another_means(tmp_path, KEYS["alice"][0])
-        disabled_s = time.monotonic()
-        while (answer := said(sqs.list_queues)) == (200, ""):
-            assert time.monotonic() - disabled_s < DEAD_S_MAX
-            time.sleep(0.1)
+        until(lambda: said(sqs.list_queues) == (403, "InvalidClientTokenId"))
 
-        assert answer == (403, "InvalidClientTokenId")
         assert said(client(server, "probe", lane).list_queues) == (200, "")
 
 

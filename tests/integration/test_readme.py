@@ -21,7 +21,7 @@ def example() -> str:
 def test_example_prints_the_message_it_sent() -> None:
     with serving("--in-memory") as server:
         code = example().replace(_ENDPOINT, server.endpoint)
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=150)
 
     assert (done.stdout, done.stderr, done.returncode) == ("two teas, please\n", "", 0)
 

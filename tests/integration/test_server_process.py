@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 
 from cqs import __version__
-from tests.integration.process import ROOT, Served, refused, serving
+from tests.integration.process import ROOT, START_S_MAX, Served, refused, serving, until_waiting
 
 SECOND_SIGNAL_AFTER_S = 1.3
 """Longer than the time within which the server treats two signals as one."""
+POLL_S = 20
 
 
 @pytest.fixture
@@ -85,19 +86,19 @@ def test_nohup_is_heeded() -> None:
 
 def test_waiting_poll_is_answered_when_the_server_stops(data: str) -> None:
     answers: list[dict[str, Any]] = []
-    with serving("--data-dir", data) as server:
+    with serving("--data-dir", data, "--stop-timeout", "10m") as server:
         url = server.call("CreateQueue", QueueName="q")["QueueUrl"]
         poll = threading.Thread(
-            target=lambda: answers.append(server.call("ReceiveMessage", QueueUrl=url, WaitTimeSeconds=20))
+            target=lambda: answers.append(server.call("ReceiveMessage", QueueUrl=url, WaitTimeSeconds=POLL_S))
         )
-        poll.start()
-        time.sleep(0.5)
         started_s = time.monotonic()
+        poll.start()
+        until_waiting(server.endpoint)
         code, rest = server.stop()
-        poll.join(timeout=10)
+        poll.join()
 
     assert (code, answers) == (0, [{}])
-    assert time.monotonic() - started_s < 8
+    assert time.monotonic() - started_s < POLL_S
     assert "Traceback" not in rest
 
 
@@ -125,18 +126,19 @@ def half_a_request(server: Served, rest: str = CHUNKED) -> socket.socket:
 
 @pytest.mark.parametrize("rest", [PLAIN, CHUNKED], ids=["plain", "chunked"])
 def test_client_that_never_ends_its_request_does_not_keep_the_server(data: str, rest: str) -> None:
-    with serving("--data-dir", data, "--stop-timeout", "1s") as server, half_a_request(server, rest):
-        started_s = time.monotonic()
+    flags = "--data-dir", data, "--stop-timeout", "1s", "--body-timeout", "10m"
+    with serving(*flags) as server, half_a_request(server, rest):
         code, rest = server.stop()
 
     assert code == 0
-    assert time.monotonic() - started_s < 6
     assert "died" not in rest
 
 
 def test_second_signal_ends_the_server_at_once(data: str) -> None:
-    with serving("--data-dir", data, "--stop-timeout", "10m") as server, half_a_request(server):
+    flags = "--data-dir", data, "--log-format", "json", "--stop-timeout", "10m", "--body-timeout", "10m"
+    with serving(*flags) as server, half_a_request(server):
         server.process.send_signal(signal.SIGTERM)
+        assert server.process.stdout is not None and '"event":"stopping"' in server.process.stdout.readline()
         time.sleep(SECOND_SIGNAL_AFTER_S)
         code, _ = server.stop()
 
@@ -150,7 +152,7 @@ def test_server_ends_when_one_of_its_loops_dies() -> None:
         "revisibility.run = die; sys.argv = ['cqs', 'serve', '--in-memory', '--port', '0']; main()"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, cwd=ROOT)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=START_S_MAX, cwd=ROOT)
 
     assert done.returncode == 1
     assert '"event":"loop_died","error":"KeyError"' in done.stdout

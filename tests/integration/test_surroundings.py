@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,8 @@ import pytest
 from deploy.cluster.ports import free_ports
 from deploy.cluster.redis_process import RedisProcess
 from tests.contract.sqlite_home import fill, small_disk
-from tests.integration.process import Served, command, lines_until_serving, refused, serving
+from tests.integration.process import Served, command, lines_until_serving, refused, serving, until
 from tests.needs import needs
-
-TOLD_S_MAX = 10.0
 
 
 def ready(server: Served) -> tuple[int, dict[str, Any]]:
@@ -25,18 +22,11 @@ def ready(server: Served) -> tuple[int, dict[str, Any]]:
     return status, json.loads(body)
 
 
-def until(is_so: Callable[[], bool]) -> None:
-    give_up_s = time.monotonic() + TOLD_S_MAX
-    while not is_so():
-        assert time.monotonic() < give_up_s
-        time.sleep(0.05)
-
-
 def exchange(server: Served) -> None:
     """Sends and receives a message."""
     url = server.call("CreateQueue", QueueName="tea")["QueueUrl"]
     server.call("SendMessage", QueueUrl=url, MessageBody="two cups")
-    (message,) = server.call("ReceiveMessage", QueueUrl=url, WaitTimeSeconds=5)["Messages"]
+    (message,) = server.call("ReceiveMessage", QueueUrl=url, WaitTimeSeconds=20)["Messages"]
     server.call("DeleteMessage", QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
 
 

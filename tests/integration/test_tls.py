@@ -7,13 +7,13 @@ import contextlib
 import fcntl
 import json
 import os
+import select
 import signal
 import socket
 import ssl
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,10 +21,17 @@ import pytest
 from cqs.errors import ConfigError
 from cqs.tls import Certificate
 from tests.integration.certificates import connected, make_certificate, serial_of, tls_flags
-from tests.integration.process import ROOT, START_S_MAX, Served, command, lines_until_serving, serving, until
+from tests.integration.process import (
+    ROOT,
+    START_S_MAX,
+    Served,
+    command,
+    lines_until_serving,
+    serving,
+    until,
+    until_waiting,
+)
 from tests.integration.signed import KEYS, LANES, OURS, THEIRS, client, said, signed_server
-
-SEEN_S_MAX = 10.0
 
 
 @pytest.fixture(scope="module")
@@ -36,24 +43,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[Served]:
-    with signed_server(folder, "enforced", *tls_flags(folder), "--header-timeout", "1s") as running:
+    """It would take ten minutes to stop if an idle connection held it up."""
+    flags = *tls_flags(folder), "--header-timeout", "1s", "--stop-timeout", "10m"
+    with signed_server(folder, "enforced", *flags) as running:
         yield running
-        started_s = time.monotonic()
         code, rest = running.stop()
     assert (code, "Traceback" in rest) == (0, False), rest
-    assert time.monotonic() - started_s < 6, "an idle connection held the server up"
 
 
 @pytest.fixture
 def port(server: Served) -> int:
     return int(server.endpoint.rpartition(":")[2])
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    give_up_s = time.monotonic() + SEEN_S_MAX
-    while not condition():
-        assert time.monotonic() < give_up_s
-        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("lane", LANES)
@@ -87,7 +87,7 @@ def test_certificate_is_changed_on_sighup_while_connections_live(server: Served,
         assert is_answered(living)
         new = make_certificate(folder)
         server.process.send_signal(signal.SIGHUP)
-        eventually(lambda: serial_now() == new)
+        until(lambda: serial_now() == new)
         assert is_answered(living) and serial_of(living) == old != new
 
         (folder / "key.pem").write_text("-----BEGIN PRIVATE KEY-----\nnonsense\n-----END PRIVATE KEY-----\n")
@@ -148,21 +148,22 @@ def open_files_of(pid: int) -> set[str]:
 
 
 def test_clients_that_do_not_speak_tls_are_disconnected(port: int) -> None:
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as plain:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as plain:
         plain.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert not plain.recv(1_000).startswith(b"HTTP")
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as silent:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as silent:
         assert silent.recv(1_000) == b""
 
 
 def test_connections_count_before_they_say_hello(tmp_path: Path) -> None:
     make_certificate(tmp_path)
-    flags = "--in-memory", "--connections-per-address-max", "3", "--header-timeout", "2s"
+    flags = "--in-memory", "--connections-per-address-max", "3", "--header-timeout", "4s"
     with serving(*flags, *tls_flags(tmp_path)) as server:
         port = int(server.endpoint.rpartition(":")[2])
-        silent = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(3)]
-        with socket.create_connection(("127.0.0.1", port), timeout=1) as one_too_many:
+        silent = [socket.create_connection(("127.0.0.1", port), timeout=60) for _ in range(3)]
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as one_too_many:
             assert one_too_many.recv(100) == b""
+        assert select.select(silent, [], [], 0)[0] == []
         assert [one.recv(100) for one in silent] == [b""] * 3
         with connected(port) as connection:
             connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -187,9 +188,9 @@ def test_message_is_not_given_to_a_poll_that_was_hung_up(tmp_path: Path, more: s
         with connected(int(server.endpoint.rpartition(":")[2])) as poll:
             account = url.split("/")[3]
             poll.sendall(wire(server, "ReceiveMessage", {"QueueUrl": f"/{account}/q", "WaitTimeSeconds": 20}, more))
-            time.sleep(0.3)
+            until_waiting(server.endpoint, 1, tmp_path / "cert.pem")
         sqs.send_message(QueueUrl=url, MessageBody="tea")
-        (message,) = sqs.receive_message(QueueUrl=url, WaitTimeSeconds=5, AttributeNames=["All"])["Messages"]
+        (message,) = sqs.receive_message(QueueUrl=url, WaitTimeSeconds=20, AttributeNames=["All"])["Messages"]
         code, rest = server.stop()
 
     assert message["Attributes"]["ApproximateReceiveCount"] == "1"
@@ -201,7 +202,7 @@ def test_commands_trust_the_authority_that_is_named(server: Served, folder: Path
         key_id, secret = KEYS["alice"]
         keys = {"AWS_ACCESS_KEY_ID": key_id, "AWS_SECRET_ACCESS_KEY": secret}
         command = [sys.executable, "-m", "cqs", "ls", "--endpoint", server.endpoint]
-        return subprocess.run(command, env=os.environ | keys | env, capture_output=True, text=True, timeout=30)
+        return subprocess.run(command, env=os.environ | keys | env, capture_output=True, text=True, timeout=60)
 
     assert ls(AWS_CA_BUNDLE=str(folder / "cert.pem")).returncode == 0
     assert "AWS_CA_BUNDLE may name a file" in ls().stderr

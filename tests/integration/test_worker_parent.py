@@ -18,7 +18,7 @@ import pytest
 from tests.processes import children_of, runs
 
 ROOT = Path(__file__).parents[2]
-WORKERS, S_MAX = 3, 15.0
+WORKERS, S_MAX = 3, 60.0
 
 
 class Parent:

@@ -46,7 +46,7 @@ def receive(sqs: Any, url: str, count: int = 10, wait: int = 0, **options: Any) 
     return list(answer.get("Messages", []))
 
 
-def receive_one(sqs: Any, url: str, wait: int = 2, **options: Any) -> dict[str, Any]:
+def receive_one(sqs: Any, url: str, wait: int = 20, **options: Any) -> dict[str, Any]:
     """Receives the one message that is visible, or becomes so within `wait` seconds, with all its attributes."""
     options = {"AttributeNames": ["All"], "MessageAttributeNames": ["All"]} | options
     messages = receive(sqs, url, 1, wait, **options)
@@ -54,7 +54,7 @@ def receive_one(sqs: Any, url: str, wait: int = 2, **options: Any) -> dict[str, 
     return messages[0]
 
 
-def receive_all(sqs: Any, url: str, count: int, within_s: float = 5.0, **options: Any) -> list[dict[str, Any]]:
+def receive_all(sqs: Any, url: str, count: int, within_s: float = 60.0, **options: Any) -> list[dict[str, Any]]:
     """Receives until `count` messages have come. Fails if that takes too long."""
     messages: list[dict[str, Any]] = []
     give_up = time.monotonic() + within_s
@@ -106,7 +106,7 @@ class Poll:
         self._future: Future[list[dict[str, Any]]] = pool.submit(self._run)
 
     def result(self) -> list[dict[str, Any]]:
-        return self._future.result(timeout=40)
+        return self._future.result(timeout=60)
 
     def _run(self) -> list[dict[str, Any]]:
         started = time.monotonic()

@@ -49,7 +49,7 @@ def test_message_moves_when_a_receive_would_exceed_the_maximum(sqs: Any, pair: t
     url, dead = pair
     send(sqs, url, "poison")
     receive_until_empty(sqs, url)
-    assert bodies(receive(sqs, dead, wait=2)) == ["poison"]
+    assert bodies(receive(sqs, dead, wait=20)) == ["poison"]
     assert counts(sqs, url) == (0, 0, 0)
 
 
@@ -92,7 +92,7 @@ def test_receive_that_meets_a_dead_message_still_gives_the_living(sqs: Any, pair
     receive_one(sqs, url)
     send(sqs, url, "living")
     assert bodies(receive(sqs, url, 1)) == ["living"]
-    assert bodies(receive(sqs, dead, wait=2)) == ["dead"]
+    assert bodies(receive(sqs, dead, wait=20)) == ["dead"]
 
 
 def test_fifo_message_moves_with_its_id_as_deduplication_id(sqs: Any, new_fifo: NewQueue) -> None:

@@ -15,11 +15,10 @@ NewQueue = Callable[..., str]
 
 def test_delayed_message_comes_when_due(sqs: Any, new_queue: NewQueue) -> None:
     url = new_queue()
-    sent_s = time.time()
+    started_s = time.monotonic()
     send(sqs, url, DelaySeconds=1)
-    assert receive(sqs, url) == []
-    receive_one(sqs, url, wait=5)
-    assert time.time() - sent_s >= 0.9
+    receive_one(sqs, url)
+    assert time.monotonic() - started_s >= 0.95
 
 
 def test_queue_delay_holds_for_messages_without_their_own(sqs: Any, new_queue: NewQueue) -> None:
@@ -38,7 +37,7 @@ def test_short_delay_among_long_ones_comes_first(sqs: Any, new_queue: NewQueue) 
     url = new_queue()
     for number in range(5):
         send(sqs, url, str(number), DelaySeconds=1 if number == 3 else 900)
-    assert bodies(receive(sqs, url, wait=5)) == ["3"]
+    assert bodies(receive(sqs, url, wait=20)) == ["3"]
 
 
 def test_changed_queue_delay_leaves_sent_messages_alone(sqs: Any, new_queue: NewQueue) -> None:

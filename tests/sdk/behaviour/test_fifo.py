@@ -164,7 +164,7 @@ def test_changed_queue_delay_rules_messages_already_sent(sqs: Any, new_fifo: New
     send_to_group(sqs, url, "g", "1")
     assert receive(sqs, url) == []
     set_attributes(sqs, url, DelaySeconds=0)
-    assert bodies(receive(sqs, url, wait=5)) == ["1"]
+    assert bodies(receive(sqs, url, wait=20)) == ["1"]
 
 
 def test_expired_handle_can_not_delete(sqs: Any, url: str) -> None:
@@ -194,9 +194,9 @@ def test_expired_entry_fails_alone_in_a_batch_of_deletes(sqs: Any, url: str) -> 
 
 def test_handle_extended_in_time_deletes(sqs: Any, url: str) -> None:
     send_to_group(sqs, url, "g", "1")
-    held = receive_one(sqs, url, VisibilityTimeout=2)
+    held = receive_one(sqs, url, VisibilityTimeout=5)
     hide(sqs, url, held, 600)
-    assert receive(sqs, url, wait=3) == []
+    assert receive(sqs, url, wait=5) == []
     delete(sqs, url, held)
     assert counts(sqs, url) == (0, 0, 0)
 

@@ -16,7 +16,7 @@ SENDERS, RECEIVERS, BATCHES = 4, 4, 12
 EVERY = Counter(
     f"{sender}-{batch}-{place}" for sender in range(SENDERS) for batch in range(BATCHES) for place in range(10)
 )
-DONE_S_MAX = 30.0
+DONE_S_MAX = 120.0
 
 
 @pytest.mark.parametrize("wait", [0, 1])
@@ -55,12 +55,12 @@ def test_everything_sent_in_parallel_is_received_once(sqs: Any, new_queue: Calla
 
 
 def test_purge_under_a_long_poll_leaves_the_poll_waiting_for_new_messages(
-    sqs: Any, new_queue: Callable[..., str], poll: Any
+    sqs: Any, new_queue: Callable[..., str], poll: Any, until_polls_wait: Callable[..., None]
 ) -> None:
     url = new_queue()
     sqs.send_message(QueueUrl=url, MessageBody="delayed", DelaySeconds=900)
     waiting = poll(url)
-    time.sleep(0.3)
+    until_polls_wait()
     sqs.purge_queue(QueueUrl=url)
     sqs.send_message(QueueUrl=url, MessageBody="new")
     assert [message["Body"] for message in waiting.result()] == ["new"]

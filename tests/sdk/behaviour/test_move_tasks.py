@@ -12,7 +12,7 @@ import pytest
 from tests.sdk.behaviour.talk import arn, bodies, counts, receive, receive_all, receive_one, refused, send
 
 NewQueue = Callable[..., str]
-DONE_S_MAX = 10.0
+DONE_S_MAX = 60.0
 
 
 @pytest.fixture

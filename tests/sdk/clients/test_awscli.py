@@ -33,7 +33,7 @@ def aws(server: ServerProcess) -> Aws:
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         line = [str(command), "--endpoint-url", server.url, "--output", "json", "sqs", *words]
-        return subprocess.run(line, capture_output=True, text=True, env=environment, timeout=60)
+        return subprocess.run(line, capture_output=True, text=True, env=environment, timeout=120)
 
     return run
 

@@ -16,7 +16,7 @@ pytestmark = needs("node", "npm")
 def test_consumer_handles_every_message_and_sees_failed_ones_again(server: ServerProcess) -> None:
     count = 100
     command = ["node", str(node_folder() / "consume.mjs"), server.url, "node-consumer", str(count)]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=150)
     assert run.returncode == 0, run.stderr
     seen = json.loads(run.stdout.splitlines()[-1])
     every = [f"message {number}" for number in range(count)]
