@@ -110,7 +110,8 @@ def test_a_full_disk_is_told_until_it_has_space(disk: Path) -> None:
 
     assert status == 200
     assert told["troubles"] == [
-        f"The disk of {disk / 'data'} is full: free space there. Sends are refused, deletes still work."
+        f"The disk of {disk / 'data'} is full, or a quota used up: free space there. Sends are refused, deletes still "
+        "work."
     ]
 
 

@@ -83,18 +83,18 @@ def test_every_field_of_a_message_has_its_place() -> None:
     ids=["mixed", "failed", "a result", "a tuple"],
 )
 def test_results_come_back(results: list[object]) -> None:
-    reply = unpack_reply(pack_reply(Reply(7, True, results)))
+    reply = unpack_reply(pack_reply(Reply(7, True, "why", results)))
 
-    assert reply[:2] == (7, True)
+    assert reply[:3] == (7, True, "why")
     assert [(type(one), str(one)) for one in reply.results or ()] == [(type(one), str(one)) for one in results]
 
 
 def test_a_batch_without_results_has_none() -> None:
-    assert unpack_reply(pack_reply(Reply(0, False, [None, None]))).results is None
+    assert unpack_reply(pack_reply(Reply(0, False, "", [None, None]))).results is None
 
 
 def test_an_error_with_a_text_of_its_own_making_is_not_lost() -> None:
-    (error,) = unpack_reply(pack_reply(Reply(0, False, [DataInUse("/data", "1")]))).results or ()
+    (error,) = unpack_reply(pack_reply(Reply(0, False, "", [DataInUse("/data", "1")]))).results or ()
 
     assert isinstance(error, StoreUnavailable)
     assert str(error) == str(DataInUse("/data", "1"))

@@ -10,10 +10,11 @@ deletes need no more space. On a small disk it is smaller, and the guarantee wea
 
 from __future__ import annotations
 
-import errno
 import os
 from contextlib import suppress
 from pathlib import Path
+
+from cqs.store.sqlite.failures import NO_SPACE
 
 FILE_NAME = "ballast"
 BYTES_MAX = 33 << 20
@@ -38,7 +39,7 @@ class Ballast:
             self._bytes = self._bytes or max(_BYTES_MIN, min(BYTES_MAX, self._free() // FREE_PART))
             file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            self.is_spent = _is_full(error)
+            self.is_spent = error.errno in NO_SPACE
             return
         try:
             size = os.fstat(file).st_size
@@ -46,7 +47,7 @@ class Ballast:
             os.posix_fallocate(file, 0, self._bytes)
             self.is_spent = False
         except OSError as error:
-            self.is_spent = _is_full(error)
+            self.is_spent = error.errno in NO_SPACE
             with suppress(OSError):
                 self._path.unlink()
         finally:
@@ -64,7 +65,3 @@ class Ballast:
     def _free(self) -> int:
         status = os.statvfs(self._path.parent)
         return status.f_bavail * status.f_frsize
-
-
-def _is_full(error: OSError) -> bool:
-    return error.errno in (errno.ENOSPC, errno.EDQUOT)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
+import tempfile
 from pathlib import Path
 
 from cqs.errors import OutcomeUnknown, StoreUnavailable
@@ -14,17 +16,18 @@ _NOTHING_DONE_AT_COMMIT = frozenset(
 """Codes with which a COMMIT fails before its last frame is in the WAL; without that frame it did not happen. After
 other errors (a failed fsync) the frame may be there and take effect after a crash."""
 
-WAL_INDEX_BYTES = 65_536
-"""More than the first part of a WAL's index."""
+NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+SPACE_BYTES = 32 << 20
+"""More than a commit takes."""
+
+
+class DiskFull(StoreUnavailable):
+    """Nothing was written for lack of space."""
 
 
 def code_of(error: sqlite3.Error) -> int:
     """The primary result code."""
     return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
-
-
-def is_full(error: sqlite3.Error) -> bool:
-    return code_of(error) == sqlite3.SQLITE_FULL
 
 
 def is_damage(error: sqlite3.Error) -> bool:
@@ -34,10 +37,12 @@ def is_damage(error: sqlite3.Error) -> bool:
 def told(error: sqlite3.Error, file: Path, *, is_commit: bool = False) -> StoreUnavailable | OutcomeUnknown:
     """The error to raise `from error`. `is_commit`: a COMMIT failed, or a statement that was its own transaction."""
     code = code_of(error)
-    if is_commit and code not in _NOTHING_DONE_AT_COMMIT:
+    is_full = code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _has_no_space(file))
+    is_refused = is_full and getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_WRITE
+    if is_commit and code not in _NOTHING_DONE_AT_COMMIT and not is_refused:
         return OutcomeUnknown(f"Writing {file} failed ({error}); whether it took effect is not known.")
-    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _has_no_space(file)):
-        return StoreUnavailable(full_text(file))
+    if is_full:
+        return DiskFull(full_text(file))
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return StoreUnavailable(
             f"{file} is damaged ({error}): restore a copy, or save what is readable with "
@@ -49,16 +54,18 @@ def told(error: sqlite3.Error, file: Path, *, is_commit: bool = False) -> StoreU
 
 
 def _has_no_space(file: Path) -> bool:
-    """SQLite reports an I/O error when there is no space for the index of its WAL."""
+    """SQLite reports an I/O error when there is no space for the index of its WAL, and when a quota is used up, which
+    the disk's own figures need not show."""
     try:
-        status = os.statvfs(file.parent)
-    except OSError:
-        return False
-    return status.f_bavail * status.f_frsize < WAL_INDEX_BYTES
+        with tempfile.TemporaryFile(dir=file.parent) as space:
+            os.posix_fallocate(space.fileno(), 0, SPACE_BYTES)
+    except OSError as error:
+        return error.errno in NO_SPACE
+    return False
 
 
 def full_text(file: Path) -> str:
-    return f"The disk of {file.parent} is full: free space there. Nothing was written."
+    return f"The disk of {file.parent} is full, or a quota used up: free space there. Nothing was written."
 
 
 def gone_text(file: Path) -> str:

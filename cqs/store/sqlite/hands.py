@@ -40,6 +40,10 @@ class WriterState(Protocol):
     def is_ballast_spent(self) -> bool:
         """The disk was full, and is not known to have space again."""
 
+    @property
+    def failing(self) -> str:
+        """Why the last write failed; "" = it did not."""
+
     def is_gone(self) -> bool:
         """Whether the opened file is no longer at its path (deleted or replaced)."""
 

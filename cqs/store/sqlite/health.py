@@ -25,4 +25,6 @@ def trouble(file: Path, hands: Hands) -> tuple[str, bool]:
     status = os.statvfs(file.parent)
     if writer.is_ballast_spent or status.f_bavail * status.f_frsize < FREE_BYTES_MIN:
         return full_text(file).replace("Nothing was written.", "Sends are refused, deletes still work."), False
+    if writer.failing:
+        return f"The last write failed. {writer.failing}", False
     return "", False

@@ -1,7 +1,7 @@
 """Jobs and their results as bytes, between the server and its writer process.
 
     to the writer      marshal of [job, …]
-    back               marshal of (wal pages, is the ballast spent, None or pickle of [result, …])
+    back               marshal of (wal pages, is the ballast spent, why it fails, None or pickle of [result, …])
 
                        job = (APPEND, storage id, [fields of a message, …], [claim, …])
                              (DELETE, [address, …])   (LEASES, [fields of a lease, …])   (OTHER, pickle)
@@ -35,6 +35,7 @@ class Reply(NamedTuple):
 
     wal_pages: int
     is_ballast_spent: bool
+    failing: str
     results: Sequence[object] | None
     """None: every result is None."""
 
@@ -52,15 +53,14 @@ def unpack_jobs(data: bytes) -> list[Job]:
 def pack_reply(reply: Reply) -> bytes:
     """Packs None for the results when all of them are None."""
     results = reply.results
-    if results is not None and any(result is not None for result in results):
-        return marshal.dumps((reply.wal_pages, reply.is_ballast_spent, pickle.dumps(list(results))))
-    return marshal.dumps((reply.wal_pages, reply.is_ballast_spent, None))
+    is_any = results is not None and any(result is not None for result in results)
+    return marshal.dumps((*reply[:-1], pickle.dumps(list(results or ())) if is_any else None))
 
 
 def unpack_reply(data: bytes) -> Reply:
     """The inverse of `pack_reply`."""
-    wal_pages, is_ballast_spent, results = marshal.loads(data)
-    return Reply(wal_pages, is_ballast_spent, None if results is None else pickle.loads(results))
+    wal_pages, is_ballast_spent, failing, results = marshal.loads(data)
+    return Reply(wal_pages, is_ballast_spent, failing, None if results is None else pickle.loads(results))
 
 
 def _flat(job: Job) -> tuple[Any, ...]:

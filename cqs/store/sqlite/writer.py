@@ -25,7 +25,7 @@ from cqs.store import rows
 from cqs.store.interface import Lease
 from cqs.store.sqlite import sql
 from cqs.store.sqlite.ballast import Ballast
-from cqs.store.sqlite.failures import full_text, gone_text, is_full, told
+from cqs.store.sqlite.failures import DiskFull, full_text, gone_text, told
 from cqs.store.sqlite.folder import identity_of
 from cqs.store.sqlite.jobs import Append, Checkpoint, Job, Relocate, Trim
 from cqs.store.sqlite.leased import LeasedIds
@@ -44,7 +44,7 @@ _INSERT_CLAIMS = "INSERT OR REPLACE INTO claims (id, queue, tail, sequence, expi
 
 
 class Writer:
-    """Belongs to one thread, except `wal_pages` and `is_ballast_spent`, which any thread may read."""
+    """Belongs to one thread, except `wal_pages`, `is_ballast_spent` and `failing`, which any thread may read."""
 
     def __init__(self, connection: sqlite3.Connection, file: Path) -> None:
         self._db = connection
@@ -58,6 +58,9 @@ class Writer:
         self.ballast.make()
         self.wal_pages = 0
         """Roughly how many pages were written to the WAL since it last started over."""
+        self.failing = ""
+        """Why the last write failed; "" = it did not. Deletes that work do not end the failing of sends."""
+        self._is_append_failing = False
 
     def run(self, jobs: Sequence[Job]) -> list[Result | Exception]:
         """The group commit's work."""
@@ -68,7 +71,7 @@ class Writer:
         results: list[Result | Exception] = []
         if not self.ballast.is_spent:
             results = self._attempt(jobs)
-        if not results or any(isinstance(result, _DiskFull) for result in results):
+        if not results or any(isinstance(result, DiskFull) for result in results):
             results = self._attempt_apart(jobs)
         for place, job in enumerate(jobs):
             if isinstance(job, Checkpoint):
@@ -92,24 +95,25 @@ class Writer:
             self._write(plan)
         except sqlite3.Error as error:
             failure = told(error, self._file, is_commit=self._is_at_commit)
-            if is_full(error):
-                failure = _DiskFull(str(failure))
             failure.__cause__ = error
+            self.failing, self._is_append_failing = str(failure), bool(plan.rows)
             return [failure] * len(jobs)
         finally:
             self._roll_back()
+        if plan.rows or (plan.has_anything and not self._is_append_failing):
+            self.failing = ""
         return plan.results
 
     def _attempt_apart(self, jobs: Sequence[Job]) -> list[Result | Exception]:
         self._checkpoint()
-        results: list[Result | Exception] = [_DiskFull(full_text(self._file))] * len(jobs)
+        results: list[Result | Exception] = [DiskFull(full_text(self._file))] * len(jobs)
         for is_append in (False, True):
             places = [place for place, job in enumerate(jobs) if isinstance(job, Append) is is_append]
             if not places or (is_append and self.ballast.is_spent):
                 continue
             wanted = [jobs[place] for place in places]
             done = self._attempt(wanted)
-            if not is_append and isinstance(done[0], _DiskFull) and self.ballast.give_up():
+            if not is_append and isinstance(done[0], DiskFull) and self.ballast.give_up():
                 self._checkpoint()
                 done = self._attempt(wanted)
             for place, result in zip(places, done, strict=True):
@@ -233,7 +237,3 @@ class Writer:
 
 def _taken(address: int) -> str:
     return f"Address {ids.text_of(address)} is in use by another message."
-
-
-class _DiskFull(StoreUnavailable):
-    """Nothing was written for lack of space."""

@@ -39,7 +39,8 @@ _Done = Callable[[Sequence[object]], None]
 
 
 class WriterProcess:
-    """A `Hand`. Belongs to one event loop, except `wal_pages` and `is_ballast_spent`, which any thread may read."""
+    """A `Hand`. Belongs to one event loop, except `wal_pages`, `is_ballast_spent` and `failing`, which any thread may
+    read."""
 
     def __init__(self, file: Path, lock: int) -> None:
         """`lock` is the descriptor of the data directory's lock."""
@@ -55,6 +56,7 @@ class WriterProcess:
         self._deadline: asyncio.TimerHandle | None = None
         self.wal_pages = 0
         self.is_ballast_spent = False
+        self.failing = ""
 
     @property
     def pid(self) -> int | None:
@@ -116,7 +118,7 @@ class WriterProcess:
             elif self._opening is not None:
                 self._opening.set_result(None)
             return
-        self.wal_pages, self.is_ballast_spent = reply.wal_pages, reply.is_ballast_spent
+        self.wal_pages, self.is_ballast_spent, self.failing = reply[:-1]
         count, done = self._take_given()
         done([None] * count if reply.results is None else reply.results)
 
@@ -128,6 +130,7 @@ class WriterProcess:
         elif self._given is not None:
             count, done = self._take_given()
             unknown = OutcomeUnknown(f"The store's writer ended ({code}); whether it wrote is not known.")
+            self.failing = str(self._trouble or unknown)
             done([self._trouble or unknown] * count)
 
     def _take_given(self) -> tuple[int, _Done]:

@@ -31,15 +31,15 @@ def serve(link: socket.socket, file: Path) -> None:
     try:
         writer = Writer(connect(file), file)
     except sqlite3.Error as error:
-        _answer(link, Reply(0, False, [told(error, file)]))
+        _answer(link, Reply(0, False, "", [told(error, file)]))
         return
-    _answer(link, Reply(0, False, None))
+    _answer(link, Reply(0, False, "", None))
     held = bytearray()
     while incoming := link.recv(_READ_BYTES):
         held += incoming
         for data in take_frames(held):
             results = results_of(writer.run, unpack_jobs(data), traceback.print_exc)
-            _answer(link, Reply(writer.wal_pages, writer.is_ballast_spent, results))
+            _answer(link, Reply(writer.wal_pages, writer.is_ballast_spent, writer.failing, results))
 
 
 def _answer(link: socket.socket, reply: Reply) -> None:

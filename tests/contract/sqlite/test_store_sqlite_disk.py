@@ -57,7 +57,7 @@ async def test_every_message_can_be_deleted_on_a_full_disk_and_sends_come_back_b
     late = make.message(LARGE)
     await store.append(queue, [late])
 
-    assert refused[0].endswith("is full: free space there. Sends are refused, deletes still work.")
+    assert refused[0].endswith("is full, or a quota used up: free space there. Sends are refused, deletes still work.")
     assert refused[1] is False
     assert is_refused
     assert await held(store, queue) == [late.address]
@@ -138,5 +138,5 @@ async def test_a_start_for_which_there_is_no_space_at_all_says_so(clock: ManualC
     (home.folder / ballast.FILE_NAME).unlink()
     fill(disk / "filler")
 
-    with pytest.raises(StoreUnavailable, match="is full: free space there"):
+    with pytest.raises(StoreUnavailable, match="is full, or a quota used up: free space there"):
         await home.open()

@@ -38,7 +38,7 @@ async def test_a_full_disk_refuses_sends_with_the_reason_and_works_again_when_sp
     await store.append(queue, messages[-1:])
 
     assert 0 < len(acknowledged) < 60
-    assert "is full: free space there. Nothing was written." in refusal
+    assert "is full, or a quota used up: free space there. Nothing was written." in refusal
     assert await held(store, queue) == addresses_of([*acknowledged, messages[-1]])
 
 
