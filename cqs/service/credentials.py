@@ -61,7 +61,7 @@ class Credentials:
     def find(self, key_id: str) -> Credential | None:
         """The key, or None if it is unknown, disabled or belongs to a disabled user. Raises ServiceUnavailable if the
         last refresh is too old or the key's secret can't be decrypted."""
-        if self._known_ms is None or self._clock.now_ms() - self._known_ms > self._stale_ms_max:
+        if self._known_ms is None or abs(self._clock.now_ms() - self._known_ms) > self._stale_ms_max:
             raise ServiceUnavailable("Access keys can't be checked now: the store does not answer. Try again.")
         found = self._opened.get(key_id)
         if found is not None:

@@ -84,6 +84,16 @@ async def test_node_that_is_cut_off_refuses_everybody_before_five_seconds_are_ov
     assert LOOK_MS * 4 < STALE_MS_MAX == 5_000
 
 
+async def test_node_that_is_cut_off_does_not_trust_its_keys_for_longer_because_its_clock_was_set_back() -> None:
+    store, _, there = await two_nodes()
+    store.is_cut = True
+
+    there.clock.advance_ms(-3_600_000)
+
+    with pytest.raises(ServiceUnavailable):
+        there.credentials.find("AKIABOB")
+
+
 async def test_nothing_is_known_before_the_first_look() -> None:
     with pytest.raises(ServiceUnavailable):
         make_people().credentials.find("AKIABOB")
