@@ -124,6 +124,10 @@ class EnforcedAccess(SignedAccess):
             self._rulings.keep_caller(plain, way, caller)
         return caller
 
+    def renewed(self, caller: Caller) -> Caller:
+        now = msgspec.structs.replace(caller.circumstances, now_ms=self._clock.now_ms() // 1_000 * 1_000)
+        return msgspec.structs.replace(super().renewed(caller), circumstances=now)
+
     def authorize(self, caller: Caller, action: str, queue: Queue) -> None:
         if not self._rulings.is_allowed(caller, action, queue):
             rules.authorize_queue(caller, action, queue)

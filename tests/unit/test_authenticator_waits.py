@@ -66,6 +66,20 @@ async def test_of_another_account_that_a_policy_let_in() -> None:
     assert await ended(world, call) == "QueueDoesNotExist"
 
 
+async def test_of_another_account_that_a_policy_let_in_until_now() -> None:
+    world = await make_signed_world()
+    until_s = world.people.clock.now_ms() // 1_000 + 3
+    let_in = {"Effect": "Allow", "Principal": {"AWS": THEIRS}, "Action": "SQS:ReceiveMessage", "Resource": "*"}
+    let_in["Condition"] = {"NumericLessThan": {"aws:EpochTime": str(until_s)}}
+    policy = {"Policy": json.dumps({"Version": "2012-10-17", "Statement": [let_in]})}
+    members(await world.call("alice", "SetQueueAttributes", QueueUrl=URL, Attributes=policy))
+    call = await waiting(world, "bob")
+
+    world.people.clock.advance_ms(3_000)
+
+    assert await ended(world, call) == "AccessDeniedException"
+
+
 async def test_of_a_node_that_does_not_know_the_keys_any_more() -> None:
     world = await make_signed_world()
     call = await waiting(world)
