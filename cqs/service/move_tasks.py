@@ -87,10 +87,17 @@ async def start(engine: Engine, source_arn: str, target_arn: str, rate_max: int)
     async with _turn(engine, task):
         await _load(engine)
         with engine.moves.starting(source.key):
+            task = _newest(engine, task)
             await _save_new(engine, task)
             engine.moves.put(task)
     await move_news.tell_started(engine, task.handle)
     return task.handle
+
+
+def _newest(engine: Engine, task: MoveTask) -> MoveTask:
+    """The task, started after all others of its source though the clock was set back: only the newest are kept."""
+    after_ms = max((other.started_ms + 1 for other in engine.moves.of_source(task.source, 1)), default=0)
+    return msgspec.structs.replace(task, started_ms=max(task.started_ms, after_ms))
 
 
 async def _save_new(engine: Engine, task: MoveTask) -> None:
