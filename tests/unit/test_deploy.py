@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -135,6 +136,46 @@ def test_every_alert_says_how_bad_it_is_and_what_to_do() -> None:
         assert f"### {name}\n" in guide
         assert f"README.md#{name.lower()}\n" in text
     assert guide.count("\nTo do: ") == len(names)
+
+
+_OF_TWO_WORKERS = """
+rule_files: [{rules}]
+evaluation_interval: 1m
+tests:
+  - interval: 1m
+    input_series:
+      - series: 'cqs_dirty_shards{{instance="a", job="cqs", worker="1"}}'
+        values: "1x20"
+      - series: 'cqs_dirty_shards{{instance="a", job="cqs", worker="2"}}'
+        values: "1x20"
+      - series: 'cqs_messages_from_store_total{{instance="a", job="cqs", account="1", queue="orders"}}'
+        values: "0+60x20"
+      - series: 'cqs_store_hosts_lost{{instance="a", job="cqs", worker="1"}}'
+        values: "1x20"
+      - series: 'cqs_store_hosts_lost{{instance="a", job="cqs", worker="2"}}'
+        values: "1x20"
+      - series: 'cqs_journal_missing_events_total{{instance="a", job="cqs", worker="1"}}'
+        values: "0+1x20"
+      - series: 'cqs_journal_missing_events_total{{instance="a", job="cqs", worker="2"}}'
+        values: "0+1x20"
+    promql_expr_test:
+      - expr: count by (alertname) (ALERTS)
+        eval_time: 15m
+        exp_samples:
+          - {{labels: '{{alertname="CqsServedFromStore"}}', value: 1}}
+          - {{labels: '{{alertname="CqsStoreHostsLost"}}', value: 1}}
+          - {{labels: '{{alertname="CqsJournalIncomplete"}}', value: 1}}
+"""
+
+
+@needs("promtool")
+def test_a_trouble_of_a_node_with_workers_raises_one_alert(tmp_path: Path) -> None:
+    tests = tmp_path / "tests.yml"
+    tests.write_text(_OF_TWO_WORKERS.format(rules=PROMETHEUS / "alerts.yml"))
+
+    done = subprocess.run(["promtool", "test", "rules", tests], capture_output=True, text=True, timeout=30)
+
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @needs("promtool")
