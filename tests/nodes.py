@@ -37,7 +37,7 @@ from cqs.testing.witness import RecordingWitness
 from tests.engine import ACCOUNT
 from tests.redis_server import RedisProcess, server_at
 
-PATIENCE_S = 30
+PATIENCE_S = 90
 """A timeout that only a broken test reaches."""
 WAIT_MS = 600_000
 
@@ -116,14 +116,14 @@ async def first_of(*polls: asyncio.Task[list[Delivery]]) -> list[asyncio.Task[li
 
 @asynccontextmanager
 async def nodes_on(
-    *processes: RedisProcess, count: int = 2, ping_s: float = 0.01, look_s: float = 0.01
+    *processes: RedisProcess, count: int = 2, ping_s: float = 0.01, look_s: float = 0.01, timeout_s: float = 60.0
 ) -> AsyncIterator[list[Node]]:
     """Starts `count` nodes. They and their Redis cache use one manual clock."""
     clock = ManualClock()
     store = MemoryStore(clock)
     await store.open()
     async with AsyncExitStack() as stack:
-        yield [await _node(stack, processes, store, clock, seed, ping_s, look_s) for seed in range(count)]
+        yield [await _node(stack, processes, store, clock, seed, ping_s, look_s, timeout_s) for seed in range(count)]
 
 
 async def _node(
@@ -134,9 +134,10 @@ async def _node(
     seed: int,
     ping_s: float,
     look_s: float,
+    timeout_s: float,
 ) -> Node:
     rng = random.Random(seed)
-    servers = {process.path: server_at(process, look_s=look_s) for process in processes}
+    servers = {process.path: server_at(process, look_s=look_s, timeout_s=timeout_s) for process in processes}
     cache = WatchedCache(servers, Ring(dict.fromkeys(servers, 1.0)).owner, rng, now_ms=clock.now_ms)
     bells = RedisBells(cache.servers, {name: server.address for name, server in servers.items()}, rng, ping_s)
     registry, waiters, witness = Registry(), Waiters(), RecordingWitness()

@@ -20,7 +20,7 @@ from cqs.store.cassandra.session import Decision, Row, Session, Write
 from cqs.testing.clock import ManualClock
 from tests.contract.store_home import Maker, Store
 
-SECONDS_MAX = 10
+SECONDS_MAX = 60
 
 
 async def ask(options: Options, *queries: str, values: Sequence[object] = ()) -> list[Row]:

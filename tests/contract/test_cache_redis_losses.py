@@ -71,7 +71,7 @@ class TestLives:
 async def restart(process: RedisProcess, cache: RedisCache) -> None:
     await stop(process, cache)
     process.start()
-    assert await link_of(cache).connected(10)
+    assert await link_of(cache).connected(60)
 
 
 async def stop(process: RedisProcess, cache: RedisCache) -> None:
@@ -149,7 +149,7 @@ class TestDeadServers:
                 await cache.state(SHARD)
 
             own.start()
-            assert await link_of(cache).connected(10)
+            assert await link_of(cache).connected(60)
             breaker.failed(-1e9)
             assert (await cache.state(SHARD)).residency is Residency.ABSENT
             assert not breaker.is_open

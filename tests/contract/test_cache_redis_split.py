@@ -63,7 +63,7 @@ async def test_a_server_is_used_again_once_its_address_leads_to_the_server_of_th
                 await look(younger)
 
             point(address, processes[0])
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while not await server_of(younger).regained():
                     pass
 
@@ -79,7 +79,7 @@ async def test_a_node_connects_anew_once_when_younger_ones_reach_another_server(
             list_of(elder).doubt(list_of(younger).run_ids)
             with pytest.raises(CacheUnavailable):
                 await look(elder)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while not await server_of(elder).regained():
                     pass
             await look(elder)

@@ -23,7 +23,7 @@ from tests.nodes import Node, nodes_on
 from tests.redis_server import RedisProcess
 
 pytestmark = needs("redis-server")
-PATIENCE_S = 30
+PATIENCE_S = 90
 
 
 @pytest.fixture
@@ -216,7 +216,7 @@ class TestFull:
 class TestSilence:
     async def test_silent_server_costs_its_own_queues_one_time_out_and_others_nothing(self, own: RedisProcess) -> None:
         with RedisProcess() as other:
-            async with nodes_on(own, other, count=1) as (node,):
+            async with nodes_on(own, other, count=1, timeout_s=2.0) as (node,):
                 queues = [await node.create(f"queue-{number}", node) for number in range(20)]
                 silent = next(queue for queue in queues if server_of(node, queue).address.path == own.path)
                 living = next(queue for queue in queues if server_of(node, queue).address.path == other.path)

@@ -25,7 +25,7 @@ from tests.contract.store_home import scanned
 
 ROOT = Path(__file__).parents[2]
 ROUNDS = 4
-ALIVE_S_MAX = 0.8
+LINES_MIN, LINES_MAX, LATER_S_MAX = 100, 3_000, 0.02
 
 
 class Ledger:
@@ -44,7 +44,9 @@ class Ledger:
 
 
 def run_and_kill(folder: Path, seed: int, ledger: Ledger, writer: str) -> int:
-    """Lets a child write for a while, kills it, and returns how many calls were acknowledged."""
+    """Lets a child write for a while, kills it, and returns how many calls were acknowledged. The while is counted in
+    lines, so that a slow machine writes as much as a fast one."""
+    rng = random.Random(seed)
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.contract.store_crash_child", str(folder), str(seed), writer],
         stdout=subprocess.PIPE,
@@ -55,9 +57,10 @@ def run_and_kill(folder: Path, seed: int, ledger: Ledger, writer: str) -> int:
     assert process.stdout is not None
     try:
         assert process.stdout.readline() == "ready\n"
-        killer = threading.Timer(random.Random(seed).uniform(0.02, ALIVE_S_MAX), process.kill)
+        lines = [process.stdout.readline() for _ in range(rng.randrange(LINES_MIN, LINES_MAX))]
+        killer = threading.Timer(rng.uniform(0, LATER_S_MAX), process.kill)
         killer.start()
-        lines = process.stdout.read().split("\n")
+        lines = ("".join(lines) + process.stdout.read()).split("\n")
         killer.join()
     finally:
         process.kill()

@@ -26,7 +26,7 @@ from tests.drills.planted import (
 from tests.drills.verdict import Cause, Verdict, judge
 
 LOAD = Load(messages=1_500, queues=3, body_bytes=200, hidden_s=2, processing_s=0.01, quit_share=0.02, drain_s_max=4.0)
-QUIET = replace(LOAD, messages=600)
+QUIET = replace(LOAD, messages=600, drain_s_max=90.0)
 
 
 async def verdict_on(

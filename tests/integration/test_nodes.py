@@ -20,8 +20,8 @@ from deploy.cluster.cluster import Cluster, Share
 from tests.integration.process import until
 from tests.needs import needs
 
-pytestmark = [needs("java", "mvn", "redis-server"), pytest.mark.slow, pytest.mark.timeout(240)]
-PART, PART_S_MAX, DRAIN_S = 150, 60.0, 60.0
+pytestmark = [needs("java", "mvn", "redis-server"), pytest.mark.slow, pytest.mark.timeout(480)]
+PART, PART_S_MAX, DRAIN_S = 150, 90.0, 120.0
 
 
 def sqs_at(node: ApiNode) -> boto3.client:
@@ -149,17 +149,18 @@ def test_a_queue_made_through_one_node_works_through_the_other_at_once(cluster: 
 
 
 def test_one_node_leads(cluster: Cluster) -> None:
-    assert sorted(_leads(node) for node in cluster.apis) == [False, True]
+    until(lambda: sorted(map(_leads, cluster.apis)) == [False, True])
 
 
 def _leads(node: ApiNode) -> bool:
-    with urlopen(f"{node.endpoint}/metrics", timeout=10) as answer:
+    with urlopen(f"{node.endpoint}/metrics", timeout=60) as answer:
         return any(line.startswith("cqs_leader 1") for line in answer.read().decode().splitlines())
 
 
-def loaded(cluster: Cluster, queue: str, end: Callable[[ApiNode], object]) -> Load:
-    """A load on a new queue, during which each node was stopped and restarted in turn."""
-    sqs_at(cluster.apis[0]).create_queue(QueueName=queue, Attributes={"VisibilityTimeout": "5"})
+def loaded(cluster: Cluster, queue: str, end: Callable[[ApiNode], object], hidden_s: int) -> Load:
+    """A load on a new queue, during which each node was stopped and restarted in turn. Messages are hidden for
+    `hidden_s`: on a slow machine, a shorter time than that may run out before the delete."""
+    sqs_at(cluster.apis[0]).create_queue(QueueName=queue, Attributes={"VisibilityTimeout": str(hidden_s)})
     load = Load(cluster.apis, queue)
     try:
         for node in cluster.apis:
@@ -174,13 +175,13 @@ def loaded(cluster: Cluster, queue: str, end: Callable[[ApiNode], object]) -> Lo
 
 
 def test_a_rolling_restart_under_load_loses_and_repeats_nothing(cluster: Cluster) -> None:
-    load = loaded(cluster, "rolling", ApiNode.stop)
+    load = loaded(cluster, "rolling", ApiNode.stop, 60)
 
     assert (load.lost, load.duplicated) == (set(), set())
 
 
 def test_a_killed_node_loses_nothing_and_repeats_at_most_what_it_was_handing_out(cluster: Cluster) -> None:
-    load = loaded(cluster, "killed", ApiNode.kill)
+    load = loaded(cluster, "killed", ApiNode.kill, 8)
 
     assert load.lost == set()
     assert len(load.duplicated) <= 2 * 2 * 10
@@ -199,7 +200,7 @@ def waiting(cluster: Cluster, name: str, hint: str, count: int) -> list[str]:
 def received_by_turns(cluster: Cluster, name: str, count: int) -> list[str]:
     """Receives one message per call from the nodes in turn, and deletes it before the next call. Returns the bodies."""
     bodies: list[str] = []
-    give_up_s = time.monotonic() + 60
+    give_up_s = time.monotonic() + 120
     clients = [sqs_at(node) for node in cluster.apis]
     while len(bodies) < count and time.monotonic() < give_up_s:
         sqs = clients[len(bodies) % 2]

@@ -22,7 +22,7 @@ from tests.needs import needs
 
 pytestmark = needs("redis-server")
 
-PATIENCE_S = 30
+PATIENCE_S = 90
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ STANDARD = f"{BASE}/orders"
 FIFO = f"{BASE}/orders.fifo"
 FORM = b"application/x-www-form-urlencoded"
 JSON = b"application/x-amz-json-1.0"
-ANSWER_S_MAX = 20.0
+ANSWER_S_MAX = 90.0
 
 
 @dataclass(frozen=True, slots=True)

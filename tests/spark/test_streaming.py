@@ -140,7 +140,7 @@ def test_stream_that_was_ended_goes_on_where_it_was(
         until(lambda: (output / "checkpoint" / "commits" / "0").exists() or stream.poll() is not None, within_s=120)
         machine = children_of(stream.pid)
         stream.send_signal(number)
-        assert stream.wait(60) == (143 if number == signal.SIGTERM else -number)
+        assert stream.wait(150) == (143 if number == signal.SIGTERM else -number)
         until(lambda: not any(map(runs, machine)), within_s=60)
     finally:
         stream.kill()

@@ -17,7 +17,7 @@ from cqs.store.cassandra.reactor import LoopConnection, connections_of
 from tests.tls import certificate
 from tests.unit.cassandra_node import FakeNode
 
-_WAIT_S = 10
+_WAIT_S = 60
 
 
 @pytest.fixture(params=["plain", "tls"])

@@ -180,7 +180,7 @@ def test_answer_that_is_not_of_the_protocol_is_told() -> None:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         client = Client(f"http://127.0.0.1:{listener.getsockname()[1]}")
-        listener.settimeout(5)
+        listener.settimeout(60)
         client._connection.connect()
         peer, _ = listener.accept()
         peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>")

@@ -122,7 +122,7 @@ def test_prometheus_reads_its_configuration(tmp_path: Path) -> None:
     (tmp_path / "prometheus.yml").write_text((COMPOSE / "prometheus.yml").read_text())
     (tmp_path / "alerts.yml").write_text((ROOT / "deploy" / "prometheus" / "alerts.yml").read_text())
     done = subprocess.run(
-        ["promtool", "check", "config", "prometheus.yml"], cwd=tmp_path, capture_output=True, text=True, timeout=30
+        ["promtool", "check", "config", "prometheus.yml"], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
 
     assert done.returncode == 0, done.stdout + done.stderr

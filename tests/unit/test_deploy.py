@@ -181,7 +181,7 @@ def test_a_trouble_of_a_node_with_workers_raises_one_alert(tmp_path: Path) -> No
 @needs("promtool")
 def test_prometheus_reads_rules_and_configuration() -> None:
     done = subprocess.run(
-        ["promtool", "check", "config", "prometheus.yml"], cwd=PROMETHEUS, capture_output=True, text=True, timeout=30
+        ["promtool", "check", "config", "prometheus.yml"], cwd=PROMETHEUS, capture_output=True, text=True, timeout=120
     )
 
     assert done.returncode == 0, done.stdout + done.stderr

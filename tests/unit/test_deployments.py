@@ -151,7 +151,7 @@ def test_systemd_understands_the_unit(tmp_path: Path) -> None:
     unit = tmp_path / "cqs.service"
     unit.write_text(UNIT.read_text().replace("/opt/cqs/bin/cqs", str(Path(sys.executable).with_name("cqs"))))
     done = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True, timeout=30
+        ["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True, timeout=120
     )
 
     assert (done.returncode, done.stderr) == (0, "")

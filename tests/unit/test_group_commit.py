@@ -26,11 +26,11 @@ class Gate:
     def run(self, jobs: Sequence[int]) -> list[int | Exception]:
         self.batches.append(list(jobs))
         self.entered.release()
-        assert self.opened.wait(20)
+        assert self.opened.wait(90)
         return [self.answer(job) for job in jobs]
 
     async def wait_entered(self) -> None:
-        assert await asyncio.to_thread(self.entered.acquire, timeout=20)
+        assert await asyncio.to_thread(self.entered.acquire, timeout=90)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.cluster import Town
 from tests.engine import Bench, make_bench, until
 from tests.unit.dead_letters import one_pair
 
-GIVE_UP_S = 5
+GIVE_UP_S = 60
 
 
 @pytest.fixture

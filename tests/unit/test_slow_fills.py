@@ -17,7 +17,7 @@ from cqs.store.interface import Stored
 from tests.engine import Bench, make_bench
 from tests.unit.dead_letters import newest, one_pair
 
-PATIENCE_S = 30
+PATIENCE_S = 90
 
 
 class SlowStore:

@@ -24,7 +24,7 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=60_000)
 _NPM = Path(__file__).with_name("npm")
 _BUILD = Path(__file__).parents[3] / "build" / "console-npm"
 

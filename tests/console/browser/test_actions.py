@@ -65,7 +65,7 @@ def test_a_queue_is_created_used_changed_purged_and_deleted(eye: Eye) -> None:
     page.locator(".strip", has_text="will be purged").get_by_role("button", name="Undo").click()
     expect(flash(page)).to_have_text("Cancelled: nothing was done.")
     page.goto(f"{eye.base}/ADMIN/queues?q=made-by-hand")
-    expect(page.locator("main")).to_contain_text("No matching queues", timeout=30_000)
+    expect(page.locator("main")).to_contain_text("No matching queues")
 
 
 def test_changed_settings_are_put_back(eye: Eye, sqs: Any) -> None:
@@ -121,7 +121,7 @@ def test_messages_are_found_edited_and_deleted(eye: Eye, sqs: Any) -> None:
     expect(page.locator("[data-count]")).to_have_text("3")
     delete.click()
     expect(flash(page)).to_contain_text("3 messages of mended will be deleted in 10 seconds")
-    expect(page.locator("tbody tr[data-row]")).to_have_count(0, timeout=30_000)
+    expect(page.locator("tbody tr[data-row]")).to_have_count(0)
     counts = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])["Attributes"]
     assert counts["ApproximateNumberOfMessages"] == "0"
 
@@ -161,7 +161,7 @@ def test_dead_letters_go_back(eye: Eye, sqs: Any) -> None:
 
     eye.open(own("jobs-dead", "/dead-letters"))
     page.get_by_role("button", name="Send all").click()
-    expect(page.locator(".card-head .badge")).to_have_text("done", timeout=15_000)
+    expect(page.locator(".card-head .badge")).to_have_text("done")
     eye.open(own("jobs"))
     expect(page.locator(".figure dd").first).to_have_text("4")
 

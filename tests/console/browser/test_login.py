@@ -117,4 +117,4 @@ def test_a_page_left_open_goes_to_the_login_when_its_session_ends(
     page.locator("#refresh").select_option("1")
     page.context.clear_cookies(name="cqs_console")
 
-    expect(page.locator("h1")).to_have_text("Log in to CQS", timeout=10_000)
+    expect(page.locator("h1")).to_have_text("Log in to CQS")
