@@ -9,14 +9,14 @@ from deploy.cluster.ports import free_ports
 from deploy.cluster.ring import CassandraFailed, Node, Ring, Tuning
 
 __all__ = ["CassandraFailed", "Node", "Ring", "Tuning", "free_ports", "options_of", "session"]
-_CONNECT_MS = 30_000
-"""Connecting to a node that shares two cores with all tests may take more than 5 s."""
+_ANSWER_MS = 30_000
+"""A node that shares two cores with all tests may take more than 5 s to connect to, and more than 3 s to answer."""
 
 
 def options_of(ring: Ring, keyspace: str = "cqs") -> Options:
-    """Options to connect to the ring, with a long connect timeout."""
+    """Options to connect to the ring, with long timeouts."""
     hosts = tuple(ring.contact_points)
-    return Options(hosts=hosts, port=ring.port, keyspace=keyspace, connect_ms=_CONNECT_MS)
+    return Options(hosts=hosts, port=ring.port, keyspace=keyspace, connect_ms=_ANSWER_MS, request_ms=_ANSWER_MS)
 
 
 def session() -> Iterator[Ring]:

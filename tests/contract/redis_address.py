@@ -31,7 +31,7 @@ async def node(
 ) -> AsyncIterator[RedisCache]:
     """A node that checks the server only when it connects."""
     rng = random.Random(seed)
-    server = RedisServer(Address(path=str(address)), Breaker(rng), rng, 1 << 30, name=NAME)
+    server = RedisServer(Address(path=str(address)), Breaker(rng), rng, 1 << 30, timeout_s=60, name=NAME)
     server.list = listed or ServerList(version, [NAME], lambda _: NAME, let_go_ms=1)
     cache = RedisCache({NAME: server}, lambda _: NAME, rng)
     await cache.start()
@@ -52,7 +52,7 @@ def server_of(cache: RedisCache) -> RedisServer:
 async def reconnect(*caches: RedisCache) -> None:
     for cache in caches:
         server_of(cache).link.give_up("by the test")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not await server_of(cache).regained():
                 pass
 

@@ -36,7 +36,7 @@ class TestLostReplies:
         self, proxy: Proxy, clock: ManualClock, request: pytest.FixtureRequest
     ) -> AsyncIterator[CacheBench]:
         rng = random.Random(1)
-        server = RedisServer(Address(path=proxy.path), Breaker(rng), rng, 1 << 30, 5)
+        server = RedisServer(Address(path=proxy.path), Breaker(rng), rng, 1 << 30, 60)
         async with cache_on(server, clock=clock) as cache:
             bench = bench_on(cache, clock, request.param)
             await bench.open()

@@ -26,7 +26,7 @@ START_S_MAX, STOP_S_MAX, NEWS_S_MAX = 300.0, 100.0, 60.0
 STORAGE = "-Dcassandra.storagedir="
 LINE = re.compile(r"(api http://127\.0\.0\.1|redis 127\.0\.0\.1|cassandra 127\.0\.0\.\d):(\d+) pid (\d+)")
 
-pytestmark = [needs("java", "mvn", "redis-server"), pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [needs("java", "mvn", "redis-server"), pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @contextmanager
