@@ -64,7 +64,7 @@ def tail(folder: Path, count: int, follow: bool) -> None:
     """Print the last events of the newest file in order, one JSON object per line."""
     if not follow:
         _refuse_missing(folder)
-    found = files_of(folder)
+    found = sorted(files_of(folder), key=_is_open)
     read = 0
     if found:
         shown, read = _shown(_text_of_file(found[-1], 0), count)
@@ -98,6 +98,11 @@ def prune(folder: Path, keep: str) -> None:
     except OSError as error:
         raise CannotStart(f"{folder} can't be pruned: {error.strerror}.") from error
     click.echo(f"deleted {counted(count, 'file')}, {counted(freed, 'byte')}")
+
+
+def _is_open(file: JournalFile) -> bool:
+    """A file that is being written is newer than finished ones, whatever the clock was when those began."""
+    return not file.is_finished
 
 
 def _refuse_missing(folder: Path) -> None:

@@ -49,6 +49,23 @@ def test_tail_prints_the_latest_lines(folder: Path) -> None:
     assert '"event":"sent"' in lines[0]
 
 
+def test_tail_prints_what_is_written_now_though_the_clock_was_ahead_before(tmp_path: Path) -> None:
+    ahead = JournalBench(tmp_path)
+    ahead.send("before")
+    ahead.flush()
+    ahead.journal.writing.abandon()
+    finish_leftovers(tmp_path)
+    [file] = files_of(tmp_path)
+    file.path.rename(tmp_path / file.path.name.replace(file.start, "20991231T235959999"))
+    now = JournalBench(tmp_path, seed=2)
+    now.send("now")
+    now.flush()
+
+    (line,) = run(tmp_path, "tail", "-n", "1").splitlines()
+
+    assert msgspec.json.decode(line, type=Line).incarnation == files_of(tmp_path)[0].incarnation
+
+
 def test_tail_of_a_damaged_file_says_so(tmp_path: Path, folder: Path) -> None:
     files = files_of(folder)
     files[-1].path.unlink()
