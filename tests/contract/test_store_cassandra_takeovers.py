@@ -16,6 +16,7 @@ from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.message import Message
 from cqs.queue import Queue
 from cqs.store.cassandra import CassandraStore
+from cqs.store.cassandra.session import Decision, Write
 from cqs.store.cassandra.takeovers import PENDING_MS, YOUNG_MS, Ruling
 from cqs.store.interface import Claim, Wanted
 from cqs.testing.clock import ManualClock
@@ -30,6 +31,34 @@ pytestmark = [needs("java", "mvn"), pytest.mark.slow]
 async def in_part(store: CassandraStore, queue: Queue, message: Message) -> None:
     """As a quorum finds it that meets its message and not its confirmation."""
     await store.messages.append(queue.storage_id, [message])
+
+
+async def die_before_the_fence(node: CassandraStore, queue: Queue, make: Maker, doubted: Message) -> None:
+    delete = node.messages.delete
+
+    async def cut(_: int, __: Sequence[int], *, is_unsaid: bool = False) -> None:
+        raise StoreUnavailable("cut off")
+
+    node.messages.delete = cut  # type: ignore[assignment,method-assign]
+    with pytest.raises(StoreUnavailable):
+        await node.takeovers.rule(queue, doubted.address, make.address())
+    node.messages.delete = delete  # type: ignore[method-assign]
+
+
+async def die_with_its_notice_up(node: CassandraStore, queue: Queue, taker: int, doubted: Message) -> None:
+    decide, decisions = node.session.decide, 0
+
+    async def cut(writes: Sequence[Write], *, is_here: bool = False) -> Decision:
+        nonlocal decisions
+        decisions += 1
+        if decisions > 1:
+            raise StoreUnavailable("cut off")
+        return await decide(writes, is_here=is_here)
+
+    node.session.decide = cut  # type: ignore[method-assign]
+    with pytest.raises(StoreUnavailable):
+        await node.takeovers.rule(queue, doubted.address, taker)
+    node.session.decide = decide  # type: ignore[method-assign]
 
 
 class TestTakeovers(OnCassandra):
@@ -64,21 +93,18 @@ class TestTakeovers(OnCassandra):
     async def test_a_message_that_arrives_while_its_claim_is_taken_over_is_handed_out_by_nobody(
         self, store: CassandraStore, other: CassandraStore, queue: Queue, make: Maker, doubted: Message
     ) -> None:
-        readers = list[asyncio.Task[set[int]]]()
-        delete = other.messages.delete
+        delete, certain = other.messages.delete, list[set[int]]()
 
         async def late(storage_id: int, addresses: Sequence[int], *, is_unsaid: bool = False) -> None:
             await store.messages.append(queue.storage_id, [doubted], confirmed_s=600)
-            readers.append(asyncio.create_task(store.takeovers.certain(queue, [doubted.address])))
-            await asyncio.wait(readers, timeout=0.2)
-            assert not readers[0].done()
+            certain.append(await store.takeovers.certain(queue, [doubted.address]))
             await delete(storage_id, addresses, is_unsaid=is_unsaid)
 
         other.messages.delete = late  # type: ignore[method-assign]
         repeat, message = await send(other, queue, make, "d")
 
         assert repeat.is_new
-        assert await readers[0] == set()
+        assert certain == [set()]
         assert await held(store, queue) == [message.address]
 
     async def test_a_message_that_is_confirmed_once_the_notice_is_up_is_the_answer(
@@ -100,58 +126,69 @@ class TestTakeovers(OnCassandra):
         assert await store.takeovers.certain(queue, [doubted.address]) == {doubted.address}
         assert (await store.takeovers.seen(queue, [doubted.address]))[1] == {}
 
-    async def test_a_takeover_whose_node_died_is_finished_by_a_reader(
-        self,
-        store: CassandraStore,
-        other: CassandraStore,
-        queue: Queue,
-        make: Maker,
-        doubted: Message,
-        clock: ManualClock,
+    async def test_a_message_that_a_reader_finds_before_the_notice_is_final_is_the_answer(
+        self, store: CassandraStore, other: CassandraStore, queue: Queue, make: Maker, doubted: Message
     ) -> None:
-        await self._die_before_the_fence(other, queue, make, doubted)
+        confirmed, certain = other.messages.confirmed, list[set[int]]()
+
+        async def late(storage_id: int, addresses: Sequence[int]) -> set[int]:
+            found = await confirmed(storage_id, addresses)
+            if (await store.takeovers.seen(queue, addresses))[1] and not certain:
+                await in_part(store, queue, doubted)
+                certain.append(await store.takeovers.certain(queue, addresses))
+            return found
+
+        other.messages.confirmed = late  # type: ignore[method-assign]
+        repeat, _ = await send(other, queue, make, "d")
+
+        assert certain == [{doubted.address}]
+        assert repeat == Claim(doubted.address, doubted.sequence, False)
+
+    async def test_a_takeover_whose_node_died_before_the_fence_is_finished_by_a_reader(
+        self, store: CassandraStore, other: CassandraStore, queue: Queue, make: Maker, doubted: Message
+    ) -> None:
+        await die_before_the_fence(other, queue, make, doubted)
         await in_part(store, queue, doubted)
-        reader = asyncio.create_task(store.takeovers.certain(queue, [doubted.address]))
-        await asyncio.wait([reader], timeout=0.2)
-        is_decided_early = reader.done()
 
-        clock.advance_ms(PENDING_MS)
-
-        assert (is_decided_early, await reader) == (False, set())
+        assert await store.takeovers.certain(queue, [doubted.address]) == set()
         assert (await send(other, queue, make, "d"))[0].is_new
+        assert doubted.address not in await held(store, queue)
 
-    async def test_a_takeover_whose_node_died_is_finished_by_the_next_taker(
-        self,
-        store: CassandraStore,
-        other: CassandraStore,
-        queue: Queue,
-        make: Maker,
-        doubted: Message,
-        clock: ManualClock,
+    async def test_a_takeover_whose_node_died_before_the_fence_is_finished_by_the_next_taker(
+        self, store: CassandraStore, other: CassandraStore, queue: Queue, make: Maker, doubted: Message
     ) -> None:
-        await self._die_before_the_fence(other, queue, make, doubted)
-        third = make.message(group="g", dedup_id="d")
-        waiting = asyncio.create_task(other.claim(queue, [Wanted("", "d", third.address)], WINDOW_MS))
-        await asyncio.wait([waiting], timeout=0.2)
-        is_decided_early = waiting.done()
+        await die_before_the_fence(other, queue, make, doubted)
 
-        clock.advance_ms(PENDING_MS)
-        (claim,) = await waiting
+        heir, message = await send(other, queue, make, "d")
         await store.messages.append(queue.storage_id, [doubted], confirmed_s=600)
 
-        assert (is_decided_early, claim.is_new, claim.address) == (False, True, third.address)
-        assert await held(store, queue) == []
+        assert heir.is_new
+        assert await held(store, queue) == [message.address]
 
-    async def _die_before_the_fence(self, node: CassandraStore, queue: Queue, make: Maker, doubted: Message) -> None:
-        delete = node.messages.delete
+    async def test_a_taker_that_died_with_its_notice_up_is_waited_for_and_then_replaced(
+        self,
+        store: CassandraStore,
+        other: CassandraStore,
+        queue: Queue,
+        make: Maker,
+        doubted: Message,
+        clock: ManualClock,
+    ) -> None:
+        one, two = make.address(), make.address()
+        await die_with_its_notice_up(other, queue, one, doubted)
 
-        async def cut(_: int, __: Sequence[int], *, is_unsaid: bool = False) -> None:
-            raise StoreUnavailable("cut off")
+        early = await other.takeovers.rule(queue, doubted.address, two)
+        clock.advance_ms(PENDING_MS)
 
-        node.messages.delete = cut  # type: ignore[assignment,method-assign]
-        with pytest.raises(StoreUnavailable):
-            await node.takeovers.rule(queue, doubted.address, make.address())
-        node.messages.delete = delete  # type: ignore[method-assign]
+        assert (early, await other.takeovers.rule(queue, doubted.address, two)) == (Ruling.UNDECIDED, Ruling.FENCED)
+
+    async def test_a_taker_goes_on_with_its_own_notice_at_once(
+        self, other: CassandraStore, queue: Queue, make: Maker, doubted: Message
+    ) -> None:
+        taker = make.address()
+        await die_with_its_notice_up(other, queue, taker, doubted)
+
+        assert await other.takeovers.rule(queue, doubted.address, taker) is Ruling.FENCED
 
     async def test_of_two_takers_one_decides(
         self, store: CassandraStore, other: CassandraStore, queue: Queue, make: Maker, doubted: Message
@@ -165,7 +202,7 @@ class TestTakeovers(OnCassandra):
     async def test_a_notice_whose_answer_was_lost_is_still_ones_own(
         self, store: CassandraStore, queue: Queue, make: Maker, doubted: Message
     ) -> None:
-        LostAnswers(store).decisions = 1
+        LostAnswers(store).decisions = 2
 
         assert await store.takeovers.rule(queue, doubted.address, make.address()) is Ruling.FENCED
 

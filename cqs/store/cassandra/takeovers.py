@@ -7,15 +7,17 @@ already hands out. So both sides write before they read; each write is on a quor
     reader (fills or repairs a cache)                taker (wants the deduplication id)
     ─────────────────────────────────                ──────────────────────────────────
     finds the message
-    makes sure of its confirmation                   puts up a notice (conditional: there is one taker)
-    a notice? none: hands the message out            confirmed? yes: takes the notice down, the message is the answer
-              yes: waits for the decision                       no: fences the message off, takes the claim
+    makes sure of its confirmation                   puts up a notice
+    a notice? none: hands the message out            confirmed? yes: takes its notice down; the message is the answer
+              its notice: takes it down, hands out              no: makes the notice final, fences the message off,
+              final: fences the message off                         takes the claim
 
-A taker may die at any line. Its notice is PENDING_MS old then, and anybody may fence the message off: it was never
-acknowledged. A taker that accepts a message instead must have taken its notice down before that.
+Notices change by conditional writes, so of a reader that takes one down and a taker that makes it final one succeeds.
+The other begins anew. So wherever a node pauses or dies, anybody can go on, and no message is both handed out and
+fenced off. Only a taker that meets the notice of another one waits, for PENDING_MS, lest two hinder each other.
 
-Notices are rows of claims, in a scope that is no group's name, so that they are written as conditionally as claims are.
-They stay for a while after the fence, for readers that found the message before it.
+Notices are rows of claims, in a scope that is no group's name. Final ones stay for some minutes, for readers that found
+the message before the fence.
 """
 
 from __future__ import annotations
@@ -26,7 +28,6 @@ from enum import Enum
 
 from cqs import ids
 from cqs.clock import Clock
-from cqs.errors import OutcomeUnknown
 from cqs.limits import DEDUP_WINDOW_MS
 from cqs.queue import Queue
 from cqs.store.cassandra import claim_rows
@@ -44,7 +45,8 @@ CONFIRMED_MARGIN_MS = 600_000
 """How much longer than its window a confirmation is kept."""
 YOUNG_MS = DEDUP_WINDOW_MS + 2 * PENDING_MS + SKEW_MS_MAX
 """Older messages have no claim that could be taken over: its window has ended."""
-POLL_S = 0.05
+FINAL = 0
+"""Stands for the taker of a notice that is final: no message has this address."""
 
 
 class Ruling(Enum):
@@ -64,27 +66,36 @@ class Takeovers:
         self._clock = clock
 
     async def seen(self, queue: Queue, addresses: Sequence[int]) -> tuple[set[int], dict[int, Found]]:
-        """Those that are confirmed, and those with a notice."""
+        """Those that are confirmed, and those with a notice. In this order: a read confirmation is on a quorum, and no
+        notice that is put up after that becomes final."""
+        confirmed = await self._messages.confirmed(queue.storage_id, addresses)
         keys = {_key(address): address for address in addresses}
-        confirmed, rows = await asyncio.gather(
-            self._messages.confirmed(queue.storage_id, addresses), claim_rows.read(self._session, queue, list(keys))
-        )
+        rows = await claim_rows.read(self._session, queue, list(keys))
         return confirmed, {keys[key]: row for key, row in rows.items()}
 
     async def rule(self, queue: Queue, address: int, by: int) -> Ruling:
         """Decides about a message whose claim is old, or of this process. `by` names the taker: an address of its own.
-        UNDECIDED while another taker may be at work. Raises StoreUnavailable, OutcomeUnknown: call it again."""
+        UNDECIDED while another one may be at work. Raises StoreUnavailable, OutcomeUnknown: call it again."""
         confirmed, notices = await self.seen(queue, [address])
         notice = notices.get(address)
-        if notice is None:
-            return Ruling.STORED if confirmed else await self._take(queue, address, by)
-        if self._clock.now_ms() - notice.claimed_ms < PENDING_MS:
+        if notice is None and confirmed:
+            return Ruling.STORED
+        if notice is not None and notice.address == FINAL:
+            return await self._fence(queue, address)
+        if notice is None or notice.address != by:
+            if notice is not None and self._clock.now_ms() - notice.claimed_ms < PENDING_MS:
+                return Ruling.UNDECIDED
+            if not await self._write(queue, address, by, notice):
+                return Ruling.UNDECIDED
+        if await self._messages.confirmed(queue.storage_id, [address]):
+            return Ruling.STORED if await self._take_down(queue, address, by) else Ruling.UNDECIDED
+        if not await self._write(queue, address, FINAL, Found(by, 0, 0, 0)):
             return Ruling.UNDECIDED
         return await self._fence(queue, address)
 
     async def certain(self, queue: Queue, addresses: Sequence[int]) -> set[int]:
-        """Those of the messages found in the store that will not be fenced off any more. Waits for takers at work;
-        idempotent. Raises StoreUnavailable, OutcomeUnknown."""
+        """Those of the messages found in the store that will not be fenced off any more. Idempotent. Raises
+        StoreUnavailable, OutcomeUnknown."""
         young_ms = self._clock.now_ms() - YOUNG_MS
         young = [address for address in addresses if ids.ms_of(address) > young_ms]
         if not young:
@@ -93,57 +104,40 @@ class Takeovers:
         if unconfirmed:
             kept_s = (DEDUP_WINDOW_MS + CONFIRMED_MARGIN_MS) // 1_000
             await self._messages.confirm(queue.storage_id, sorted(unconfirmed), kept_s)
-        noticed = await self._noticed(queue)
+        noticed = {_address_of(key) for key in await claim_rows.keys_in(self._session, queue, _NOTICES)}
         doubtful = [address for address in young if address in noticed]
-        remain = await asyncio.gather(*[self._remains(queue, address) for address in doubtful])
-        return set(addresses) - {address for address, it in zip(doubtful, remain, strict=True) if not it}
+        are_kept = await asyncio.gather(*[self._keep(queue, address) for address in doubtful])
+        return set(addresses) - {address for address, is_kept in zip(doubtful, are_kept, strict=True) if not is_kept}
 
-    async def _take(self, queue: Queue, address: int, by: int) -> Ruling:
-        began_ms = self._clock.now_ms()
-        if not await self._put_up(queue, address, by, began_ms):
-            return Ruling.UNDECIDED
-        if not await self._messages.confirmed(queue.storage_id, [address]):
-            return await self._fence(queue, address)
-        if self._clock.now_ms() - began_ms > PENDING_MS - SKEW_MS_MAX:
-            return Ruling.UNDECIDED
-        try:
-            is_down = (await self._session.decide([claim_rows.give_up(queue, _key(address), by)])).is_applied
-        except OutcomeUnknown:
-            return Ruling.UNDECIDED
-        return Ruling.STORED if is_down else Ruling.UNDECIDED
+    async def _keep(self, queue: Queue, address: int) -> bool:
+        """Takes down the notice of a confirmed message; False if it is final."""
+        while True:
+            notice = (await self.seen(queue, [address]))[1].get(address)
+            if notice is None:
+                return True
+            if notice.address == FINAL:
+                await self._fence(queue, address)
+                return False
+            if await self._take_down(queue, address, notice.address):
+                return True
 
-    async def _put_up(self, queue: Queue, address: int, by: int, now_ms: int) -> bool:
-        """Whether the notice is this call's own."""
-        key = _key(address)
+    async def _write(self, queue: Queue, address: int, by: int, old: Found | None) -> bool:
+        """Puts a notice up, or into the place of `old`. False if that is not there, or not any more."""
+        key, now_ms = _key(address), self._clock.now_ms()
 
         async def is_ours() -> bool:
-            found = (await claim_rows.read(self._session, queue, [key])).get(key)
-            return found is not None and (found.address, found.claimed_ms) == (by, now_ms)
+            notice = (await claim_rows.read(self._session, queue, [key])).get(key)
+            return notice is not None and (notice.address, notice.claimed_ms) == (by, now_ms)
 
-        notice = Take(Wanted(*key, by), 0, now_ms, None)
-        is_up, _ = await decide(self._session, [claim_rows.take(queue, notice, now_ms)], is_ours)
-        return is_up
+        notice = Take(Wanted(*key, by), 0, now_ms, old)
+        return (await decide(self._session, [claim_rows.take(queue, notice, now_ms)], is_ours))[0]
+
+    async def _take_down(self, queue: Queue, address: int, by: int) -> bool:
+        return (await self._session.decide([claim_rows.give_up(queue, _key(address), by)])).is_applied
 
     async def _fence(self, queue: Queue, address: int) -> Ruling:
         await self._messages.delete(queue.storage_id, [address], is_unsaid=True)
         return Ruling.FENCED
-
-    async def _noticed(self, queue: Queue) -> set[int]:
-        return {address for key in await claim_rows.keys_in(self._session, queue, _NOTICES) if (address := _of(key))}
-
-    async def _remains(self, queue: Queue, address: int) -> bool:
-        """Whether a message with a notice is still there once the notice is down, or too old."""
-        key = _key(address)
-        while True:
-            notice = (await claim_rows.read(self._session, queue, [key])).get(key)
-            if not await self._messages.existing(queue.storage_id, [address]):
-                return False
-            if notice is None:
-                return True
-            if self._clock.now_ms() - notice.claimed_ms >= PENDING_MS:
-                await self._fence(queue, address)
-                return False
-            await asyncio.sleep(POLL_S)
 
 
 _NOTICES = "\x00notices"
@@ -154,5 +148,5 @@ def _key(address: int) -> Id:
     return _NOTICES, ids.text_of(address)
 
 
-def _of(key: Id) -> int | None:
+def _address_of(key: Id) -> int | None:
     return ids.parse(key[1])
