@@ -29,7 +29,7 @@ class Breaking:
     def __init__(self) -> None:
         self._is_broken = True
 
-    async def write(self, writes: Sequence[Write]) -> None:
+    async def write(self, writes: Sequence[Write], since_s: float = 0.0) -> None:
         if self._is_broken:
             self._is_broken = False
             raise TypeError("a bug")

@@ -90,7 +90,7 @@ class Writer:
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def write(self, writes: Sequence[Write]) -> None:
+    async def write(self, writes: Sequence[Write], since_s: float = 0.0) -> None:
         self.batches.append(list(writes))
         error = self.errors.pop(0) if self.errors else None
         await self.gate.wait()

@@ -59,7 +59,7 @@ class Cassandra:
     async def all(self, statement: Statement, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self.late if statement is cql.READ_LATE else []
 
-    async def write(self, writes: Sequence[Any]) -> None:
+    async def write(self, writes: Sequence[Any], since_s: float = 0.0) -> None:
         self.asked.update(write.statement for write in writes)
 
 

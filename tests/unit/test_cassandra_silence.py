@@ -16,7 +16,7 @@ from cqs.store.cassandra import Options
 from cqs.store.cassandra import statements as cql
 from cqs.store.cassandra.coordination import PROBES, CassandraCoordination
 from cqs.store.cassandra.reactor import connections_of
-from cqs.store.cassandra.session import Session, Write
+from cqs.store.cassandra.session import RETRY_S_MIN, Session, Write
 from cqs.store.cassandra.statements import Statement
 from cqs.testing.clock import ManualClock
 
@@ -123,6 +123,25 @@ async def test_a_call_that_used_up_its_time_is_not_tried_again() -> None:
     assert isinstance(await outcome_of(session_of(nodes).write(WRITE)), OutcomeUnknown)
 
     assert len(nodes.asked) == 1
+
+
+async def test_a_write_that_waited_for_others_gets_what_they_left_of_the_time() -> None:
+    nodes = Nodes((9.0, NO_ANSWER))
+    session = session_of(nodes)
+
+    for waited_s in (2.0, 9.0):
+        began_s = nodes.now_s
+        assert isinstance(await outcome_of(session.write(WRITE, began_s - waited_s)), OutcomeUnknown)
+
+    assert [timeout for _, timeout in nodes.asked] == [pytest.approx(REQUEST_S - 2.0), RETRY_S_MIN]
+
+
+async def test_while_all_nodes_seem_to_be_up_a_write_that_waited_gets_as_long_as_any() -> None:
+    nodes = Nodes((9.0, NO_ANSWER), (0.1, []), is_half_down=False)
+
+    await session_of(nodes).write(WRITE, nodes.now_s - 5.0)
+
+    assert [timeout for _, timeout in nodes.asked] == [REQUEST_S, REQUEST_S]
 
 
 async def test_a_write_is_tried_again_when_its_connection_breaks() -> None:

@@ -46,8 +46,9 @@ class Partitions:
     """Lanes to the partitions. Belongs to one event loop."""
 
     def __init__(
-        self, write: Callable[[Sequence[Write]], Awaitable[None]], now_s: Callable[[], float] = time.monotonic
+        self, write: Callable[[Sequence[Write], float], Awaitable[None]], now_s: Callable[[], float] = time.monotonic
     ) -> None:
+        """`write` is given a batch, and when the first of its writes was accepted, by the clock `now_s`."""
         self.batches = 0
         self.statements = 0
         """Number of statements sent so far."""
@@ -104,7 +105,7 @@ class Partitions:
                 continue
             error: Exception | None = None
             try:
-                await self._write([write for entry in batch for write in entry.writes])
+                await self._write([write for entry in batch for write in entry.writes], batch[0].entered_s)
             except Exception as failure:  # Even a bug concerns only the calls that wait, not those that come later.
                 error = failure
             self.batches += 1

@@ -3,7 +3,7 @@
 Reads and plain writes are idempotent by their stamps: they are also sent to a second node when the first one is slow,
 and retried once when an attempt ends without an answer. Each attempt gets `request_ms`, so a pause of all nodes for as
 long as that only delays calls. While half of the nodes or more are down, waiting is of little use: both attempts
-together get `request_ms`. Conditional writes are sent once; their callers may retry them.
+together get `request_ms`, less what a write has waited for others to its partition. Conditional writes are sent once.
 """
 
 from __future__ import annotations
@@ -127,10 +127,11 @@ class Session(Link):
         """All pages of a query."""
         return [row async for page in self.pages(statement, values) for row in page]
 
-    async def write(self, writes: Sequence[Write]) -> None:
-        """Durable when it returns. Several writes: an unlogged batch for one partition key, hence atomic."""
+    async def write(self, writes: Sequence[Write], since_s: float | None = None) -> None:
+        """Durable when it returns. Several: an unlogged batch for one partition key, hence atomic. `since_s`: when the
+        first caller began to wait, by this session's clock; now if None."""
         profile = PLAIN if statements.MESSAGES.isdisjoint(self._admitted(writes)) else MESSAGES
-        await self._call(Kind.WRITE, lambda: self._joined(writes, is_idempotent=True), profile)
+        await self._call(Kind.WRITE, lambda: self._joined(writes, is_idempotent=True), profile, since_s=since_s)
 
     @property
     def may_decide_alone(self) -> bool:
@@ -178,20 +179,20 @@ class Session(Link):
         *,
         tries: int = 2,
         is_of_quorum: bool = True,
+        since_s: float | None = None,
     ) -> _Answer:
-        """At most so many attempts of at most `request_ms` each, and of `_patience_s` together."""
+        """At most so many attempts, each as long as `_left_s` tells before it."""
         began_s, was_sent = self._now_s(), False
-        left_s = self._request_s
+        left_s = max(RETRY_S_MIN, self._left_s(began_s, since_s))
         for tries_left in reversed(range(tries)):
             try:
                 answer = await self._once(make(), kind, profile, left_s, paging_state, was_sent=was_sent)
             except CqsError as error:
                 if not isinstance(error.__cause__, _UNANSWERED):
                     raise
-                patience_s = self._patience_s
-                left_s = min(self._request_s, began_s + patience_s - self._now_s())
+                left_s = self._left_s(began_s, since_s)
                 if not tries_left or left_s < RETRY_S_MIN:
-                    self._silence.unanswered(began_s, patience_s - self._request_s / 2)
+                    self._silence.unanswered(began_s, self._request_s * (0.5 if self.is_half_down else 1.5))
                     raise
                 was_sent = isinstance(error, OutcomeUnknown)
                 continue
@@ -200,9 +201,9 @@ class Session(Link):
             return answer
         raise AssertionError
 
-    @property
-    def _patience_s(self) -> float:
-        return self._request_s * (1 if self.is_half_down else 2)
+    def _left_s(self, began_s: float, since_s: float | None) -> float:
+        until_s = (since_s or began_s) + self._request_s if self.is_half_down else began_s + 2 * self._request_s
+        return min(self._request_s, until_s - self._now_s())
 
     async def _probe(self) -> None:
         """Another partition each time: for some of them there may be a quorum."""
