@@ -58,7 +58,7 @@ async def change(
     missed: list[str] = []
     for place, message_id in enumerate(message_ids):
         try:
-            found = await find(engine, queue, message_id)
+            found = await find(engine, queue, message_id, is_acting=True)
             await _change_one(engine, queue, found, what, sender_id, hide_ms)
         except (ResourceNotFound, InvalidParameterValue):
             missed.append(message_id)

@@ -101,7 +101,7 @@ async def peek(
     StoreUnavailable."""
     _check("MaxResults", count_max, COUNT_MAX)
     _check("ScanLimit", scan_max, SCAN_MAX)
-    await residency.fill(engine, queue)
+    await residency.fill_to_look(engine, queue)
     limit = count_max if wanted.is_empty and not is_browsing else scan_max
     look = engine.cache.browse if is_browsing else engine.cache.peek
     page = await look(shard_of(queue), state, after, limit)
@@ -130,7 +130,7 @@ async def oldest(engine: Engine, queue: Queue, state: State, count: int) -> tupl
     """The first `count` messages in that state, or those of the first BROWSES_MAX pages, and whether there are more.
     Their bodies are in memory all at once, so it ends early at PAGE_BYTES_MAX. Raises CacheUnavailable,
     StoreUnavailable."""
-    await residency.fill(engine, queue)
+    await residency.fill_to_look(engine, queue)
     found: list[Peeked] = []
     size = 0
     after: int | None = None
@@ -149,10 +149,11 @@ async def oldest(engine: Engine, queue: Queue, state: State, count: int) -> tupl
     return found, after is not None
 
 
-async def find(engine: Engine, queue: Queue, message_id: str) -> Peeked:
+async def find(engine: Engine, queue: Queue, message_id: str, *, is_acting: bool = False) -> Peeked:
     """The message with this id or with this address as text. A moved message, looked up by its id, is searched for
-    among the first SCAN_MAX of each state. Raises ResourceNotFound, CacheUnavailable, StoreUnavailable."""
-    await residency.fill(engine, queue)
+    among the first SCAN_MAX of each state. `is_acting`: to change it, which may move the queue's home here. Raises
+    ResourceNotFound, CacheUnavailable, StoreUnavailable."""
+    await (residency.fill if is_acting else residency.fill_to_look)(engine, queue)
     address = ids.parse(message_id.lower())
     if address is not None:
         entry = (await engine.cache.lookup(shard_of(queue), [address]))[0]

@@ -52,7 +52,7 @@ async def resend(
 ) -> Resent:
     """Sends a copy to `target`, which may be `source`. Raises ResourceNotFound, and as `send`; also OutcomeUnknown,
     which says so, if the copy was sent but the original could not be deleted."""
-    original = await find(engine, source, message_id)
+    original = await find(engine, source, message_id, is_acting=True)
     before = engine.addresses.next(engine.store.rows)
     sent = await send(engine, target, _draft(engine, target, original, edits), sender_id)
     address = ids.parse(sent.message_id)

@@ -149,6 +149,18 @@ async def fill(engine: Engine, queue: Queue) -> None:
         raise
 
 
+async def fill_to_look(engine: Engine, queue: Queue) -> None:
+    """As `fill`, before messages are looked at. Looking is no traffic, so it does not take a queue's home from a data
+    centre with living nodes: there its senders and receivers would be refused for a while."""
+    homes = engine.cluster.homes
+    if homes is not None and not homes.is_known_here(shard_of(queue)):
+        home = await homes.look(shard_of(queue))
+        where = home.datacenter if home is not None else homes.datacenter
+        if where != homes.datacenter and await engine.cluster.coordination.nodes(where):
+            return
+    await fill(engine, queue)
+
+
 async def _fill(engine: Engine, queue: Queue, shard: Shard, epoch: int) -> None:
     if not await _is_current(engine, queue):
         return
