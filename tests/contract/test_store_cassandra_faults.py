@@ -23,7 +23,7 @@ from tests.contract.store_home import Maker, held, lease_of
 from tests.needs import needs
 from tests.processes import is_stopped
 
-REQUEST_MS = 2_000
+REQUEST_MS = 1_000
 
 
 @contextmanager

@@ -63,15 +63,15 @@ def test_faults_of_a_workload_file_are_accounted_for_one_by_one(tmp_path: Path) 
     seen = Counter((row["event"], row["outcome"]) for row in rows)
     duplicates, quits = figures["totals"]["duplicates"], seen["delete", "quit"]
     sent_again = figures["totals"]["found"]["sent again"]
-    assert quits > 0
-    assert seen["receive", "ok"] == acknowledged + quits
-    assert quits <= duplicates <= quits + seen["receive", "dropped"]
+    again = seen["receive", "ok"] - acknowledged
+    assert again >= quits > 0, "each that quit, and on a slow machine each that deleted too late"
+    assert again <= duplicates <= again + seen["receive", "dropped"]
     assert figures["tables"]["redeliveries"] == [{"reason": "timeout ran out", "count": duplicates}]
     assert figures["totals"]["found"] == {"sent again": sent_again}
     assert acknowledged == 240 + sent_again == figures["totals"]["deleted"]
     assert sent_again <= seen["send", "dropped"]
     clients = figures["jepsen"]
-    assert (clients["attempts"], clients["ok"], clients["duplicated"]) == (240, 240, quits + sent_again)
+    assert (clients["attempts"], clients["ok"], clients["duplicated"]) == (240, 240, again + sent_again)
     assert (clients["lost"], clients["unexpected"], clients["corrupted"]) == (0, 0, 0)
     assert [row["acknowledged"] for row in figures["tables"]["runs"]] == [acknowledged]
     assert figures["store"] == NOTHING_STORED
@@ -91,7 +91,7 @@ def test_interrupted_run_ends_its_server_and_says_that_nothing_is_proven(tmp_pat
     try:
         until(lambda: "send ok" in told.read_text() or run.poll() is not None, within_s=120)
         run.send_signal(signal.SIGINT)
-        assert run.wait(60) == 128 + signal.SIGINT
+        assert run.wait(150) == 128 + signal.SIGINT
     finally:
         run.kill()
 

@@ -37,6 +37,7 @@ def server(tmp_path: Path) -> Iterator[ServerProcess]:
 
 
 def test_each_receiver_that_quits_is_one_redelivery(spark: SparkSession, tmp_path: Path, server: ServerProcess) -> None:
+    """On a slow machine, one that deletes too late is another."""
     from spark_jobs.audit import Rules, audit
     from spark_jobs.replay import replay
 
@@ -48,9 +49,10 @@ def test_each_receiver_that_quits_is_one_redelivery(spark: SparkSession, tmp_pat
 
     found = audit(spark, [str(tmp_path / "data" / "journal")], str(tmp_path / "audit"), Rules(is_drained=True))
     quits = observations.where("outcome = 'quit'").count()
-    assert quits > 0
-    assert (found.totals.acknowledged, found.totals.duplicates) == (160, quits)
-    assert found.tables["redeliveries"] == [{"reason": "timeout ran out", "count": quits}]
+    again = observations.where("event = 'receive' and outcome = 'ok'").count() - 160
+    assert again >= quits > 0
+    assert (found.totals.acknowledged, found.totals.duplicates) == (160, again)
+    assert found.tables["redeliveries"] == [{"reason": "timeout ran out", "count": again}]
     assert (found.verdict.state, found.verdict.lost) == (State.PROVEN, 0)
 
 
