@@ -33,8 +33,9 @@ class TestLostReplies:
 
     @pytest.fixture(params=[SHARD, FIFO], ids=["standard", "fifo"])
     async def bench(
-        self, proxy: Proxy, clock: ManualClock, request: pytest.FixtureRequest
+        self, proxy: Proxy, clock: ManualClock, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     ) -> AsyncIterator[CacheBench]:
+        monkeypatch.setattr("cqs.cache.redis.server.REGAIN_S", 60.0)
         rng = random.Random(1)
         server = RedisServer(Address(path=proxy.path), Breaker(rng), rng, 1 << 30, 60)
         async with cache_on(server, clock=clock) as cache:

@@ -136,17 +136,19 @@ class TestLosses:
 
         assert heard == [True, True]
 
-    async def test_late_answer_fails_everything_outstanding(self, link: Link, proxy: Proxy) -> None:
-        link._timeout_s = 0.1
+    async def test_late_answer_fails_everything_outstanding(self, proxy: Proxy) -> None:
+        link = link_to(Address(path=proxy.path), timeout_s=0.1)
+        await link.start()
+        assert await link.connected(60)
+
         proxy.hold()
-
         answers = await asyncio.gather(*(link.call(b"ECHO", b"late") for _ in range(3)), return_exceptions=True)
-
         assert [str(answer) for answer in answers] == [f"Redis {proxy.path}: no answer for 0.1 s"] * 3
         link._timeout_s = 60
         proxy.release()
         assert await link.connected(60)
         assert await echoes(link, b"new") == [b"new"]
+        await link.close()
 
     async def test_call_without_a_connection_fails_at_once_and_says_why(self, link: Link, proxy: Proxy) -> None:
         await proxy.stop()
