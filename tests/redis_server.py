@@ -7,6 +7,8 @@ import random
 from collections.abc import Iterator
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from cqs.cache.redis.connection import Address
 from cqs.cache.redis.server import LOOK_S, RedisServer
@@ -29,7 +31,7 @@ class RedisProcess(redis_process.RedisProcess):
     def leaked(self) -> list[bytes]:
         """Returns the keys of CQS without an expiry; none if Redis does not answer or requires a password."""
         options = {"unix_socket_path": self.path} if self.path else {"host": "127.0.0.1", "port": self.port}
-        with redis.Redis(socket_timeout=_ANSWER_S_MAX, **options) as admin:
+        with redis.Redis(socket_timeout=_ANSWER_S_MAX, retry=Retry(NoBackoff(), 0), **options) as admin:
             try:
                 return [key for key in admin.scan_iter("cqs:*", 1_000) if admin.pttl(key) == _NO_EXPIRY]
             except redis.RedisError:
