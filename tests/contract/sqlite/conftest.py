@@ -26,7 +26,10 @@ def home(tmp_path: Path, clock: ManualClock) -> SqliteHome:
 
 @pytest.fixture
 async def store(home: SqliteHome) -> AsyncIterator[SqliteStore]:
-    yield await home.open()
+    """The work of its start is done: it would share a commit with a test's first write, and its failure."""
+    store = await home.open()
+    await store.swept()
+    yield store
     await home.close()
 
 
