@@ -9,7 +9,7 @@ import msgspec
 from cqs import limits
 from cqs.api import urls
 from cqs.api.access import Access
-from cqs.api.request import Head
+from cqs.api.request import Client, Head
 from cqs.api.urls import BaseUrls
 from cqs.errors import QueueDoesNotExist
 from cqs.identity import Caller
@@ -28,7 +28,7 @@ class Context(msgspec.Struct, gc=False):
     action: str
     caller: Caller
     head: Head
-    is_client_there: Callable[[], bool]
+    client: Client
     undelivered: Callable[[], Awaitable[None]] | None = None
 
     async def queue(self, url: str) -> Queue:

@@ -96,7 +96,7 @@ class Dispatcher:
                     action,
                     caller,
                     head,
-                    request.is_client_there,
+                    request.client,
                 )
                 output = await operation.act(context, given)
                 reply = codec.answer(operation, output, request_id, context.undelivered)

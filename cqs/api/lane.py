@@ -13,6 +13,7 @@ the same answers (`tests/protocol/test_lanes.py`).
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import cast
 
 from cqs.api.http.connection import FULL, told
@@ -30,7 +31,7 @@ class Lane(asyncio.Protocol):
     """One connection, for as long as its requests are plain."""
 
     __slots__ = (
-        "_behind", "_body_at", "_chunks", "_has_served", "_head", "_is_busy", "_is_full", "_lanes", "_loop",
+        "_behind", "_body_at", "_chunks", "_gone", "_has_served", "_head", "_is_busy", "_is_full", "_lanes", "_loop",
         "_need", "_place", "_run", "_size", "_transport", "_waiting", "address", "is_secure", "since_s",
     )  # fmt: skip
 
@@ -39,6 +40,7 @@ class Lane(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._run: Run | None = None
+        self._gone: Callable[[], None] | None = None
         self._place: Place | None = None
         self._behind: Place | None = None
         self._is_busy = self._is_full = self._has_served = False
@@ -68,6 +70,8 @@ class Lane(asyncio.Protocol):
         if not self._is_busy:
             self._leave()
         self._leave_behind()
+        if self._gone is not None:
+            self._gone()
 
     def pause_writing(self) -> None:
         self._is_full = True
@@ -84,6 +88,11 @@ class Lane(asyncio.Protocol):
 
     def is_client_there(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
+
+    def when_gone(self, call: Callable[[], None] | None) -> None:
+        self._gone = call
+        if call is not None and self._transport is None:
+            call()
 
     def sweep(self, now_s: float) -> None:
         """Called about every second. Hands a slow request over to aiohttp, which has deadlines; aborts an idle
@@ -152,8 +161,8 @@ class Lane(asyncio.Protocol):
     def _serve(self, raw: bytes) -> None:
         head = self._head
         assert head is not None
-        body, is_there = raw[self._body_at :], self.is_client_there
-        request = Request(b"POST", head.target, [], body, self.address, is_there, head.fields, self.is_secure)
+        body = raw[self._body_at :]
+        request = Request(b"POST", head.target, [], body, self.address, self, head.fields, self.is_secure)
         self._chunks, self._head = [], None
         self._size = self._need = 0
         self._has_served = self._is_busy = True

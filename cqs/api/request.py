@@ -4,6 +4,7 @@ what was actually received, and so that the two lanes can be compared byte for b
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol
 
 import msgspec
 
@@ -12,8 +13,26 @@ Head = Mapping[bytes, bytes]
 """Header values by lower-case name; for a repeated name, the last value."""
 
 
-def _always() -> bool:
-    return True
+class Client(Protocol):
+    """The other end of the connection. Belongs to the event loop."""
+
+    def is_client_there(self) -> bool: ...
+
+    def when_gone(self, call: Callable[[], None] | None) -> None:
+        """Calls it when the client disconnects; at once, if it has. One call at a time; None = do not call it any
+        more."""
+
+
+class _Staying:
+    def is_client_there(self) -> bool:
+        return True
+
+    def when_gone(self, call: Callable[[], None] | None) -> None:
+        pass
+
+
+STAYING = _Staying()
+"""A client that does not disconnect."""
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
@@ -25,7 +44,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     body: bytes = b""
     peer: str = ""
     """Address of the client, or of the proxy in front of the server."""
-    is_client_there: Callable[[], bool] = _always
+    client: Client = STAYING
     head: Head | None = None
     """What `head_of` would return, if the lane has it and no name is repeated; `headers` may be empty then."""
     is_secure: bool = False

@@ -4,8 +4,8 @@
                 └► /health /ready, mounted paths: other applications
 
 aiohttp's error pages and cancellation of handlers are off or replaced. No handler is cancelled because its client
-disconnected: sends run to completion; receives call `is_client_there` before they take messages, and messages whose
-response could not be written go back to the queue.
+disconnected: sends run to completion; receives stop waiting and take no messages, and messages whose response could not
+be written go back to the queue.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _request_of(request: web.BaseRequest) -> Request:
         list(request.raw_headers),
         b"",
         connection.address,
-        connection.is_client_there,
+        connection,
         is_secure=connection.is_secure,
     )
 

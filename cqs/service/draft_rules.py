@@ -75,6 +75,18 @@ def check(draft: Draft, settings: Settings) -> None:
         )
 
 
+def check_attempt(settings: Settings, attempt_id: str) -> None:
+    """Of a receive. Raises InvalidParameterValue."""
+    if attempt_id and not settings.is_fifo:
+        raise InvalidParameterValue.of(
+            attempt_id,
+            "ReceiveRequestAttemptId",
+            "The request include parameter that is not valid for this queue type.",
+        )
+    if attempt_id:
+        check_id("ReceiveRequestAttemptId", attempt_id)
+
+
 def check_id(parameter: str, value: str) -> None:
     """Checks a group, deduplication or attempt id: 1 to 128 printable ASCII characters, no space."""
     if not limits.GROUP_OR_DEDUP_ID.fullmatch(value):

@@ -60,6 +60,11 @@ class Waiter:
         self.is_woken = True
         self.rouse()
 
+    def end(self) -> None:
+        """It waits no longer, now or later: its queue or its client is gone, or the node hands its receivers over."""
+        self.is_over = True
+        self.rouse()
+
     def rouse(self) -> None:
         """Ends its current wait, if it is waiting."""
         if self._future is not None and not self._future.done():
@@ -208,8 +213,7 @@ class Waiters:
         """The queue is gone: its waiters stop looking."""
         line = self._lines.get(queue_uid)
         for waiter in list(line.waiters) if line is not None else ():
-            waiter.is_over = True
-            waiter.rouse()
+            waiter.end()
 
     def drain(self) -> None:
         """An operator takes the node out of service: all waiters are answered now, and later receives wait for

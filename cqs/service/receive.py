@@ -19,7 +19,7 @@ import msgspec
 
 from cqs import limits
 from cqs.cache.interface import Residency, Shard, Taken, TakeRequest
-from cqs.errors import CacheUnavailable, InvalidParameterValue, OverLimit, QueueDoesNotExist
+from cqs.errors import CacheUnavailable, OverLimit, QueueDoesNotExist
 from cqs.queue import Queue
 from cqs.service import (
     checking,
@@ -39,8 +39,14 @@ from cqs.service.engine import Engine, shard_of
 
 STORE_POLL_S = 1.0
 """While the cache can't wake anybody, a queue's pollers together poll the store at this interval."""
+WhenGone = Callable[[Callable[[], None] | None], None]
+"""Is told what to call when the client disconnects; None = nothing any more."""
 _LOOKS_MAX = 100
 """Takes per look, for the case that all messages taken are dead letters or damaged."""
+
+
+def _stays(_: Callable[[], None] | None) -> None:
+    """For a client that does not disconnect."""
 
 
 class ReceiveRequest(msgspec.Struct, frozen=True, gc=False):
@@ -67,35 +73,28 @@ class _Look(msgspec.Struct, frozen=True):
 
 
 async def receive(
-    engine: Engine, queue: Queue, request: ReceiveRequest, is_still_wanted: Callable[[], bool]
+    engine: Engine,
+    queue: Queue,
+    request: ReceiveRequest,
+    is_still_wanted: Callable[[], bool],
+    when_gone: WhenGone = _stays,
 ) -> list[Delivery]:
-    """Returns up to `count_max` messages, now hidden; [] if none came in time or `is_still_wanted`, called after each
-    wait, returned False. Raises OverLimit (short poll, standard queue), QueueDoesNotExist if the queue is deleted
-    meanwhile, RequestThrottled if too many receives of the account wait, StoreUnavailable, and what `is_still_wanted`
-    raises."""
-    _check_attempt(queue, request.attempt_id)
+    """Returns up to `count_max` messages, now hidden; [] if none came in time, the client disconnected, or
+    `is_still_wanted`, called after each wait, returned False. Raises OverLimit (short poll, standard queue),
+    QueueDoesNotExist if the queue is deleted meanwhile, RequestThrottled if too many receives of the account wait,
+    StoreUnavailable, and what `is_still_wanted` raises."""
+    draft_rules.check_attempt(queue.settings, request.attempt_id)
     wait_ms = queue.settings.receive_wait_ms if request.wait_ms is None else request.wait_ms
     look = await _look(engine, queue, request)
     deliveries = look.deliveries
     if not deliveries and wait_ms:
         wait_ms = engine.waiters.wait_ms_of(wait_ms)
-        deliveries = await _wait(engine, queue, request, wait_ms, is_still_wanted)
+        deliveries = await _wait(engine, queue, request, wait_ms, is_still_wanted, when_gone)
     elif look.is_over_limit and not queue.settings.is_fifo:
         raise OverLimit(f"Too many messages in flight; the limit is {engine.tuning.in_flight_max} a queue.")
     if not deliveries:
         engine.witness.received_nothing(queue)
     return deliveries
-
-
-def _check_attempt(queue: Queue, attempt_id: str) -> None:
-    if attempt_id and not queue.settings.is_fifo:
-        raise InvalidParameterValue.of(
-            attempt_id,
-            "ReceiveRequestAttemptId",
-            "The request include parameter that is not valid for this queue type.",
-        )
-    if attempt_id:
-        draft_rules.check_id("ReceiveRequestAttemptId", attempt_id)
 
 
 async def give_back(engine: Engine, queue: Queue, deliveries: Sequence[Delivery], attempt_id: str = "") -> None:
@@ -104,12 +103,18 @@ async def give_back(engine: Engine, queue: Queue, deliveries: Sequence[Delivery]
 
 
 async def _wait(
-    engine: Engine, queue: Queue, request: ReceiveRequest, wait_ms: int, is_still_wanted: Callable[[], bool]
+    engine: Engine,
+    queue: Queue,
+    request: ReceiveRequest,
+    wait_ms: int,
+    is_still_wanted: Callable[[], bool],
+    when_gone: WhenGone,
 ) -> list[Delivery]:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + wait_ms / 1000
     request = msgspec.structs.replace(request, is_waiting=True)
     waiter = engine.waiters.register(queue.uid, request.account)
+    when_gone(waiter.end)
     is_counted_on = False
     try:
         while True:
@@ -131,6 +136,7 @@ async def _wait(
             if loop.time() >= deadline:
                 engine.waiters.retire(queue.uid, waiter)
     finally:
+        when_gone(None)
         is_promised = engine.waiters.leave(queue.uid, waiter)
         if is_counted_on or waiter.is_woken or is_promised:
             _pass_on(engine, queue)

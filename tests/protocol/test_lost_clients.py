@@ -8,6 +8,7 @@ import json
 
 import pytest
 
+from cqs.api.actions import parameters
 from cqs.api.request import Reply, Request
 from cqs.service import delete
 from tests.protocol.world import (
@@ -46,6 +47,26 @@ async def test_message_sent_after_a_poller_left_goes_to_the_next_one() -> None:
 
     (message,) = json.loads(answer.body)["Messages"]
     assert (message["Body"], message["Attributes"]["ApproximateReceiveCount"]) == ("hello", "1")
+
+
+@pytest.mark.parametrize("is_fast", [True, False])
+async def test_a_poll_ends_when_its_client_disconnects(is_fast: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parameters, "wait_ms", lambda _: 3_600_000)
+    world = await make_world(waits=True)
+    async with world.listening(is_fast=is_fast) as door:
+        _, stayed = await door.connect()
+        stayed.write(wire_of(POLL))
+        await until_waiting(world, 1)
+        lefts = [(await door.connect())[1] for _ in range(5)]
+        for left in lefts:
+            left.write(wire_of(POLL))
+        await until_waiting(world, 6)
+
+        for left in lefts:
+            left.close()
+        await until_waiting(world, 1)
+        stayed.close()
+        await until_waiting(world, 0)
 
 
 class GoneBeforeTheAnswer:

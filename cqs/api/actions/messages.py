@@ -63,7 +63,7 @@ async def receive_message(context: Context, request: ReceiveMessageRequest) -> R
 
     def is_still_wanted() -> bool:
         context.confirm(queue)
-        return context.is_client_there()
+        return context.client.is_client_there()
 
     wanted_system = _wanted_system(request)
     wanted = Wanted(request.message_attribute_names) if request.message_attribute_names else None
@@ -75,7 +75,7 @@ async def receive_message(context: Context, request: ReceiveMessageRequest) -> R
         receiver_id=context.caller.sender_id,
         account=context.caller.account,
     )
-    deliveries = await receive.receive(context.engine, queue, wish, is_still_wanted)
+    deliveries = await receive.receive(context.engine, queue, wish, is_still_wanted, context.client.when_gone)
     if deliveries:
         context.undelivered = partial(receive.give_back, context.engine, queue, deliveries, wish.attempt_id)
     return ReceiveMessageResult(messages=[_message(delivery, wanted_system, wanted) for delivery in deliveries])

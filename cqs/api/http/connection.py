@@ -45,6 +45,7 @@ class Connection(web.RequestHandler):
     __slots__ = (
         "_behind",
         "_connections",
+        "_gone",
         "_has_heard",
         "_header_s_max",
         "_is_busy",
@@ -87,6 +88,7 @@ class Connection(web.RequestHandler):
         self._is_busy = False
         self._has_heard = False
         self._is_over = False
+        self._gone: Callable[[], None] | None = None
         self.address = ""
         self.is_secure = False
         self.is_crowded_out = False
@@ -96,6 +98,11 @@ class Connection(web.RequestHandler):
     def is_client_there(self) -> bool:
         transport = self.transport
         return transport is not None and not transport.is_closing()
+
+    def when_gone(self, call: Callable[[], None] | None) -> None:
+        self._gone = call
+        if call is not None and self.transport is None:
+            call()
 
     def begin(self) -> None:
         """A head is complete; its request is now being served."""
@@ -134,6 +141,8 @@ class Connection(web.RequestHandler):
         if self._waiter is None:
             self._messages.clear()
         self._count_behind()
+        if self._gone is not None:
+            self._gone()
 
     def data_received(self, data: bytes) -> None:
         if self._is_over:
