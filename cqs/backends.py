@@ -167,6 +167,7 @@ def cluster_of(config: Config, store: Store, cache: CacheServers, clock: Clock, 
         short=cache.short,
         deep_scan=store.deep_scan,
         certain=store.takeovers.certain,
+        seek=store.takeovers.seek,
     )
 
 

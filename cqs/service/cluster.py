@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from cqs.cache.interface import Shard
 from cqs.clock import Clock, SystemClock
 from cqs.cluster.token_buckets import TokenBuckets
+from cqs.message import Message
 from cqs.queue import Queue
 from cqs.service.homes import Homes
 from cqs.service.leadership import Leadership, loop_s
@@ -27,6 +28,7 @@ LOOKUPS_A_SECOND, LOOKUPS_BURST = 100, 200
 
 Scan = Callable[[Queue], AsyncIterator[list[Stored]]]
 Certain = Callable[[Queue, Sequence[int]], Awaitable[set[int]]]
+Seek = Callable[[Queue, Sequence[int]], Awaitable[list[Message]]]
 
 
 async def _nothing(_: Queue) -> AsyncIterator[list[Stored]]:
@@ -37,6 +39,10 @@ async def _nothing(_: Queue) -> AsyncIterator[list[Stored]]:
 
 async def _all(_: Queue, addresses: Sequence[int]) -> set[int]:
     return set(addresses)
+
+
+async def _no_more(_: Queue, __: Sequence[int]) -> list[Message]:
+    return []
 
 
 def _one_place(_: Shard) -> str:
@@ -70,6 +76,8 @@ class Cluster:
     certain: Certain = _all
     """Those of a FIFO queue's messages found in the store that may be handed out. One of unknown outcome may not before
     it is decided that it counts as sent. Raises StoreUnavailable, OutcomeUnknown."""
+    seek: Seek = _no_more
+    """Messages that count as sent and that `read` did not find because few replicas have them. Never raises."""
     lookups: TokenBuckets = field(default_factory=lambda: TokenBuckets(LOOKUPS_A_SECOND, LOOKUPS_BURST))
     unsaid: list[News] = field(default_factory=list)
     """News that the other nodes have yet to be sent."""
@@ -139,6 +147,7 @@ def joined(
     short: Callable[[], Sequence[str]] = tuple,
     deep_scan: Scan = _nothing,
     certain: Certain = _all,
+    seek: Seek = _no_more,
     now_s: Callable[[], float] = loop_s,
 ) -> Cluster:
     """A node with peers. `life` distinguishes it from its earlier runs. `datacenter`: this node's, "" = there is only
@@ -158,4 +167,5 @@ def joined(
         short=short,
         deep_scan=deep_scan,
         certain=certain,
+        seek=seek,
     )

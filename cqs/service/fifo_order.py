@@ -54,6 +54,9 @@ async def make_sure(engine: Engine, queue: Queue, addresses: Sequence[int]) -> N
     if not engine.cluster.is_alone:
         known = engine.epochs.of(shard_of(queue))
         stored = await engine.store.read(queue, addresses)
+        if len(stored) < len(addresses):
+            found = {message.address for message in stored}
+            stored += await engine.cluster.seek(queue, [address for address in addresses if address not in found])
         if stored and not engine.store.reads_confirm:
             await engine.store.append(queue, stored)
         unknown = await _unknown(engine, queue, stored) if stored else []

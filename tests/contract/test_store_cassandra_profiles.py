@@ -11,7 +11,7 @@ from cassandra import ConsistencyLevel
 from cqs.errors import CqsError, StoreUnavailable
 from cqs.store.cassandra import Options
 from cqs.store.cassandra import statements as cql
-from cqs.store.cassandra.cluster import CATALOGUE, DECIDE, MESSAGES, PLAIN, WAITING_MAX, make_cluster
+from cqs.store.cassandra.cluster import CATALOGUE, DECIDE, MESSAGES, PLAIN, REPLICAS, WAITING_MAX, make_cluster
 from cqs.store.cassandra.session import Session, Write
 
 
@@ -26,6 +26,7 @@ def test_messages_and_what_a_queue_is_alone_may_have_to_reach_every_data_centre(
 
     assert levels[MESSAGES] == levels[CATALOGUE] == getattr(ConsistencyLevel, level)
     assert profiles[CATALOGUE].serial_consistency_level == ConsistencyLevel.SERIAL
+    assert levels[REPLICAS] == ConsistencyLevel.ALL
     assert levels[PLAIN] == levels[DECIDE] == ConsistencyLevel.LOCAL_QUORUM
     assert profiles[DECIDE].serial_consistency_level == ConsistencyLevel.LOCAL_SERIAL
 

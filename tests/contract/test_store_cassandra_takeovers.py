@@ -15,7 +15,7 @@ import pytest
 from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.message import Message
 from cqs.queue import Queue
-from cqs.store.cassandra import CassandraStore
+from cqs.store.cassandra import CassandraStore, takeovers
 from cqs.store.cassandra.session import Decision, Write
 from cqs.store.cassandra.takeovers import PENDING_MS, YOUNG_MS, Ruling
 from cqs.store.interface import Claim, Wanted
@@ -237,3 +237,17 @@ class TestTakeovers(OnCassandra):
 
         assert await other.takeovers.certain(queue, addresses) == set(addresses)
         assert await other.takeovers.certain(queue, []) == set()
+
+    async def test_all_replicas_are_asked_for_a_young_message_and_not_waited_for(
+        self, store: CassandraStore, queue: Queue, make: Maker, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        _, old = await send(store, queue, make, "a")
+        clock.advance_ms(YOUNG_MS)
+        _, young = await send(store, queue, make, "b")
+        addresses = [old.address, young.address]
+
+        found = await store.takeovers.seek(queue, addresses)
+        monkeypatch.setattr(takeovers, "SEEK_S", 0)
+
+        assert [message.address for message in found] == [young.address]
+        assert await store.takeovers.seek(queue, addresses) == []

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from cqs.errors import OutcomeUnknown
+from cqs.errors import CacheUnavailable, OutcomeUnknown
 from cqs.ids import text_of
+from cqs.message import Message
 from cqs.queue import Queue
 from cqs.service import repair, residency
 from cqs.service.engine import shard_of
 from cqs.service.send import Draft, send
+from tests.cluster import two_nodes, waits_for_marks
 from tests.engine import Bench, make_bench
 
 
@@ -91,3 +93,31 @@ async def test_messages_of_a_standard_queue_are_not_asked_about() -> None:
     await residency.fill(bench.engine, queue)
 
     assert (await bench.bodies(queue), ruled.asked) == (["a"], [])
+
+
+async def test_a_repeat_of_a_message_that_few_replicas_have_puts_it_where_it_is_handed_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits_for_marks(monkeypatch)
+    town, a, b, queue = await two_nodes("orders.fifo")
+    town.cache.fail("put", CacheUnavailable("lost"))
+    await say(a, queue, "a")
+    (address,) = await stored(a, queue)
+    (message,) = await a.engine.store.read(queue, [address])
+    asked = list[int]()
+    assert await town.cache.lookup(shard_of(queue), [address]) == [None]
+
+    async def not_found(*_: object) -> list[Message]:
+        monkeypatch.undo()
+        return []
+
+    async def found(_: Queue, addresses: Sequence[int]) -> list[Message]:
+        asked.extend(addresses)
+        return [message]
+
+    object.__setattr__(b.engine.cluster, "seek", found)
+    monkeypatch.setattr(b.engine.store, "read", not_found)
+    repeat = await say(b, queue, "a")
+
+    assert (repeat, asked) == (text_of(address), [address])
+    assert await town.cache.lookup(shard_of(queue), [address]) != [None]

@@ -1,13 +1,14 @@
 """The driver's settings: which node is asked, for how long, and when a second one is asked as well.
 
-There are four profiles. PLAIN, for reads and stamped writes: when a node has not answered within HEDGE_S, a second one
+There are five profiles. PLAIN, for reads and stamped writes: when a node has not answered within HEDGE_S, a second one
 is asked too (speculative execution), so that a paused node costs half a second and not a timeout. DECIDE, for
 conditional writes: sent once, serial within the data centre (LOCAL_SERIAL), because the other one may be lost just when
 homes must move; `homes` has an epoch for the case that both decide during a partition. MESSAGES, for the writes of
 sends and deletes: like PLAIN or, with `is_each`, acknowledged by a quorum in every data centre (EACH_QUORUM), so that
 no data centre misses any when the other is lost; while one is unreachable, such writes are refused. CATALOGUE, for the
 conditional writes of queues: like DECIDE, but serial across the data centres (SERIAL), since a name that is created in
-both at once would be two queues; while too few replicas are alive, DECIDE is used instead, unless `is_each`.
+both at once would be two queues; while too few replicas are alive, DECIDE is used instead, unless `is_each`. REPLICAS,
+for reads of what a minority of the replicas may have: answered by all of them, or not at all.
 
 A silent node is sent a heartbeat after HEARTBEAT_S, and counts as down when it does not answer within as long again;
 the driver's default of 30 s is too long. Until then, each request to it holds one of the connection's 32,768 stream ids
@@ -47,6 +48,7 @@ PLAIN = EXEC_PROFILE_DEFAULT
 DECIDE = "decide"
 MESSAGES = "messages"
 CATALOGUE = "catalogue"
+REPLICAS = "replicas"
 _ALL = "all"
 HEDGE_S = 0.5
 PROTOCOL_VERSION = 4
@@ -84,6 +86,7 @@ def make_cluster(
             DECIDE: _profile(options, is_decision=True),
             MESSAGES: _profile(options, is_each=options.is_each),
             CATALOGUE: _profile(options, is_decision=True, is_each=options.is_each, is_everywhere=True),
+            REPLICAS: _profile(options, is_all=True),
             **every,
         },
     )
@@ -101,12 +104,18 @@ def quiet_driver() -> Iterator[None]:
 
 
 def _profile(
-    options: Options, *, is_decision: bool = False, is_each: bool = False, is_everywhere: bool = False
+    options: Options,
+    *,
+    is_decision: bool = False,
+    is_each: bool = False,
+    is_everywhere: bool = False,
+    is_all: bool = False,
 ) -> ExecutionProfile:
+    quorum = ConsistencyLevel.EACH_QUORUM if is_each else ConsistencyLevel.LOCAL_QUORUM
     return ExecutionProfile(
         load_balancing_policy=TokenAwarePolicy(DCAwareRoundRobinPolicy(options.datacenter)),
         retry_policy=FallthroughRetryPolicy(),
-        consistency_level=ConsistencyLevel.EACH_QUORUM if is_each else ConsistencyLevel.LOCAL_QUORUM,
+        consistency_level=ConsistencyLevel.ALL if is_all else quorum,
         serial_consistency_level=ConsistencyLevel.SERIAL if is_everywhere else ConsistencyLevel.LOCAL_SERIAL,
         request_timeout=options.request_ms / 1_000,
         row_factory=dict_factory if is_decision else tuple_factory,

@@ -25,6 +25,7 @@ from cqs.store.cassandra.addresses import (
     stamp_of,
     ttl_s_of,
 )
+from cqs.store.cassandra.cluster import PLAIN
 from cqs.store.cassandra.failures import TooMuchToRead
 from cqs.store.cassandra.marks import Marks
 from cqs.store.cassandra.partitions import Partitions, together
@@ -99,9 +100,9 @@ class Messages:
                 self._partitions.write((storage_id, row), lane, weights.get(row, ())) for row, lane in writes.items()
             )
 
-    async def read(self, storage_id: int, addresses: Sequence[int]) -> list[Message]:
+    async def read(self, storage_id: int, addresses: Sequence[int], profile: str = PLAIN) -> list[Message]:
         """The messages that exist, in the requested order."""
-        found = await self._at(cql.READ_MESSAGES, storage_id, addresses, READ_BODIES_MAX)
+        found = await self._at(cql.READ_MESSAGES, storage_id, addresses, READ_BODIES_MAX, profile)
         messages = {address: _decode(storage_id, address, columns) for address, columns in found.items()}
         return [message for address in addresses if (message := messages.get(address)) is not None]
 
@@ -117,14 +118,14 @@ class Messages:
         return await self._at(cql.FIND_STORED, storage_id, addresses, READ_PLACES_MAX)
 
     async def _at(
-        self, statement: Statement, storage_id: int, addresses: Sequence[int], at_once: int
+        self, statement: Statement, storage_id: int, addresses: Sequence[int], at_once: int, profile: str = PLAIN
     ) -> dict[int, Row]:
         asked: list[tuple[int, list[int]]] = []
         for row, some in by_row(set(addresses)).items():
             asked += [(row, some[start : start + at_once]) for start in range(0, len(some), at_once)]
         answers = await asyncio.gather(
             *[
-                self._session.read(statement, (storage_id, row, [place_of(address) for address in some]))
+                self._session.read(statement, (storage_id, row, [place_of(address) for address in some]), profile)
                 for row, some in asked
             ]
         )

@@ -101,11 +101,11 @@ class Session(Link):
         for waiter in list(self._waiting):
             settle(waiter, StoreUnavailable(CLOSED))
 
-    async def read(self, statement: Statement, values: Sequence[object]) -> list[Row]:
+    async def read(self, statement: Statement, values: Sequence[object], profile: str = PLAIN) -> list[Row]:
         """All rows of a query that limits their number itself, or that returns few."""
         self._admitted([Write(statement, values)])
-        is_of_quorum = statement is not statements.READ_NOW
-        return (await self._call(Kind.READ, lambda: self._bound(statement, values), is_of_quorum=is_of_quorum)).rows
+        counts = statement is not statements.READ_NOW and profile == PLAIN
+        return (await self._call(Kind.READ, lambda: self._bound(statement, values), profile, is_of_quorum=counts)).rows
 
     async def pages(self, statement: Statement, values: Sequence[object] = ()) -> AsyncIterator[list[Row]]:
         """The rows of an unbounded query, PAGE_ROWS at a time."""

@@ -23,15 +23,19 @@ the message before the fence.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from enum import Enum
 
 from cqs import ids
 from cqs.clock import Clock
+from cqs.errors import CqsError
 from cqs.limits import DEDUP_WINDOW_MS
+from cqs.message import Message
 from cqs.queue import Queue
 from cqs.store.cassandra import claim_rows
 from cqs.store.cassandra.claim_rows import Found, Id, Take
+from cqs.store.cassandra.cluster import REPLICAS
 from cqs.store.cassandra.decisions import decide
 from cqs.store.cassandra.messages import Messages
 from cqs.store.cassandra.session import Session
@@ -45,6 +49,8 @@ CONFIRMED_MARGIN_MS = 600_000
 """How much longer than its window a confirmation is kept."""
 YOUNG_MS = DEDUP_WINDOW_MS + 2 * PENDING_MS + SKEW_MS_MAX
 """Older messages have no claim that could be taken over: its window has ended."""
+SEEK_S = 0.5
+"""A quorum that includes a replica with the message finds it, so a replica that does not answer is not waited for."""
 FINAL = 0
 """Stands for the taker of a notice that is final: no message has this address."""
 
@@ -108,6 +114,16 @@ class Takeovers:
         doubtful = [address for address in young if address in noticed]
         are_kept = await asyncio.gather(*[self._keep(queue, address) for address in doubtful])
         return set(addresses) - {address for address, is_kept in zip(doubtful, are_kept, strict=True) if not is_kept}
+
+    async def seek(self, queue: Queue, addresses: Sequence[int]) -> list[Message]:
+        """Messages that count as stored and that a quorum did not find, if all replicas answer in time: one may have
+        the message alone, and it is copied to the others. Most such messages have been deleted. Never raises."""
+        young_ms = self._clock.now_ms() - YOUNG_MS
+        young = [address for address in addresses if ids.ms_of(address) > young_ms]
+        with contextlib.suppress(CqsError, TimeoutError):
+            async with asyncio.timeout(SEEK_S):
+                return await self._messages.read(queue.storage_id, young, REPLICAS)
+        return []
 
     async def _keep(self, queue: Queue, address: int) -> bool:
         """Takes down the notice of a confirmed message; False if it is final."""
