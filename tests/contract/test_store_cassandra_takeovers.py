@@ -227,18 +227,7 @@ class TestTakeovers(OnCassandra):
         assert await other.takeovers.certain(queue, [message.address]) == set()
         assert (await send(other, queue, make, "d"))[0].is_new
 
-    async def test_messages_that_nobody_doubts_are_certain(
-        self, store: CassandraStore, other: CassandraStore, queue: Queue, make: Maker, clock: ManualClock
-    ) -> None:
-        _, old = await send(store, queue, make, "a")
-        clock.advance_ms(YOUNG_MS)
-        _, young = await send(store, queue, make, "b")
-        addresses = [old.address, young.address]
-
-        assert await other.takeovers.certain(queue, addresses) == set(addresses)
-        assert await other.takeovers.certain(queue, []) == set()
-
-    async def test_all_replicas_are_asked_for_a_young_message_and_not_waited_for(
+    async def test_messages_that_nobody_doubts_are_certain_and_young_ones_are_sought_on_all_replicas_for_a_while(
         self, store: CassandraStore, queue: Queue, make: Maker, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         _, old = await send(store, queue, make, "a")
@@ -246,8 +235,8 @@ class TestTakeovers(OnCassandra):
         _, young = await send(store, queue, make, "b")
         addresses = [old.address, young.address]
 
-        found = await store.takeovers.seek(queue, addresses)
+        assert await store.takeovers.certain(queue, addresses) == set(addresses)
+        assert await store.takeovers.certain(queue, []) == set()
+        assert [message.address for message in await store.takeovers.seek(queue, addresses)] == [young.address]
         monkeypatch.setattr(takeovers, "SEEK_S", 0)
-
-        assert [message.address for message in found] == [young.address]
         assert await store.takeovers.seek(queue, addresses) == []

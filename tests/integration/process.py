@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import ssl
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -121,15 +121,18 @@ def serving(*arguments: str, port: int = 0, **env: str) -> Iterator[Served]:
 
 
 def lines_until_serving(process: subprocess.Popen[str]) -> list[dict[str, Any]]:
-    """Returns the log lines of a starting server, up to the one that says it serves."""
+    """Returns the log lines of a starting server, up to the one that says it serves. `select` can't tell whether there
+    is another line: that may have been read together with the last one."""
     assert process.stdout is not None
     lines: list[dict[str, Any]] = []
-    give_up_s = time.monotonic() + START_S_MAX
-    while not lines or lines[-1]["event"] != "serving":
-        ready, _, _ = select.select([process.stdout], [], [], max(0.0, give_up_s - time.monotonic()))
-        line = process.stdout.readline() if ready else ""
-        if not line:
-            process.kill()
-            raise AssertionError(f"the server did not start: {lines} {process.communicate()}")
-        lines.append(json.loads(line))
+    giving_up = threading.Timer(START_S_MAX, process.kill)
+    giving_up.start()
+    try:
+        while not lines or lines[-1]["event"] != "serving":
+            line = process.stdout.readline()
+            if not line:
+                raise AssertionError(f"the server did not start: {lines} {process.communicate()}")
+            lines.append(json.loads(line))
+    finally:
+        giving_up.cancel()
     return lines
