@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import msgspec
 import pytest
@@ -106,6 +107,21 @@ class TestClaimsOfSeveralNodes(OnCassandra):
         assert heir.is_new
         assert await held(store, queue) == [message.address]
         assert await store.messages.confirmed(queue.storage_id, [lost.address]) == set()
+
+    async def test_a_claim_that_is_given_up_while_it_is_taken_over_is_free(
+        self, store: CassandraStore, other: CassandraStore, queue: Queue, make: Maker, clock: ManualClock
+    ) -> None:
+        lost, delete = make.wanted("d"), other.messages.delete
+        await claim(store, queue, lost)
+        clock.advance_ms(PENDING_MS)
+
+        async def given_up(storage_id: int, addresses: Sequence[int], *, is_unsaid: bool = False) -> None:
+            await delete(storage_id, addresses, is_unsaid=is_unsaid)
+            await store.release(queue, addresses)
+
+        other.messages.delete = given_up  # type: ignore[method-assign]
+
+        assert (await claim(other, queue, make.wanted("d"))).is_new
 
     async def test_outcome_of_an_append_that_took_too_long_is_unknown(
         self, store: CassandraStore, other: CassandraStore, queue: Queue, make: Maker, clock: ManualClock

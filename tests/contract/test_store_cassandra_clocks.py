@@ -15,6 +15,7 @@ from cqs.queue import Queue
 from cqs.store.cassandra import CassandraStore
 from cqs.store.cassandra import statements as cql
 from cqs.store.cassandra.addresses import at_of_ms
+from cqs.store.cassandra.cluster import PLAIN
 from cqs.store.cassandra.earlier_clock import EarlierClock, store_ms
 from cqs.store.cassandra.marks import TRAIL_MS, Marks
 from cqs.store.cassandra.messages import Messages
@@ -92,8 +93,8 @@ class Slow(Cassandra):
         super().__init__({})
         self._clock = clock
 
-    async def read(self, statement: Statement, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-        found = await super().read(statement, values)
+    async def read(self, statement: Statement, values: Sequence[Any], profile: str = PLAIN) -> list[tuple[Any, ...]]:
+        found = await super().read(statement, values, profile)
         if statement is cql.HEAD_MESSAGES:
             self._clock.advance_ms(2 * MINUTE_MS)
         return found

@@ -12,6 +12,7 @@ import pytest
 from cqs.queue import Queue
 from cqs.store.cassandra import statements as cql
 from cqs.store.cassandra.addresses import address_of, at_of_ms
+from cqs.store.cassandra.cluster import PLAIN
 from cqs.store.cassandra.earlier_clock import EarlierClock
 from cqs.store.cassandra.failures import TooMuchToRead
 from cqs.store.cassandra.leases import Leases
@@ -38,7 +39,7 @@ class Cassandra:
         self.unreadable: set[int] = set()
         self.now = datetime(2100, 1, 1)
 
-    async def read(self, statement: Statement, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    async def read(self, statement: Statement, values: Sequence[Any], profile: str = PLAIN) -> list[tuple[Any, ...]]:
         self.asked[statement] += 1
         if statement is cql.READ_NOW:
             return [(self.now,)]

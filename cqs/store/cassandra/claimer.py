@@ -137,8 +137,8 @@ class _Round:
             self._last[self._queue.uid] = claim_rows.last_sequence(rows, self._last.get(self._queue.uid))
             if not rows:
                 self._last[self._queue.uid] = None
-            if plan.takes and any(row.get("dedup_id") is not None for row in rows):
-                await self._look(plan)
+            if plan.takes and (self._old or any(row.get("dedup_id") is not None for row in rows)):
+                await self._look(plan)  # An old claim may have been given up since it was seen.
 
     def _plan(self) -> Plan:
         now_ms = self._clock.now_ms()
