@@ -117,6 +117,18 @@ class OnCassandra:
         return await store.create(make.queue())
 
 
+class OnTwoNodes(OnCassandra):
+    """A FIFO queue, and `other`: a second node on the same keyspace."""
+
+    @pytest.fixture
+    async def queue(self, store: CassandraStore, make: Maker) -> Queue:
+        return await store.create(make.fifo())
+
+    @pytest.fixture
+    async def other(self, home: CassandraHome, store: CassandraStore) -> CassandraStore:
+        return await home.open()
+
+
 class LostAnswers:
     """Makes the next `decisions` conditional writes of a store take effect but raise a timeout."""
 

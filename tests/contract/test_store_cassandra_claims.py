@@ -16,7 +16,7 @@ from cqs.store.cassandra.claims import APPEND_MS_MAX
 from cqs.store.cassandra.takeovers import PENDING_MS
 from cqs.store.interface import Claim, Wanted
 from cqs.testing.clock import ManualClock
-from tests.contract.cassandra_home import CassandraHome, LostAnswers, OnCassandra
+from tests.contract.cassandra_home import LostAnswers, OnCassandra, OnTwoNodes
 from tests.contract.store_claims_suite import send
 from tests.contract.store_home import WINDOW_MS, Maker, held
 from tests.needs import needs
@@ -29,15 +29,7 @@ async def claim(node: CassandraStore, queue: Queue, wish: Wanted) -> Claim:
     return claimed
 
 
-class TestClaimsOfSeveralNodes(OnCassandra):
-    @pytest.fixture
-    async def queue(self, store: CassandraStore, make: Maker) -> Queue:
-        return await store.create(make.fifo())
-
-    @pytest.fixture
-    async def other(self, home: CassandraHome, store: CassandraStore) -> CassandraStore:
-        return await home.open()
-
+class TestClaimsOfSeveralNodes(OnTwoNodes):
     async def test_a_repeat_at_another_node_gets_the_first_sends_answer(
         self, store: CassandraStore, other: CassandraStore, queue: Queue, make: Maker
     ) -> None:

@@ -20,7 +20,7 @@ from cqs.store.cassandra.session import Decision, Write
 from cqs.store.cassandra.takeovers import PENDING_MS, YOUNG_MS, Ruling
 from cqs.store.interface import Claim, Wanted
 from cqs.testing.clock import ManualClock
-from tests.contract.cassandra_home import CassandraHome, LostAnswers, OnCassandra
+from tests.contract.cassandra_home import LostAnswers, OnTwoNodes
 from tests.contract.store_claims_suite import send
 from tests.contract.store_home import WINDOW_MS, Maker, held
 from tests.needs import needs
@@ -61,15 +61,7 @@ async def die_with_its_notice_up(node: CassandraStore, queue: Queue, taker: int,
     node.session.decide = decide  # type: ignore[method-assign]
 
 
-class TestTakeovers(OnCassandra):
-    @pytest.fixture
-    async def queue(self, store: CassandraStore, make: Maker) -> Queue:
-        return await store.create(make.fifo())
-
-    @pytest.fixture
-    async def other(self, home: CassandraHome, store: CassandraStore) -> CassandraStore:
-        return await home.open()
-
+class TestTakeovers(OnTwoNodes):
     @pytest.fixture
     async def doubted(self, store: CassandraStore, queue: Queue, make: Maker, clock: ManualClock) -> Message:
         """A message whose claim is old enough to be taken over by `other`; it is not stored."""

@@ -38,13 +38,19 @@ async def say(bench: Bench, queue: Queue, body: str) -> str:
     return (await send(bench.engine, queue, Draft(body, group=body, dedup_id=body), "sender")).message_id
 
 
-async def test_a_fill_leaves_out_what_is_ruled_out() -> None:
+async def a_ruled_out_and_b() -> tuple[Bench, Queue, Ruled, list[int]]:
+    """A FIFO queue with two messages, of which the first is ruled out, and their addresses."""
     bench = await make_bench()
     queue, ruled = await bench.create("orders.fifo", is_fifo=True), Ruled(bench)
     await say(bench, queue, "a")
     await say(bench, queue, "b")
     addresses = await stored(bench, queue)
     ruled.out = {addresses[0]}
+    return bench, queue, ruled, addresses
+
+
+async def test_a_fill_leaves_out_what_is_ruled_out() -> None:
+    bench, queue, ruled, addresses = await a_ruled_out_and_b()
 
     await bench.cache.drop(shard_of(queue))
     await residency.fill(bench.engine, queue)
@@ -54,12 +60,7 @@ async def test_a_fill_leaves_out_what_is_ruled_out() -> None:
 
 
 async def test_a_repair_removes_what_is_ruled_out() -> None:
-    bench = await make_bench()
-    queue, ruled = await bench.create("orders.fifo", is_fifo=True), Ruled(bench)
-    await say(bench, queue, "a")
-    await say(bench, queue, "b")
-    addresses = await stored(bench, queue)
-    ruled.out = {addresses[0]}
+    bench, queue, _, addresses = await a_ruled_out_and_b()
 
     bench.engine.dirt.note(shard_of(queue), addresses)
     await repair.step(bench.engine)

@@ -75,9 +75,12 @@ class Takeovers:
         """Those that are confirmed, and those with a notice. In this order: a read confirmation is on a quorum, and no
         notice that is put up after that becomes final."""
         confirmed = await self._messages.confirmed(queue.storage_id, addresses)
+        return confirmed, await self._notices(queue, addresses)
+
+    async def _notices(self, queue: Queue, addresses: Sequence[int]) -> dict[int, Found]:
         keys = {_key(address): address for address in addresses}
         rows = await claim_rows.read(self._session, queue, list(keys))
-        return confirmed, {keys[key]: row for key, row in rows.items()}
+        return {keys[key]: row for key, row in rows.items()}
 
     async def rule(self, queue: Queue, address: int, by: int) -> Ruling:
         """Decides about a message whose claim is old, or of this process. `by` names the taker: an address of its own.
@@ -102,8 +105,7 @@ class Takeovers:
     async def certain(self, queue: Queue, addresses: Sequence[int]) -> set[int]:
         """Those of the messages found in the store that will not be fenced off any more. Idempotent. Raises
         StoreUnavailable, OutcomeUnknown."""
-        young_ms = self._clock.now_ms() - YOUNG_MS
-        young = [address for address in addresses if ids.ms_of(address) > young_ms]
+        young = self._young(addresses)
         if not young:
             return set(addresses)
         unconfirmed = set(young) - await self._messages.confirmed(queue.storage_id, young)
@@ -118,17 +120,20 @@ class Takeovers:
     async def seek(self, queue: Queue, addresses: Sequence[int]) -> list[Message]:
         """Messages that count as stored and that a quorum did not find, if all replicas answer in time: one may have
         the message alone, and it is copied to the others. Most such messages have been deleted. Never raises."""
-        young_ms = self._clock.now_ms() - YOUNG_MS
-        young = [address for address in addresses if ids.ms_of(address) > young_ms]
+        young = self._young(addresses)
         with contextlib.suppress(CqsError, TimeoutError):
             async with asyncio.timeout(SEEK_S):
                 return await self._messages.read(queue.storage_id, young, REPLICAS)
         return []
 
+    def _young(self, addresses: Sequence[int]) -> list[int]:
+        young_ms = self._clock.now_ms() - YOUNG_MS
+        return [address for address in addresses if ids.ms_of(address) > young_ms]
+
     async def _keep(self, queue: Queue, address: int) -> bool:
         """Takes down the notice of a confirmed message; False if it is final."""
         while True:
-            notice = (await self.seen(queue, [address]))[1].get(address)
+            notice = (await self._notices(queue, [address])).get(address)
             if notice is None:
                 return True
             if notice.address == FINAL:
@@ -139,13 +144,13 @@ class Takeovers:
 
     async def _write(self, queue: Queue, address: int, by: int, old: Found | None) -> bool:
         """Puts a notice up, or into the place of `old`. False if that is not there, or not any more."""
-        key, now_ms = _key(address), self._clock.now_ms()
+        now_ms = self._clock.now_ms()
 
         async def is_ours() -> bool:
-            notice = (await claim_rows.read(self._session, queue, [key])).get(key)
+            notice = (await self._notices(queue, [address])).get(address)
             return notice is not None and (notice.address, notice.claimed_ms) == (by, now_ms)
 
-        notice = Take(Wanted(*key, by), 0, now_ms, old)
+        notice = Take(Wanted(*_key(address), by), 0, now_ms, old)
         return (await decide(self._session, [claim_rows.take(queue, notice, now_ms)], is_ours))[0]
 
     async def _take_down(self, queue: Queue, address: int, by: int) -> bool:

@@ -30,7 +30,6 @@ def trouble_of(home: SqliteHome, store: SqliteStore) -> str:
 async def test_deletes_go_on_beyond_the_quota_and_sends_come_back_with_it(
     home: SqliteHome, store: SqliteStore, queue: Queue, make: Maker
 ) -> None:
-    await store.swept()
     there = make.messages(3)
     await store.append(queue, there)
     refused, late = make.message(), make.message()
@@ -55,7 +54,6 @@ async def test_deletes_go_on_beyond_the_quota_and_sends_come_back_with_it(
 async def test_sends_that_fail_are_told_until_one_succeeds(
     home: SqliteHome, store: SqliteStore, queue: Queue, make: Maker
 ) -> None:
-    await store.swept()
     there = make.message()
     await store.append(queue, [there])
     BrokenConnection(store, "INSERT OR IGNORE INTO messages", sqlite3.SQLITE_IOERR_WRITE)
@@ -73,7 +71,6 @@ async def test_sends_that_fail_are_told_until_one_succeeds(
 async def test_deletes_that_fail_are_told_until_a_write_succeeds(
     home: SqliteHome, store: SqliteStore, queue: Queue, make: Maker
 ) -> None:
-    await store.swept()
     there = make.message()
     await store.append(queue, [there])
     BrokenConnection(store, "COMMIT", sqlite3.SQLITE_IOERR_FSYNC)
