@@ -94,11 +94,15 @@ class Integrity:
 
     @property
     def missing_text(self) -> str:
-        """How many events are missing, in words."""
+        """How many events are missing, in words. Those that a server counts as dropped when its recorder dies may be in
+        the recorder's last file, which has no end: then the number is no lower bound."""
         known = sum(gap.lines or 0 for gap in self.gaps)
-        if any(gap.lines is None for gap in self.gaps):
-            return f"at least {known}" if known else "an unknown number of"
-        return str(known)
+        if all(gap.lines is not None for gap in self.gaps):
+            return str(known)
+        if not known:
+            return "an unknown number of"
+        is_rough = {GapKind.DROPPED, GapKind.NO_END} <= {gap.kind for gap in self.gaps}
+        return f"{'about' if is_rough else 'at least'} {known}"
 
 
 def judge(files: Sequence[FileSummary], *, is_running: bool = False) -> Integrity:

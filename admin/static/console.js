@@ -11,10 +11,12 @@
 
   // Refreshing: each page asks for its live part; it pauses while nobody looks or types in it, and tells its age.
   const live = one("#live"), period = one("#refresh"), age = one("#age");
-  let fresh = Date.now(), due = 0;
+  let fresh = Date.now(), due = 0, isWanted = false;
   const refresh = () => { due = Date.now(); document.body.dispatchEvent(new Event("refresh")); };
+  const still = () => live.matches("[data-still]") || one("[data-still]", live) || !live.hasChildNodes();
   if (live && period) {
-    if (live.matches("[data-still]") || live.querySelector("[data-still]") || !live.hasChildNodes()) period.closest(".refresh").hidden = true;
+    const part = period.closest(".refresh");
+    part.hidden = still();
     period.value = recall("refresh") ?? "5";
     if (period.selectedIndex < 0) period.value = "5";
     period.addEventListener("change", () => { remember("refresh", period.value); refresh(); });
@@ -22,11 +24,18 @@
       const seconds = Number(period.value), now = Date.now(), old = Math.round((now - fresh) / 1000);
       age.textContent = old < 2 ? "up to date" : `${old} s old`;
       age.classList.toggle("stale", seconds > 0 && old > 3 * seconds + 5);
-      const busy = document.hidden || period.closest(".refresh").hidden || (document.activeElement?.closest("#live") && typing(document.activeElement) && document.activeElement.type !== "checkbox");
+      part.hidden = still();
+      const busy = document.hidden || part.hidden || (document.activeElement?.closest("#live") && typing(document.activeElement) && document.activeElement.type !== "checkbox");
       if (seconds && !busy && now - due >= seconds * 1000) refresh();
     }, 500);
-    document.addEventListener("visibilitychange", () => { if (!document.hidden && Number(period.value)) refresh(); });
+    document.addEventListener("visibilitychange", () => { if (!document.hidden && Number(period.value) && !still()) refresh(); });
   }
+  // A refresh that was on its way when more rows were shown would take them away again.
+  document.body.addEventListener("htmx:before:swap", event => {
+    if (event.detail.ctx?.sourceElement !== live) return;
+    if (still() && !isWanted) event.preventDefault();
+    isWanted = false;
+  });
   document.body.addEventListener("htmx:after:swap", event => {
     const source = event.detail.ctx?.sourceElement;
     if (source === live) { fresh = Date.now(); mark(at, false); select(); }
@@ -108,7 +117,7 @@
     const acts = {
       "/": () => one("#find")?.focus(), g: () => { going = Date.now(); }, j: () => mark(at + 1), k: () => mark(Math.max(0, at - 1)),
       x: () => { const box = one("input[type=checkbox]", rows()[at] ?? document.createElement("i")); box?.click(); },
-      r: refresh, "?": () => one("#help")?.showModal(),
+      r: () => { isWanted = true; refresh(); }, "?": () => one("#help")?.showModal(),
     };
     if (acts[event.key]) { event.preventDefault(); acts[event.key](); }
     else if (event.key === "Enter" && at >= 0 && event.target === document.body) one("a", rows()[at])?.click();

@@ -128,6 +128,13 @@ def test_dropped_events_and_unreadable_files_are_gaps() -> None:
     assert judge([FileSummary("torn", bad=3)]).missing_text == "an unknown number of"
 
 
+def test_what_was_dropped_when_a_recorder_died_is_no_lower_bound() -> None:
+    integrity = judge([summary(1, 10, closed=False), replace(summary(1, 10, incarnation="next"), dropped=7)])
+
+    assert kinds(integrity) == [(GapKind.NO_END, None), (GapKind.DROPPED, 7)]
+    assert integrity.missing_text == "about 7"
+
+
 def test_incarnation_that_another_one_names_and_is_not_there_is_missed() -> None:
     second = replace(summary(1, 9, incarnation="second"), predecessor="first")
 

@@ -142,6 +142,13 @@ def test_a_search_streams_until_it_has_looked_at_everything(eye: Eye, sqs: Any) 
     page.get_by_role("link", name="Show more").click()
     expect(page.locator("tbody tr[data-row]")).to_have_count(100)
 
+    with page.expect_response("**/messages"):
+        page.evaluate("cqs.refresh()")
+    page.get_by_role("link", name="Show more").click()
+    expect(page.locator("tbody tr[data-row]")).to_have_count(150)
+    page.keyboard.press("r")
+    expect(page.locator("tbody tr[data-row]")).to_have_count(50)
+
 
 def test_dead_letters_go_back(eye: Eye, sqs: Any) -> None:
     make_queue(sqs, "jobs-dead")

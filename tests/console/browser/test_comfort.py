@@ -27,7 +27,7 @@ def test_the_keyboard_is_enough(eye: Eye) -> None:
     page.keyboard.press("g")
     page.keyboard.press("q")
     page.wait_for_url("**/ADMIN/queues")
-    page.wait_for_function("() => window.cqs !== undefined")
+    eye.wait_for_scripts()
     for _ in range(3):
         page.keyboard.press("j")
     page.keyboard.press("k")
@@ -38,7 +38,7 @@ def test_the_keyboard_is_enough(eye: Eye) -> None:
     name = page.locator("tr.at a").first.inner_text()
     page.keyboard.press("Enter")
     expect(page.locator("h1")).to_have_text(name)
-    page.wait_for_function("() => window.cqs !== undefined")
+    eye.wait_for_scripts()
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Escape")
