@@ -123,6 +123,7 @@ def test_killed_recorder_proves_nothing(spark: SparkSession, tmp_path: Path, ser
 
     check(found, lines, {GapKind.NO_END, GapKind.DROPPED})
     [dropped] = [gap.lines for gap in found.integrity.gaps if gap.kind is GapKind.DROPPED]
+    assert dropped is not None
     missing = BEFORE + UNHEARD - found.totals.acknowledged
     assert missing <= dropped <= missing + BEFORE, "only what it wrote and had not reported yet is counted in vain"
     assert f"about {dropped} events" in found.verdict.reasons[0]
