@@ -99,10 +99,8 @@ class Integrity:
         known = sum(gap.lines or 0 for gap in self.gaps)
         if all(gap.lines is not None for gap in self.gaps):
             return str(known)
-        if not known:
-            return "an unknown number of"
         is_rough = {GapKind.DROPPED, GapKind.NO_END} <= {gap.kind for gap in self.gaps}
-        return f"{'about' if is_rough else 'at least'} {known}"
+        return f"{'about' if is_rough else 'at least'} {known}" if known else "an unknown number of"
 
 
 def judge(files: Sequence[FileSummary], *, is_running: bool = False) -> Integrity:
