@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from deploy.cluster.ports import free_ports
 from tests.integration.process import ROOT, Served, serving
 from tests.needs import needs
 
@@ -47,9 +47,7 @@ def prometheus(folder: Path, endpoint: str) -> Iterator[Prometheus]:
     config = config.replace("127.0.0.1:9324", endpoint.removeprefix("http://")).replace("15s", "1s")
     (folder / "prometheus.yml").write_text(config)
     (folder / "alerts.yml").write_text((FOLDER / "alerts.yml").read_text())
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    (port,) = free_ports(["127.0.0.1"], 1)
     process = subprocess.Popen(
         [
             "prometheus",
@@ -103,7 +101,7 @@ def test_prometheus_scrapes_the_server_and_evaluates_the_alerts(tmp_path: Path) 
         with prometheus(tmp_path, server.endpoint) as prom:
             eventually(lambda: facts(prom) == FACTS, lambda: facts(prom))
             eventually(lambda: pending(prom) >= {"CqsDeadLetters"})
-            assert {rule["health"] for rule in rules(prom)} == {"ok"}
+            eventually(lambda: {rule["health"] for rule in rules(prom)} == {"ok"}, lambda: rules(prom))
 
 
 FACTS = {

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -18,11 +19,13 @@ _STOP_S_MAX = 60.0
 
 
 class ServerProcess:
-    """`cqs serve` with a data directory and a port chosen by the system. `restart` keeps both."""
+    """`cqs serve` with a data directory and a port chosen by the system; a restart keeps both. `program`: Python's
+    arguments for `cqs`."""
 
-    def __init__(self, data_dir: Path, *options: str) -> None:
+    def __init__(self, data_dir: Path, *options: str, program: Sequence[str] = ("-m", "cqs")) -> None:
         self._data_dir = data_dir
         self._options = options
+        self._program = program
         self._log_path = data_dir.with_name(data_dir.name + ".log")
         self._process: subprocess.Popen[bytes] | None = None
         self.port = 0
@@ -48,7 +51,7 @@ class ServerProcess:
         """Starts the server and waits until it reports that it is ready."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("CQS_")}
         environment["PYTHONUNBUFFERED"] = "1"
-        command = [sys.executable, "-m", "cqs", "serve", "--port", str(self.port), "--data-dir", str(self._data_dir)]
+        command = [sys.executable, *self._program, "serve", "--port", str(self.port), "--data-dir", str(self._data_dir)]
         with self._log_path.open("wb") as log:
             self._process = subprocess.Popen(
                 [*command, *self._options], stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=_ROOT, env=environment

@@ -53,6 +53,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 
 @pytest.fixture
+def patient(tmp_path: Path) -> Iterator[ServerProcess]:
+    """A server whose console waits ten minutes, not ten seconds, before it does what can't be undone: on a slow machine
+    those may have passed when "Undo" is clicked. If requested before `look`, it outlives the pages."""
+    running = ServerProcess(tmp_path / "data", program=("-m", "tests.console.browser.patient_server"))
+    running.start()
+    yield running
+    assert running.stop() == 0, running.log
+
+
+@pytest.fixture
 def look(chromium: Any, server: ServerProcess) -> Iterator[Callable[..., Eye]]:
     """Opens monitored tabs: `look(size=PHONE, theme="dark", is_scripted=False)`."""
     eyes: list[Eye] = []
@@ -68,7 +78,7 @@ def look(chromium: Any, server: ServerProcess) -> Iterator[Callable[..., Eye]]:
             reduced_motion="reduce",
         )
         contexts.append(context)
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(60_000)
         eyes.append(Eye(context, base or server.url))
         return eyes[-1]
 

@@ -11,8 +11,10 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Page, Re
 PICTURES = Path(__file__).parents[3] / "build" / "screenshots"
 PHONE, DESK, NARROW = (390, 844), (1360, 860), (360, 740)
 SERIOUS = {"serious", "critical"}
-_ARE_SCRIPTS_RUNNING = """() => !document.querySelector("script") || (window.cqs !== undefined
+_ARE_SCRIPTS_RUNNING = """() => document.readyState === "complete" && (!document.querySelector("script")
+    || window.cqs?.read !== undefined
     && (!document.querySelector("[hx-get]") || document.querySelector("[data-htmx-powered]") !== null))"""
+"""`cqs.read` is defined by the last of the page's own scripts."""
 
 
 class Eye:

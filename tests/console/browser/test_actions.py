@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -56,16 +57,33 @@ def test_a_queue_is_created_used_changed_purged_and_deleted(eye: Eye) -> None:
     expect(flash(page)).to_have_text("Saved.")
 
     for verb, done in (("Purge", "purged"), ("Delete", "deleted")):
-        page.get_by_role("link", name=f"{verb} \u2026").click()
-        button = page.get_by_role("button", name=f"{verb} queue")
-        expect(button).to_be_disabled()
-        page.get_by_label(re.compile("Type made-by-hand")).fill("made-by-hand")
-        button.click()
+        end(page, "made-by-hand", verb)
         expect(flash(page)).to_have_text(f"made-by-hand will be {done} in 10 seconds.")
-    page.locator(".strip", has_text="will be purged").get_by_role("button", name="Undo").click()
-    expect(flash(page)).to_have_text("Cancelled: nothing was done.")
     page.goto(f"{eye.base}/ADMIN/queues?q=made-by-hand")
     expect(page.locator("main")).to_contain_text("No matching queues")
+
+
+def end(page: Page, name: str, verb: str) -> None:
+    """Follows the link "Purge …" or "Delete …" of a queue's page, and says yes."""
+    page.get_by_role("link", name=f"{verb} \u2026").click()
+    button = page.get_by_role("button", name=f"{verb} queue")
+    expect(button).to_be_disabled()
+    page.get_by_label(re.compile(f"Type {name}")).fill(name)
+    button.click()
+
+
+def test_a_purge_is_undone_before_it_is_made(patient: ServerProcess, look: Callable[..., Eye]) -> None:
+    sqs, eye = client(patient.url), look(base=patient.url)
+    url = make_queue(sqs, "spared")
+    sqs.send_message(QueueUrl=url, MessageBody="x")
+    page = eye.open(own("spared"))
+    end(page, "spared", "Purge")
+    expect(flash(page)).to_have_text("spared will be purged in 600 seconds.")
+    page.locator(".strip", has_text="will be purged").get_by_role("button", name="Undo").click()
+
+    expect(flash(page)).to_have_text("Cancelled: nothing was done.")
+    expect(page.locator(".strip", has_text="will be purged")).to_have_count(0)
+    assert len(sqs.receive_message(QueueUrl=url)["Messages"]) == 1
 
 
 def test_changed_settings_are_put_back(eye: Eye, sqs: Any) -> None:
@@ -214,6 +232,7 @@ def test_the_log_tells_what_was_done(eye: Eye, sqs: Any) -> None:
     page = eye.open("/queues/sure?do=delete&chosen=logged")
     page.get_by_label(re.compile("Type logged")).fill("logged")
     page.get_by_role("button", name="Delete queue").click()
+    expect(flash(page)).to_have_text("logged will be deleted in 10 seconds.")
 
     eye.open("/changes?action=DeleteQueue&q=logged")
     expect(page.locator("tbody tr").first).to_contain_text("local")

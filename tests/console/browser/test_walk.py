@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from playwright.sync_api import expect
 
 from admin.route import Page
 from admin.routes import ROUTES
@@ -117,4 +118,4 @@ def test_without_a_script_everything_can_be_read(look: Callable[..., Eye]) -> No
         assert eye.page.locator("h1").is_visible()
     eye.page.goto(f"{eye.base}/ADMIN/queues?q=orders")
     eye.page.locator("tbody a", has_text="orders-dead").first.click()
-    assert eye.page.locator("h1").inner_text() == "orders-dead"
+    expect(eye.page.locator("h1")).to_have_text("orders-dead")

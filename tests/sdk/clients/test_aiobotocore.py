@@ -47,7 +47,7 @@ async def test_poll_that_is_given_up_takes_no_message_along(sqs: Any, server: Se
     await asyncio.to_thread(until_waiting, server.url)
     poll.cancel()
     await asyncio.gather(poll, return_exceptions=True)
-    await asyncio.sleep(0.2)
+    await asyncio.to_thread(until_waiting, server.url, 0)
     await sqs.send_message(QueueUrl=url, MessageBody="still here")
     answer = await sqs.receive_message(QueueUrl=url, WaitTimeSeconds=20, AttributeNames=["ApproximateReceiveCount"])
     (message,) = answer["Messages"]
