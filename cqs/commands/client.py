@@ -91,8 +91,17 @@ class Client:
         return dict(answer)
 
     def queue_url(self, name: str) -> str:
-        """The URL of the queue with this name; a URL is returned unchanged. Raises CallFailed."""
-        return name if "/" in name else str(self.call("GetQueueUrl", QueueName=name)["QueueUrl"])
+        """The URL of the queue with this name; a URL is returned unchanged. Raises CallFailed, which names the queue
+        and what to do if there is none."""
+        if "/" in name:
+            return name
+        try:
+            return str(self.call("GetQueueUrl", QueueName=name)["QueueUrl"])
+        except CallFailed as error:
+            if not error.is_not_found:
+                raise
+            hint = f"{name!r}; `cqs ls` lists the queues, `cqs create` creates one"
+            raise CallFailed(f"{str(error).removesuffix('.')}: {hint}", error.code) from error
 
     def close(self) -> None:
         self._connection.close()
@@ -127,6 +136,8 @@ def _reason(error: Exception) -> str:
             return f"{error.verify_message}; AWS_CA_BUNDLE may name a file with its authority"
         case ssl.SSLError(reason="WRONG_VERSION_NUMBER"):
             return "it does not speak HTTPS; perhaps HTTP (http://…)"
+        case ConnectionRefusedError():
+            return f"{error.strerror}; `cqs serve` starts a server, --endpoint or AWS_ENDPOINT_URL_SQS names another"
         case ConnectionResetError() | BrokenPipeError():
             return "it closed the connection; perhaps it speaks HTTPS (https://…)"
     return getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -41,16 +41,23 @@ def command(
     elif is_cancelling:
         _cancel(session, source)
     else:
-        started = session.client.call(
-            "StartMessageMoveTask",
-            SourceArn=source,
-            DestinationArn=None if target is None else _arn(session, target),
-            MaxNumberOfMessagesPerSecond=rate,
-        )
+        started = _started(session, source, None if target is None else _arn(session, target), rate)
         if is_waiting:
             _wait(session, source)
         else:
             session.answer(started, started["TaskHandle"])
+
+
+def _started(session: Session, source: str, destination: str | None, rate: int | None) -> dict[str, Any]:
+    try:
+        return session.client.call(
+            "StartMessageMoveTask", SourceArn=source, DestinationArn=destination, MaxNumberOfMessagesPerSecond=rate
+        )
+    except CallFailed as error:
+        if "configured as a Dead Letter Queue" not in str(error):
+            raise
+        hint = "no queue names it in its RedrivePolicy (`cqs set QUEUE` shows that)"
+        raise CallFailed(f"{str(error).removesuffix('.')}: {hint}", error.code) from error
 
 
 def _arn(session: Session, queue: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from cqs.commands.client import CallFailed
 from cqs.commands.server_command import Session, pairs, server_command
 from cqs.limits import BATCH_ENTRIES_MAX, BATCH_SIZE_MAX
 
@@ -38,13 +39,20 @@ def command(
     }
     common: dict[str, Any] = {"DelaySeconds": delay, "MessageGroupId": group, "MessageAttributes": attributes or None}
     url = session.client.queue_url(queue)
-    if lines:
-        _send_lines(session, url, common, dedup_id)
-        return
-    text = _text(sys.stdin.buffer.read()) if body is None else body
-    answer = session.client.call(
-        "SendMessage", QueueUrl=url, MessageBody=text, MessageDeduplicationId=dedup_id, **common
-    )
+    if url.endswith(".fifo") and not group:
+        raise click.UsageError(f"{queue} is a FIFO queue: each message needs a --group")
+    try:
+        if lines:
+            _send_lines(session, url, common, dedup_id)
+            return
+        text = _text(sys.stdin.buffer.read()) if body is None else body
+        answer = session.client.call(
+            "SendMessage", QueueUrl=url, MessageBody=text, MessageDeduplicationId=dedup_id, **common
+        )
+    except CallFailed as error:
+        if dedup_id or "ContentBasedDeduplication" not in str(error):
+            raise
+        raise CallFailed(f"{error}: --dedup-id, or `cqs set {queue} -a ContentBasedDeduplication=true`") from error
     session.answer(answer, answer["MessageId"])
 
 

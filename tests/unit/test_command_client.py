@@ -172,7 +172,8 @@ def test_server_that_is_not_there_is_one_line_and_exit_code_1(
         main()
 
     assert ended.value.code == 1
-    assert capsys.readouterr().err == f"cqs: no answer from {endpoint}: Connection refused\n"
+    told = "Connection refused; `cqs serve` starts a server, --endpoint or AWS_ENDPOINT_URL_SQS names another"
+    assert capsys.readouterr().err == f"cqs: no answer from {endpoint}: {told}\n"
 
 
 def test_answer_that_is_not_of_the_protocol_is_told() -> None:

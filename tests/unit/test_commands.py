@@ -182,11 +182,26 @@ async def test_what_does_not_exist_is_exit_code_3(shell: Shell, arguments: tuple
     assert result.stderr.count("\n") == 1
 
 
+async def test_a_refusal_says_what_to_do(shell: Shell) -> None:
+    missing = (await shell.run("send", "none", "x")).stderr
+    no_group = (await shell.run("send", "orders.fifo", "x")).stderr
+    no_id = await shell.run("send", "orders.fifo", "x", "--group", "g")
+    no_ids = await shell.run("send", "orders.fifo", "--lines", "--group", "g", given="x\n")
+    no_dead_letters = await shell.run("redrive", "orders")
+
+    assert "'none'; `cqs ls`" in missing and "`cqs create`" in missing
+    assert "--group" in no_group
+    for result in (no_id, no_ids):
+        assert result.exit_code == 1 and "--dedup-id" in str(result.exception or result.output)
+    assert no_dead_letters.exit_code == 1 and "RedrivePolicy" in str(no_dead_letters.exception)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         ("create", "x", "-a", "VisibilityTimeout"),
         ("send", "orders", "x", "--lines"),
+        ("send", "orders.fifo", "x"),
         ("receive", "orders", "-n", "11"),
         ("peek", "orders", "--state", "gone"),
         ("ls", "--nonsense"),
