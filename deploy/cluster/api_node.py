@@ -16,8 +16,8 @@ from urllib.request import urlopen
 from deploy.cluster.ports import ends_with_parent, signals_held
 
 ROOT = Path(__file__).parents[2]
-START_S = 60
-STOP_S = 20
+START_S = 120
+STOP_S = 60
 
 
 class ApiFailed(Exception):

@@ -15,7 +15,7 @@ from pathlib import Path
 from deploy.cluster.ports import ends_with_parent, signals_held
 from deploy.cluster.started import Started
 
-START_S = 30
+START_S = 60
 
 
 class RedisProcess(Started):

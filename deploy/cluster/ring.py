@@ -37,7 +37,7 @@ SERVICES = Path(__file__).parent / "services"
 
 VERSION = "5.0.6"
 START_S = 180
-JOIN_S = 60
+JOIN_S = 120
 STOP_S = 20
 _GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _OPTIONS_FRAME = bytes((4, 0, 0, 0, 5, 0, 0, 0, 0))

@@ -89,7 +89,7 @@ async def kill(store: SqliteStore) -> None:
     """Returns when the store has noticed."""
     killed = pid_of(store)
     os.kill(killed, signal.SIGKILL)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while writer_of(store).pid == killed:  # noqa: ASYNC110 nobody is told
             await asyncio.sleep(0)
 

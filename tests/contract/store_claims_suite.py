@@ -96,7 +96,7 @@ class ClaimContract:
 
         reopened = await home.reopen(store)
 
-        assert (await asyncio.wait_for(send(reopened, fifo, make, "d"), 5))[0].is_new
+        assert (await asyncio.wait_for(send(reopened, fifo, make, "d"), 60))[0].is_new
 
     async def test_ids_are_unique_within_the_queue_or_within_the_group(self, store: Store, make: Maker) -> None:
         by_queue = await store.create(make.fifo("a.fifo"))
@@ -187,7 +187,7 @@ class ClaimContract:
         wish = make.wanted("d")
 
         first = await store.claim(fifo, [wish], WINDOW_MS)
-        again = await asyncio.wait_for(store.claim(fifo, [wish], WINDOW_MS), 5)
+        again = await asyncio.wait_for(store.claim(fifo, [wish], WINDOW_MS), 60)
 
         assert first == again
 

@@ -25,7 +25,7 @@ pytestmark = [needs("java", "mvn"), pytest.mark.slow]
 
 
 async def claim(node: CassandraStore, queue: Queue, wish: Wanted) -> Claim:
-    (claimed,) = await asyncio.wait_for(node.claim(queue, [wish], WINDOW_MS), 20)
+    (claimed,) = await asyncio.wait_for(node.claim(queue, [wish], WINDOW_MS), 60)
     return claimed
 
 

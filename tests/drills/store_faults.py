@@ -20,7 +20,7 @@ from tests.drills.refusals import REFUSED, refused
 PAUSE_S_MAX = 5.0
 CUT_S_MIN = 7.0
 """Longer than a call waits for Cassandra."""
-REFUSAL_S_MAX = 30.0
+REFUSAL_S_MAX = 90.0
 _BALLAST = "ballast"
 
 

@@ -32,7 +32,7 @@ def worked(pieces: list[tuple[str | None, int]], yields_max: int = 1) -> dict[st
     for piece in [*pieces, *[None] * THREADS]:
         waiting.put(piece)
     for thread in threads:
-        thread.join(20)
+        thread.join(90)
     return ended
 
 

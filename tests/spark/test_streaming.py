@@ -137,11 +137,11 @@ def test_stream_that_was_ended_goes_on_where_it_was(
     with told.open("w") as errors:
         stream = subprocess.Popen(command, stderr=errors)
     try:
-        until(lambda: (output / "checkpoint" / "commits" / "0").exists() or stream.poll() is not None, within_s=120)
+        until(lambda: (output / "checkpoint" / "commits" / "0").exists() or stream.poll() is not None, within_s=300)
         machine = children_of(stream.pid)
         stream.send_signal(number)
         assert stream.wait(150) == (143 if number == signal.SIGTERM else -number)
-        until(lambda: not any(map(runs, machine)), within_s=60)
+        until(lambda: not any(map(runs, machine)), within_s=120)
     finally:
         stream.kill()
     assert ("continues from here" in told.read_text()) == (number == signal.SIGTERM)

@@ -149,7 +149,7 @@ async def test_retry_of_a_send_of_unknown_outcome_gets_its_real_outcome(
     with pytest.raises(OutcomeUnknown):
         await store.append(fifo, [message])
 
-    (repeat,) = await asyncio.wait_for(store.claim(fifo, [make.wanted("d")], WINDOW_MS), 5)
+    (repeat,) = await asyncio.wait_for(store.claim(fifo, [make.wanted("d")], WINDOW_MS), 60)
 
     assert repeat.is_new is not is_done
     assert (repeat.address == message.address) is is_done
