@@ -77,7 +77,7 @@ def senders(server: Served) -> set[str]:
 
 
 def drained(server: Served, *flags: str) -> dict[str, object]:
-    """Runs `cqs drain` and returns its output."""
+    """Runs `cqs drain` and returns its output. A worker that does not answer in time is left out: run it again."""
     command = [sys.executable, "-m", "cqs", "drain", "--endpoint", server.endpoint, "-o", "json", *flags]
     return dict(json.loads(subprocess.run(command, check=True, capture_output=True).stdout))
 
@@ -149,11 +149,10 @@ class TestWorkers:
         assert len(families) == len(set(families))
 
     def test_the_node_drains_with_all_its_workers(self, server: Served) -> None:
-        told = drained(server)
-        answers = {server.get("/ready")[0] for _ in range(30)}
-
-        assert (told, answers) == ({"Draining": True, "AnsweredReceives": 0, "Workers": WORKERS}, {503})
-        assert drained(server, "--undo")["Workers"] == WORKERS
+        whole = {"AnsweredReceives": 0, "Workers": WORKERS}
+        until(lambda: drained(server) == {"Draining": True} | whole)
+        assert {server.get("/ready")[0] for _ in range(30)} == {503}
+        until(lambda: drained(server, "--undo")["Workers"] == WORKERS)
         assert {server.get("/ready")[0] for _ in range(30)} == {200}
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])

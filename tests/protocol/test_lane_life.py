@@ -56,7 +56,7 @@ async def test_a_connection_is_handed_over_once_and_stays() -> None:
 @pytest.mark.usefixtures("looks_often")
 async def test_an_unfinished_request_gets_the_deadlines_of_aiohttp() -> None:
     world = await make_world()
-    async with world.listening(Bounds(body_grace_s=0.2, header_s_max=0.4)) as door:
+    async with world.listening(Bounds(body_grace_s=0.2)) as door:
         reader, writer = await door.connect()
         writer.write(PROBE[:-1])
 

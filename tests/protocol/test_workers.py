@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from cqs.api import siblings
 from cqs.api.metrics_page import metrics_mounts
 from cqs.api.origins import Origins
 from cqs.api.siblings import Siblings
@@ -22,19 +23,25 @@ from tests.protocol.measured import Measured, measured_bench
 from tests.protocol.world import make_world
 
 
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another worker has a minute to answer."""
+    monkeypatch.setattr(siblings, "ANSWER_S_MAX", 60.0)
+
+
 @asynccontextmanager
 async def worker(folder: Path, number: int) -> AsyncIterator[Measured]:
     """One worker. (Here each has its own queues with the same names; those of a real node share them.)"""
-    siblings = Siblings(folder, number)
+    fellows = Siblings(folder, number)
     bench = await measured_bench()
-    bench = replace(bench, engine=replace(bench.engine, fellows=siblings))
+    bench = replace(bench, engine=replace(bench.engine, fellows=fellows))
     world = await make_world(bench=bench, waits=True)
     mounts = metrics_mounts(bench.engine, Origins())
-    await siblings.start()
+    await fellows.start()
     await drain.join(bench.engine)
     async with world.listening(mounts=mounts) as door:
         yield Measured(world, door)
-    siblings.close()
+    fellows.close()
 
 
 @pytest.fixture
