@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -48,3 +49,16 @@ def command_of(pid: int) -> list[str]:
         return Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1]
     except OSError:
         return []
+
+
+def hurry(pid: int) -> bool:
+    """Takes the process out of SCHED_IDLE, in which it hardly runs on a busy machine. Returns whether it was in it; if
+    this process may not do that, as only root may, it stays in it."""
+    try:
+        was_idle = os.sched_getscheduler(pid) == os.SCHED_IDLE
+        os.sched_setscheduler(pid, os.SCHED_OTHER, os.sched_param(0))
+    except PermissionError:
+        return True
+    except ProcessLookupError:
+        return False
+    return was_idle

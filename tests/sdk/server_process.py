@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.request import urlopen
 
+from tests.processes import descendants_of, hurry
+
 _ROOT = Path(__file__).parents[2]
 _ENDPOINT = re.compile(r"http://127\.0\.0\.1:(\d+)")
 _START_S_MAX = 100.0
@@ -48,7 +50,8 @@ class ServerProcess:
         return self._log_path.read_text(errors="replace")
 
     def start(self) -> None:
-        """Starts the server and waits until it reports that it is ready."""
+        """Starts the server and waits until it reports that it is ready. The recorder of its journal, which by then has
+        begun its first file, is taken out of SCHED_IDLE."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("CQS_")}
         environment["PYTHONUNBUFFERED"] = "1"
         command = [sys.executable, *self._program, "serve", "--port", str(self.port), "--data-dir", str(self._data_dir)]
@@ -62,6 +65,8 @@ class ServerProcess:
                 self.kill()
                 raise AssertionError(f"the server did not start:\n{self.log}")
             time.sleep(0.02)
+        for child in descendants_of(self.pid):
+            hurry(child)
 
     def stop(self) -> int:
         """Stops the server as an operator would. Returns its exit status."""
