@@ -84,10 +84,14 @@ def heap(text: str) -> str:
 
 
 def refuse_missing(folders: Iterable[str]) -> None:
-    """Raises NoJournal for a local folder that does not exist."""
-    for folder in folders:
-        if "://" not in folder and not Path(folder).is_dir():
+    """Raises NoJournal for a local folder that does not exist, or is not a journal but has one in it, as a data
+    directory and the output of `make audit` have."""
+    for folder in (Path(folder) for folder in folders if "://" not in folder):
+        if not folder.is_dir():
             raise NoJournal(f"{folder} is not a folder: name the one that `cqs serve --journal full` writes to.")
+        inside = next((path for path in (folder / "journal", folder / "data" / "journal") if path.is_dir()), None)
+        if inside is not None and not any(folder.glob("*.jsonl*")):
+            raise NoJournal(f"{folder} has no journal files: name {inside}, which is in it.")
 
 
 def literal(path: str) -> str:

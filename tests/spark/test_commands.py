@@ -9,8 +9,8 @@ import pytest
 
 from spark_jobs import proof
 from spark_jobs.__main__ import _arguments
-from spark_jobs.arguments import pattern_of
-from spark_jobs.errors import JobError
+from spark_jobs.arguments import pattern_of, refuse_missing
+from spark_jobs.errors import JobError, NoJournal
 from spark_jobs.prometheus import text_of
 from spark_jobs.session import PARTITION_BYTES, SMALL, SMALL_BYTES_MAX, settings_for
 
@@ -38,6 +38,17 @@ def test_audit_needs_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
         _arguments([])
 
     assert "FOLDER" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("inside", ["journal", "data/journal"])
+def test_a_folder_that_holds_a_journal_says_where(tmp_path: Path, inside: str) -> None:
+    (tmp_path / inside).mkdir(parents=True)
+
+    with pytest.raises(NoJournal, match=f"name {tmp_path / inside}"):
+        refuse_missing([str(tmp_path)])
+
+    (tmp_path / "a.jsonl.gz").touch()
+    refuse_missing([str(tmp_path), str(tmp_path / inside)])
 
 
 @pytest.mark.parametrize(
