@@ -22,6 +22,7 @@ from tests.integration.process import Served, serving
 OURS, THEIRS = "111122223333", "222233334444"
 KEYS = {name: (f"AKIA{name.upper()}", f"secret of {name}") for name in ("alice", "bob", "probe", "mallory")}
 LANES = ["fast", "reference"]
+RETRIES_MAX = 600
 _USERS = "\n".join(
     f'[[user]]\nname = "{name}"\naccount = "{account}"\nrole = "{role}"\n'
     f'keys = [{{ id = "{KEYS[name][0]}", secret = "{KEYS[name][1]}" }}]'
@@ -40,11 +41,13 @@ def signed_server(folder: Path, auth: str, *flags: str) -> Iterator[Served]:
 
 
 def client(server: Served, user: str = "alice", lane: str = "fast", **changes: Any) -> Any:
-    """A boto3 client without retries that signs with the user's key by default."""
+    """A boto3 client that signs with the user's key by default. It retries only what a server refuses that was paused
+    for five seconds, as a busy machine may do, and then trusts no key until it has looked at them again."""
     key_id, secret = KEYS[user]
     config = Config(retries={"max_attempts": 0}, read_timeout=40).merge(changes.pop("config", Config()))
     given = {"aws_access_key_id": key_id, "aws_secret_access_key": secret, "region_name": "us-east-1"} | changes
     made = boto3.client("sqs", endpoint_url=server.endpoint, config=config, **given)
+    made.meta.events.register("needs-retry.sqs", _again_if_keys_were_unknown)
     if lane == "reference":
         made.meta.events.register("before-send.sqs", _closing)
     return made
@@ -74,6 +77,12 @@ def disable_by_another_means(folder: Path, key_id: str) -> None:
         )
         assert changed.rowcount == 1
         db.execute("UPDATE meta SET value = value + 1 WHERE name = 'identities_version'")
+
+
+def _again_if_keys_were_unknown(response: tuple[Any, dict[str, Any]] | None, attempts: int, **_: Any) -> float | None:
+    """After how many seconds botocore makes the call again; None: it does not."""
+    text = "" if response is None else response[1].get("Error", {}).get("Message", "")
+    return 0.1 if text.startswith("Access keys can't be checked now") and attempts < RETRIES_MAX else None
 
 
 def _closing(request: Any, **_: Any) -> None:

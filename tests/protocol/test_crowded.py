@@ -71,7 +71,7 @@ def leave(clients: list[Client]) -> None:
 @BOTH_LANES
 async def test_slow_clients_make_way_and_are_told_to_come_again(is_fast: bool) -> None:
     world = await make_world()
-    async with world.listening(Bounds(requests_bytes_max=ROOM), is_fast=is_fast) as door:
+    async with world.listening(Bounds(requests_bytes_max=ROOM, body_grace_s=ANSWER_S_MAX), is_fast=is_fast) as door:
         clients = await crowd(door)
         room = door.app.room
         assert 0 < room.held <= ROOM
@@ -88,7 +88,7 @@ async def test_slow_clients_make_way_and_are_told_to_come_again(is_fast: bool) -
 @BOTH_LANES
 async def test_whole_requests_are_served_beside_a_crowd(is_fast: bool) -> None:
     world = await make_world()
-    async with world.listening(Bounds(requests_bytes_max=ROOM), is_fast=is_fast) as door:
+    async with world.listening(Bounds(requests_bytes_max=ROOM, body_grace_s=ANSWER_S_MAX), is_fast=is_fast) as door:
         clients = await crowd(door)
 
         answers = [await door.exchange(request(body)) for body in (BODY, SMALL, BODY)]
