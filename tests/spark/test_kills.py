@@ -20,6 +20,7 @@ from spark_jobs.gaps import GapKind
 from spark_jobs.verdict import State, last_line
 from tests.integration.process import until
 from tests.integration.test_journal_recorder import recorders_of
+from tests.processes import hurry, is_stopped, runs
 from tests.sdk.server_process import ServerProcess
 from tests.unit.journal_bench import lines_of
 
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from spark_jobs.audit import Audit
 
 BEFORE, UNHEARD = 20, LINES_MAX + 1
+WRITTEN_S_MAX = 240
+"""The recorder runs in idle time, of which a busy machine has little, unless root runs the tests."""
+BEATS_MAX = 20
+"""A server writes a sign of life every ten seconds."""
 
 
 @pytest.fixture
@@ -78,8 +83,9 @@ def recorder_that_hears_no_more(server: ServerProcess) -> int:
     acknowledged meanwhile is not: a frame of the buffer is passed on only when it is full."""
     [recorder] = recorders_of(server)
     send(server, BEFORE)
-    until(lambda: len(addresses(journal_of(server), EventName.SENT)) == BEFORE)
+    until(lambda: len(addresses(journal_of(server), EventName.SENT)) == BEFORE, WRITTEN_S_MAX)
     os.kill(recorder, signal.SIGSTOP)
+    until(lambda: is_stopped(recorder))
     send(server, UNHEARD)
     return recorder
 
@@ -115,7 +121,7 @@ def check(found: Audit, lines: list[Line], kinds: set[GapKind]) -> None:
 def test_killed_recorder_proves_nothing(spark: SparkSession, tmp_path: Path, server: ServerProcess) -> None:
     killed = recorder_that_hears_no_more(server)
     os.kill(killed, signal.SIGKILL)
-    until(lambda: recorders_of(server) not in ([], [killed]))
+    until(lambda: any(hurry(pid) for pid in recorders_of(server) if pid != killed))
     assert drain(server) == BEFORE + UNHEARD
     assert server.stop() == 0
 
@@ -125,7 +131,7 @@ def test_killed_recorder_proves_nothing(spark: SparkSession, tmp_path: Path, ser
     [dropped] = [gap.lines for gap in found.integrity.gaps if gap.kind is GapKind.DROPPED]
     assert dropped is not None
     missing = BEFORE + UNHEARD - found.totals.acknowledged
-    assert missing <= dropped <= missing + BEFORE, "only what it wrote and had not reported yet is counted in vain"
+    assert missing <= dropped <= missing + BEFORE + BEATS_MAX, "only what it wrote and had not reported yet is too much"
     assert f"about {dropped} events" in found.verdict.reasons[0]
 
 
@@ -133,6 +139,7 @@ def test_killed_server_proves_nothing(spark: SparkSession, tmp_path: Path, serve
     recorder = recorder_that_hears_no_more(server)
     server.kill()
     os.kill(recorder, signal.SIGKILL)
+    until(lambda: not runs(recorder))
     server.start()
     assert drain(server) == BEFORE + UNHEARD
     assert server.stop() == 0
