@@ -37,8 +37,9 @@ from cqs.service import (
 from cqs.service.deliver import Delivery
 from cqs.service.engine import Engine, shard_of
 
-STORE_POLL_S = 1.0
-"""While the cache can't wake anybody, a queue's pollers together poll the store at this interval."""
+POLL_S = 1.0
+"""While nobody wakes them (the cache can't, or too many messages are in flight and a delete makes room), a queue's
+pollers together look again at this interval."""
 WhenGone = Callable[[Callable[[], None] | None], None]
 """Is told what to call when the client disconnects; None = nothing any more."""
 _LOOKS_MAX = 100
@@ -130,7 +131,8 @@ async def _wait(
                 return look.deliveries
             if left_s <= 0 or waiter.is_over:
                 return []
-            poll_s = STORE_POLL_S * engine.waiters.count(queue.uid) if look.is_from_store else left_s
+            is_unheard = look.is_from_store or look.is_over_limit
+            poll_s = POLL_S * engine.waiters.count(queue.uid) if is_unheard else left_s
             is_counted_on = True
             await waiter.wait(min(left_s, poll_s))
             if loop.time() >= deadline:
