@@ -24,7 +24,8 @@ from pathlib import Path
 from string import Template
 from typing import Literal
 
-from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile
+from cassandra import OperationTimedOut, ReadTimeout
+from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile, NoHostAvailable
 from cassandra.policies import WhiteListRoundRobinPolicy
 
 from deploy.cluster import java
@@ -212,14 +213,19 @@ class Ring(Started):
     def _wait_until_joined(self, node: Node, seconds: float = JOIN_S) -> None:
         """Returns when the node knows all the others. Raises CassandraFailed."""
         deadline = time.monotonic() + seconds
+        while self._known_to(node) < len(self.nodes) - 1:
+            if time.monotonic() > deadline:
+                raise CassandraFailed(f"Cassandra on {node.address} did not meet the others in {seconds} s")
+            time.sleep(0.2)
+
+    def _known_to(self, node: Node) -> int:
+        """How many others the node knows; 0 if it does not answer in time, as on a busy machine."""
         policy = WhiteListRoundRobinPolicy([node.address])
         profiles = {EXEC_PROFILE_DEFAULT: ExecutionProfile(load_balancing_policy=policy)}
-        with Cluster([node.address], port=self.port, execution_profiles=profiles, protocol_version=4) as cluster:
-            session = cluster.connect()
-            while len(list(session.execute("SELECT peer FROM system.peers"))) < len(self.nodes) - 1:
-                if time.monotonic() > deadline:
-                    raise CassandraFailed(f"Cassandra on {node.address} did not meet the others in {seconds} s")
-                time.sleep(0.2)
+        cluster = Cluster([node.address], port=self.port, execution_profiles=profiles, protocol_version=4)
+        with cluster, contextlib.suppress(NoHostAvailable, OperationTimedOut, ReadTimeout):
+            return len(list(cluster.connect().execute("SELECT peer FROM system.peers")))
+        return 0
 
     def _configure(
         self, folder: Path, address: str, datacenter: str, seeds: str, storage_port: int, ssl_port: int

@@ -30,6 +30,7 @@ from tests.drills.place import Kind, Place
 from tests.redis_server import RedisProcess
 
 NAMES = ("dc1", "dc2")
+_MARK = "drill"
 
 
 class Datacenter:
@@ -52,6 +53,11 @@ class Datacenter:
         self.cassandra.launch(self._ring.tuning)
         await asyncio.to_thread(self.cassandra.wait)
 
+    @property
+    def has_hints(self) -> bool:
+        """Whether its Cassandra node has files of hints that it has not delivered completely."""
+        return any((self.cassandra.folder / "hints").glob("*.hints"))
+
     async def start_servers(self) -> None:
         """Starts Redis, which is empty, and the API node, and waits until both answer."""
         await asyncio.to_thread(self.redis.start)
@@ -70,10 +76,14 @@ class Watch:
         rows = await self._session.ask(f"SELECT datacenter FROM {self._keyspace}.homes")
         return Counter(str(row[0]) for row in rows)
 
-    async def hints(self) -> int:
-        """Counts the files of hints that are pending for the other data centre's node."""
-        rows = await self._session.ask("SELECT files FROM system_views.pending_hints")
-        return sum(int(row[0]) for row in rows)
+    async def mark(self) -> None:
+        """Writes a row that only this looks for. While the other data centre is gone, its hint is the last one so far:
+        a node delivers hints in the order in which it made them."""
+        await self._session.ask(f"INSERT INTO {self._keyspace}.meta (name, value) VALUES ('{_MARK}', '')")
+
+    async def is_marked(self) -> bool:
+        """Whether this data centre has that row."""
+        return bool(await self._session.ask(f"SELECT value FROM {self._keyspace}.meta WHERE name = '{_MARK}'"))
 
 
 class TwoDatacenters(Place):

@@ -26,8 +26,8 @@ another drill includes (`is_apart` in `tests/drills/drills.py`).
 
 The terms are defined in `tests/drills/verdict.py`. Lost, resurrected, stuck and out of order must be 0 everywhere,
 and no duplicate may be unexplained. The only exception: if a data centre dies with deletes that no other has, these
-messages are delivered again; they are counted, and limited like duplicates. The command of a row repeats it with the
-same random choices, though not with the same timing.
+messages are delivered again; they are counted, and limited like duplicates or, if these are more, to the number of such
+deletes. The command of a row repeats it with the same random choices, though not with the same timing.
 
 All long versions together take about six hours on two cores: each is limited by the rate of its load and by ten
 minutes of drain. The three with 1,000,000 messages alone take about a quarter of an hour each:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import inf
 
 from tests.cassandra_server import Ring
-from tests.drills.datacenter_faults import TAIL
+from tests.drills.datacenter_faults import ALONE, TAIL
 from tests.drills.datacenters import TwoDatacenters
 from tests.drills.drills import Drill
 from tests.drills.faulting import LONG, SHORT
@@ -55,12 +55,18 @@ class Result:
         return self.verdict.duplicated - sum(causes[cause] for cause in slow)
 
     @property
+    def _resurrected_max(self) -> int:
+        if not self.drill.is_replica_lost:
+            return 0
+        return max(self.duplicates_max, self.history.told.get(ALONE, 0))
+
+    @property
     def broken(self) -> list[str]:
         verdict, refused_s_max = self.verdict, REFUSED_S_MAX if self.is_long else inf
         bounds = {
             "lost": (verdict.lost, 0),
             "unexpected": (verdict.unexpected, 0),
-            "resurrected": (verdict.resurrected, self.duplicates_max if self.drill.is_replica_lost else 0),
+            "resurrected": (verdict.resurrected, self._resurrected_max),
             "stuck": (verdict.stuck, 0),
             "hidden too short": (verdict.hidden_too_short, 0),
             "miscounted": (verdict.miscounted, 0),

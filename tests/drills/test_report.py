@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.drills.datacenter_faults import ALONE
 from tests.drills.drills import DRILLS, Drill
 from tests.drills.faults import nothing
 from tests.drills.load import Run
@@ -98,6 +99,19 @@ def test_calls_that_nobody_answered_and_slow_readers_break_no_bound_in_a_short_v
     verdict = Verdict(attempted=2_000, acknowledged=2_000, causes=Counter({cause: 11}))
 
     assert bool(Result(drill, is_long, 7, run, verdict, 1.0).broken) == is_broken
+
+
+@pytest.mark.parametrize(("alone", "is_broken"), [(0, True), (49, True), (50, False)])
+@pytest.mark.parametrize("is_replica_lost", [False, True])
+def test_messages_that_were_deleted_in_the_lost_data_centre_alone_may_reappear(
+    alone: int, is_broken: bool, is_replica_lost: bool
+) -> None:
+    drill = Drill("drill", Kind.TWO_DATACENTERS, nothing, duplicates_share=0.01, is_replica_lost=is_replica_lost)
+    run = Run(drill.load, lambda: [1], 7)
+    run.history.told[ALONE] = alone
+    verdict = Verdict(attempted=4_000, acknowledged=4_000, resurrected=50)
+
+    assert bool(Result(drill, False, 7, run, verdict, 1.0).broken) == (is_broken or not is_replica_lost)
 
 
 def test_drill_in_which_no_call_succeeded_has_no_percentiles() -> None:
