@@ -77,6 +77,7 @@ class RecorderProcess:
         if self._child is None:
             return
         self._ending = self._loop.create_future()
+        self._child.hurry()
         self._hand_over()
         try:
             await asyncio.wait_for(asyncio.shield(self._ending), STOP_S_MAX)

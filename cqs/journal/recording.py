@@ -8,7 +8,8 @@ report says that the first file has begun, or why it can't.
 
 It runs only when a core is otherwise idle (SCHED_IDLE). With a mere nice value it kept SQLite's writer, which commits
 wait for, off its core for up to a millisecond each time: 7 % of the messages a second in batches. When there is no idle
-time at all, the server's buffer fills up, and what then does not fit is counted and reported.
+time at all, the server's buffer fills up, and what then does not fit is counted and reported; a server that stops takes
+it out of that class, where it may.
 """
 
 from __future__ import annotations

@@ -87,6 +87,19 @@ async def test_all_that_was_told_is_written_and_the_process_ends(journal: Journa
     assert (runs(recorder), journal.dropped, journal.recorder.unreported) == (False, 0, 0)
 
 
+async def test_a_server_that_stops_does_not_leave_its_recorder_to_idle_time(journal: Journal) -> None:
+    recorder = pid_of(journal)
+    os.kill(recorder, signal.SIGSTOP)
+
+    closing = asyncio.create_task(journal.close())
+    await asyncio.sleep(0)
+    scheduler = os.sched_getscheduler(recorder)
+    os.kill(recorder, signal.SIGCONT)
+    await closing
+
+    assert scheduler == (os.SCHED_OTHER if os.geteuid() == 0 else os.SCHED_IDLE)
+
+
 async def test_a_signal_to_the_group_does_not_end_a_recorder_that_is_about_to_begin(tmp_path: Path) -> None:
     journal = Journal(JournalRules(tmp_path, "api-1"), SystemClock())
     opening = asyncio.create_task(journal.open())
