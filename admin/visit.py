@@ -187,12 +187,14 @@ class Visit:
         return self.links.to(path or self.request.rel_url.raw_path.removeprefix(PREFIX), query)
 
     def page(self, template: str, *, status: int = 200, **values: object) -> web.Response:
-        """The page, or only its live part when the page itself requests it."""
+        """The page, or only its live part when the page itself requests it. The header tells the script that it is
+        ours, and not what a proxy answers in our place."""
         everything = {**values, "visit": self, "links": self.links, "now_ms": self.now_ms, "about": self.console.about}
         templates = self.console.templates
         text = templates.live(template, everything) if self.is_refresh else templates.page(template, everything)
         body = text.encode(errors="backslashreplace")
-        return web.Response(body=body, status=status, content_type="text/html", charset="utf-8")
+        named = {"X-CQS-Console": "1"}
+        return web.Response(body=body, status=status, headers=named, content_type="text/html", charset="utf-8")
 
     @property
     def pending(self) -> list[Pending]:

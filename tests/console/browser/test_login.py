@@ -103,6 +103,24 @@ def test_what_is_typed_outlives_the_session(fresh: ServerProcess, look: Callable
     expect(page.get_by_role("status").first).to_contain_text("Sent as")
 
 
+def test_a_policy_that_is_being_written_outlives_the_session(fresh: ServerProcess, look: Callable[..., Eye]) -> None:
+    eye = look(base=fresh.url)
+    eye.expect("401")
+    client(fresh.url).create_queue(QueueName="orders")
+    page = eye.open("/users")
+    page.get_by_label("Name").fill("root")
+    page.get_by_label("Console password").fill(PASSWORD)
+    page.get_by_role("button", name="Add user").click()
+    log_in(page, "root", PASSWORD)
+    expect(page.locator("h1")).to_have_text("Overview")
+    eye.open(f"/q/{ACCOUNT}/orders/policy")
+    page.context.clear_cookies(name="cqs_console")
+    page.get_by_label("JSON").fill('{"Statement": []}')
+
+    expect(page.locator("#policy-check")).to_contain_text("Your session has ended.")
+    expect(page.get_by_label("JSON")).to_have_value('{"Statement": []}')
+
+
 def test_a_page_left_open_goes_to_the_login_when_its_session_ends(
     fresh: ServerProcess, look: Callable[..., Eye]
 ) -> None:
