@@ -1,6 +1,6 @@
 """`python -m spark_jobs FOLDER …`: audits journals and writes the report. The last line is the verdict; exit code 0
 proven, 1 violated, 3 unproven, 2 failed to run, 130 or 143 interrupted. On a cluster: `spark-submit
-spark_jobs/__main__.py FOLDER …`, with this package in --py-files."""
+spark_jobs/__main__.py FOLDER …`, with spark_jobs and cqs in --py-files (docs/audit.md)."""
 
 from __future__ import annotations
 
