@@ -49,8 +49,16 @@ def told(error: sqlite3.Error, file: Path, *, is_commit: bool = False) -> StoreU
             f"`sqlite3 {file} .recover` into a new file and put that in its place."
         )
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-        return StoreUnavailable(f"{file} can't be written ({error}): check its owner and that the disk is writable.")
+        return StoreUnavailable(_unwritable_text(file, error))
     return StoreUnavailable(f"{file} failed: {error}.")
+
+
+def check_writable(file: Path) -> None:
+    """SQLite opens files that it may only read without an error, and goes on to refuse every write when they are
+    writable again. Raises StoreUnavailable for such files."""
+    for path in (file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-shm")):
+        if path.exists() and not os.access(path, os.W_OK, effective_ids=True):
+            raise StoreUnavailable(_unwritable_text(path, "it may only be read"))
 
 
 def _has_no_space(file: Path) -> bool:
@@ -62,6 +70,10 @@ def _has_no_space(file: Path) -> bool:
     except OSError as error:
         return error.errno in NO_SPACE
     return False
+
+
+def _unwritable_text(file: Path, reason: object) -> str:
+    return f"{file} can't be written ({reason}): check its owner and that the disk is writable."
 
 
 def full_text(file: Path) -> str:

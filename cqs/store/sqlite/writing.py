@@ -16,9 +16,10 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 
+from cqs.errors import StoreUnavailable
 from cqs.frames import framed, take_frames
 from cqs.store.results import results_of
-from cqs.store.sqlite.failures import told
+from cqs.store.sqlite.failures import check_writable, told
 from cqs.store.sqlite.schema import connect
 from cqs.store.sqlite.wire import Reply, pack_reply, unpack_jobs
 from cqs.store.sqlite.writer import Writer
@@ -29,9 +30,10 @@ _READ_BYTES = 1 << 18
 def serve(link: socket.socket, file: Path) -> None:
     """Serves until the other end closes."""
     try:
+        check_writable(file)
         writer = Writer(connect(file), file)
-    except sqlite3.Error as error:
-        _answer(link, Reply(0, False, "", [told(error, file)]))
+    except (StoreUnavailable, sqlite3.Error) as error:
+        _answer(link, Reply(0, False, "", [told(error, file) if isinstance(error, sqlite3.Error) else error]))
         return
     _answer(link, Reply(0, False, "", None))
     held = bytearray()

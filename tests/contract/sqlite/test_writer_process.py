@@ -80,6 +80,36 @@ async def test_the_next_writer_knows_the_leases_of_the_last(store: SqliteStore, 
     assert await store.leases(queue, [message.address]) == [None]
 
 
+async def test_a_writer_of_files_that_may_only_be_read_does_not_begin_and_the_next_one_does_when_they_are_writable(
+    store: SqliteStore, home: SqliteHome, queue: Queue, make: Maker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if os.geteuid() == 0:
+        monkeypatch.setattr(sys, "executable", str(_python_without_roots_rights(tmp_path)))
+    files = list(home.folder.glob("messages.db*"))
+    for file in files:
+        file.chmod(0o400)
+    await kill(store)
+
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match="may only be read.*check its owner"):
+            await store.append(queue, [make.message()])
+    for file in files:
+        file.chmod(0o600)
+    message = make.message()
+    await store.append(queue, [message])
+
+    assert await held(store, queue) == [message.address]
+
+
+def _python_without_roots_rights(folder: Path) -> Path:
+    """Python for which the permissions of files count, though it is root's."""
+    program = folder / "python"
+    drop = "setpriv --bounding-set=-dac_override,-dac_read_search"
+    program.write_text(f'#!/bin/sh\nexec {drop} {sys.executable} "$@"\n')
+    program.chmod(0o755)
+    return program
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 async def test_signals_to_the_whole_group_do_not_end_the_writer(
     store: SqliteStore, queue: Queue, make: Maker, number: signal.Signals
