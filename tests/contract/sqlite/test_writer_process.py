@@ -91,7 +91,7 @@ async def test_a_writer_of_files_that_may_only_be_read_does_not_begin_and_the_ne
     await kill(store)
 
     for _ in range(2):
-        with pytest.raises(StoreUnavailable, match="may only be read.*check its owner"):
+        with pytest.raises(StoreUnavailable, match=r"may only be read.*check its owner"):
             await store.append(queue, [make.message()])
     for file in files:
         file.chmod(0o600)
