@@ -190,7 +190,7 @@ def test_journal_without_a_send_is_told(
     Golden(tmp_path / "journal", seed=1).close()
     given = ["--recorded", str(tmp_path / "journal"), "--output", str(tmp_path / "out")]
 
-    assert proof.main([*given, "--endpoint", "http://127.0.0.1:1", "--journal", str(tmp_path)]) == 2
+    assert proof.main([*given, "--endpoint", "http://127.0.0.1:1", "--journal", str(tmp_path / "journal")]) == 2
 
     assert capsys.readouterr().err == (
         f"audit: No message was sent according to {tmp_path / 'journal'}: there is nothing to play.\n"
