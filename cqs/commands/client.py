@@ -42,6 +42,10 @@ class CallFailed(CqsError):
     def is_not_found(self) -> bool:
         return self.code.endswith(_NOT_FOUND)
 
+    def hinted(self, hint: str) -> CallFailed:
+        """The same failure, with what to do."""
+        return CallFailed(f"{str(self).removesuffix('.')}: {hint}", self.code)
+
 
 class Client:
     """Calls actions of one server. Not thread-safe."""
@@ -100,8 +104,7 @@ class Client:
         except CallFailed as error:
             if not error.is_not_found:
                 raise
-            hint = f"{name!r}; `cqs ls` lists the queues, `cqs create` creates one"
-            raise CallFailed(f"{str(error).removesuffix('.')}: {hint}", error.code) from error
+            raise error.hinted(f"{name!r}; `cqs ls` lists the queues, `cqs create` creates one") from error
 
     def close(self) -> None:
         self._connection.close()

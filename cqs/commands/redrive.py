@@ -56,8 +56,7 @@ def _started(session: Session, source: str, destination: str | None, rate: int |
     except CallFailed as error:
         if "configured as a Dead Letter Queue" not in str(error):
             raise
-        hint = "no queue names it in its RedrivePolicy (`cqs set QUEUE` shows that)"
-        raise CallFailed(f"{str(error).removesuffix('.')}: {hint}", error.code) from error
+        raise error.hinted("no queue names it in its RedrivePolicy (`cqs set QUEUE` shows that)") from error
 
 
 def _arn(session: Session, queue: str) -> str:

@@ -52,7 +52,7 @@ def command(
     except CallFailed as error:
         if dedup_id or "ContentBasedDeduplication" not in str(error):
             raise
-        raise CallFailed(f"{error}: --dedup-id, or `cqs set {queue} -a ContentBasedDeduplication=true`") from error
+        raise error.hinted(f"--dedup-id, or `cqs set {queue} -a ContentBasedDeduplication=true`") from error
     session.answer(answer, answer["MessageId"])
 
 
