@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from tests.console.browser.eye import DESK, Eye
-from tests.console.browser.world import fill
+from tests.console.browser.world import client, fill
 from tests.sdk.server_process import ServerProcess
 
 ARGUMENTS = (
@@ -50,6 +50,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     assert running.stop() == 0, running.log
     assert "Traceback" not in running.log, running.log
     assert "console_failed" not in running.log, running.log
+
+
+@pytest.fixture(scope="package")
+def sqs(server: ServerProcess) -> Any:
+    return client(server.url)
 
 
 @pytest.fixture

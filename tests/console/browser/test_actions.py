@@ -8,29 +8,19 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.console.browser.eye import Eye
-from tests.console.browser.world import ACCOUNT, client, make_queue
+from tests.console.browser.world import ACCOUNT, client, make_queue, own, send
 from tests.needs import needs
 from tests.sdk.server_process import ServerProcess
 
 pytestmark = needs("chromium")
 
 
-@pytest.fixture(scope="package")
-def sqs(server: ServerProcess) -> Any:
-    return client(server.url)
-
-
 def flash(page: Page) -> Any:
     """Returns the page's message about what was done."""
     return page.locator(".note[role=status], .note[role=alert]").first
-
-
-def own(name: str, rest: str = "") -> str:
-    return f"/q/{ACCOUNT}/{name}{rest}"
 
 
 def test_a_queue_is_created_used_changed_purged_and_deleted(eye: Eye) -> None:
@@ -146,11 +136,7 @@ def test_messages_are_found_edited_and_deleted(eye: Eye, sqs: Any) -> None:
 
 def test_a_search_streams_until_it_has_looked_at_everything(eye: Eye, sqs: Any) -> None:
     url = make_queue(sqs, "haystack")
-    for start in range(0, 600, 10):
-        entries = [
-            {"Id": str(n), "MessageBody": "needle" if n == 595 else f"hay {n}"} for n in range(start, start + 10)
-        ]
-        sqs.send_message_batch(QueueUrl=url, Entries=entries)
+    send(sqs, url, ["needle" if number == 595 else f"hay {number}" for number in range(600)])
 
     page = eye.open(own("haystack", "/messages?text=needle"))
 

@@ -17,11 +17,6 @@ from tests.sdk.server_process import ServerProcess
 pytestmark = needs("chromium", "npm")
 
 
-@pytest.fixture(scope="package")
-def sqs(server: ServerProcess) -> Any:
-    return client(server.url)
-
-
 def test_the_keyboard_is_enough(eye: Eye) -> None:
     page = eye.open("/")
     page.keyboard.press("g")

@@ -34,6 +34,17 @@ def log_in(page: Page, user: str, password: str) -> None:
     page.get_by_role("button", name="Log in").click()
 
 
+def begin_as_root(eye: Eye) -> Page:
+    """Adds the server's first user, and logs in."""
+    page = eye.open("/users")
+    page.get_by_label("Name").fill("root")
+    page.get_by_label("Console password").fill(PASSWORD)
+    page.get_by_role("button", name="Add user").click()
+    log_in(page, "root", PASSWORD)
+    expect(page.locator("h1")).to_have_text("Overview")
+    return page
+
+
 def test_from_the_first_password_to_the_last_key(fresh: ServerProcess, look: Callable[..., Eye]) -> None:
     eye = look(base=fresh.url)
     eye.expect("401", "403")
@@ -80,11 +91,7 @@ def test_what_is_typed_outlives_the_session(fresh: ServerProcess, look: Callable
     eye = look(base=fresh.url)
     eye.expect("422")
     client(fresh.url).create_queue(QueueName="orders")
-    page = eye.open("/users")
-    page.get_by_label("Name").fill("root")
-    page.get_by_label("Console password").fill(PASSWORD)
-    page.get_by_role("button", name="Add user").click()
-    log_in(page, "root", PASSWORD)
+    page = begin_as_root(eye)
     eye.open(f"/q/{ACCOUNT}/orders/send")
     page.get_by_label("Body").fill("written with care")
     page.context.clear_cookies(name="cqs_console")
@@ -107,12 +114,7 @@ def test_a_policy_that_is_being_written_outlives_the_session(fresh: ServerProces
     eye = look(base=fresh.url)
     eye.expect("401")
     client(fresh.url).create_queue(QueueName="orders")
-    page = eye.open("/users")
-    page.get_by_label("Name").fill("root")
-    page.get_by_label("Console password").fill(PASSWORD)
-    page.get_by_role("button", name="Add user").click()
-    log_in(page, "root", PASSWORD)
-    expect(page.locator("h1")).to_have_text("Overview")
+    page = begin_as_root(eye)
     eye.open(f"/q/{ACCOUNT}/orders/policy")
     page.context.clear_cookies(name="cqs_console")
     page.get_by_label("JSON").fill('{"Statement": []}')
@@ -126,11 +128,7 @@ def test_a_page_left_open_goes_to_the_login_when_its_session_ends(
 ) -> None:
     eye = look(base=fresh.url)
     eye.expect("401")
-    page = eye.open("/users")
-    page.get_by_label("Name").fill("root")
-    page.get_by_label("Console password").fill(PASSWORD)
-    page.get_by_role("button", name="Add user").click()
-    log_in(page, "root", PASSWORD)
+    page = begin_as_root(eye)
     eye.open("/queues")
     page.locator("#refresh").select_option("1")
     page.context.clear_cookies(name="cqs_console")

@@ -3,16 +3,15 @@ that was chosen, typed or shown is lost or applied to something else."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.console.browser.eye import PHONE, Eye
-from tests.console.browser.world import ACCOUNT, client, make_queue
+from tests.console.browser.world import ACCOUNT, make_queue, own, send
 from tests.needs import needs
-from tests.sdk.server_process import ServerProcess
 
 pytestmark = needs("chromium")
 
@@ -20,21 +19,12 @@ LONG = "l" * 80
 FOREIGN = "<html><body><h1>Bad gateway</h1></body></html>"
 
 
-@pytest.fixture(scope="package")
-def sqs(server: ServerProcess) -> Any:
-    return client(server.url)
-
-
 @pytest.fixture
-def calm(look: Callable[..., Eye]) -> Iterator[Eye]:
+def calm(look: Callable[..., Eye]) -> Eye:
     """A tab that refreshes only when the test says so."""
     eye = look()
     eye.page.add_init_script("localStorage.setItem('cqs.refresh', '0')")
-    yield eye
-
-
-def own(name: str, rest: str = "") -> str:
-    return f"/q/{ACCOUNT}/{name}{rest}"
+    return eye
 
 
 def refresh(page: Page) -> None:
@@ -93,9 +83,7 @@ def test_an_answer_that_is_not_the_console_leaves_the_page_as_it_was(calm: Eye, 
 def test_more_rows_are_asked_for_again_and_the_keyboard_goes_on_at_them(calm: Eye, sqs: Any) -> None:
     calm.expect("500")
     url = make_queue(sqs, "piled")
-    for start in range(0, 60, 10):
-        entries = [{"Id": str(number), "MessageBody": f"hay {number}"} for number in range(start, start + 10)]
-        sqs.send_message_batch(QueueUrl=url, Entries=entries)
+    send(sqs, url, [f"hay {number}" for number in range(60)])
     page = calm.open(own("piled", "/messages"))
     page.route("**part=rows**", lambda route: route.fulfill(status=500, content_type="text/html", body=FOREIGN))
     more = page.get_by_role("link", name="Show more")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,18 @@ def make_queue(sqs: Any, name: str, **attributes: object) -> str:
     """Creates a queue and returns its URL."""
     texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in attributes.items()}
     return str(sqs.create_queue(QueueName=name, Attributes=texts, tags={"team": name.split("-")[0]})["QueueUrl"])
+
+
+def send(sqs: Any, url: str, bodies: Sequence[str]) -> None:
+    """Sends the messages, ten a call."""
+    entries = [{"Id": str(place), "MessageBody": body} for place, body in enumerate(bodies)]
+    for start in range(0, len(entries), 10):
+        sqs.send_message_batch(QueueUrl=url, Entries=entries[start : start + 10])
+
+
+def own(name: str, rest: str = "") -> str:
+    """The path of a queue's page in the console."""
+    return f"/q/{ACCOUNT}/{name}{rest}"
 
 
 def fill(url: str, folder: Path) -> None:
