@@ -14,6 +14,7 @@ from cqs.clock import Clock, SystemClock
 from cqs.cluster.token_buckets import TokenBuckets
 from cqs.message import Message
 from cqs.queue import Queue
+from cqs.service.hearing import Hearing
 from cqs.service.homes import Homes
 from cqs.service.leadership import Leadership, loop_s
 from cqs.service.lists import Listed
@@ -79,6 +80,7 @@ class Cluster:
     seek: Seek = _no_more
     """Messages that count as sent and that `read` did not find because few replicas have them. Never raises."""
     lookups: TokenBuckets = field(default_factory=lambda: TokenBuckets(LOOKUPS_A_SECOND, LOOKUPS_BURST))
+    heard: Hearing = field(default_factory=Hearing)
     unsaid: list[News] = field(default_factory=list)
     """News that the other nodes have yet to be sent."""
     unheard: list[News | None] = field(default_factory=list)

@@ -98,13 +98,14 @@ def _seen_below(engine: Engine, version: int) -> int:
 
 async def refresh(engine: Engine, key: QueueName) -> Queue | None:
     """Reads the queue from the store, updates the registry and returns it. Raises StoreUnavailable."""
-    before = engine.registry.get(key)
+    before, began_s = engine.registry.get(key), engine.cluster.leadership.now_s
     found = await engine.store.find(key)
     known = engine.registry.get(key)
     if known is not None and (found is None or found.uid != known.uid) and known is before:
         await forget(engine, known)
     if found is not None:
         await _meet(engine, known, found)
+    engine.cluster.heard.note_queue(key, began_s)
     return engine.registry.get(key)
 
 
@@ -140,18 +141,21 @@ async def _redelay(engine: Engine, known: Queue, found: Queue) -> None:
             await engine.cache.redelay(shard, found.settings.delay_ms)
 
 
-async def forget(engine: Engine, queue: Queue) -> None:
-    """The queue is gone: ends its waiting receives and frees its memory."""
+async def forget(engine: Engine, queue: Queue) -> bool:
+    """The queue is gone: ends its waiting receives and frees its memory. False: the cache may still have its shard."""
     engine.registry.discard(queue)
     engine.waiters.end_queue(queue.uid)
-    await _drop(engine, queue)
+    is_dropped = await _drop(engine, queue)
     if engine.cluster.homes is not None:
         engine.cluster.homes.forget(shard_of(queue))
+    return is_dropped
 
 
-async def _drop(engine: Engine, queue: Queue) -> None:
+async def _drop(engine: Engine, queue: Queue) -> bool:
     with contextlib.suppress(CacheUnavailable):
         await engine.cache.drop(shard_of(queue))
+        return True
+    return False
 
 
 def _subject(queue: Queue) -> str:

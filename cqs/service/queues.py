@@ -41,13 +41,12 @@ from cqs.errors import (
 from cqs.queue import GENERATION_BITS, UID_BITS, Queue, QueueName, Settings
 from cqs.service import lookup, news, page_token, queue_edit, queue_rules, revisibility
 from cqs.service.engine import Engine, shard_of
-from cqs.service.membership import BEAT_MS
+from cqs.service.heard import HEARD_MS
 from cqs.service.queue_edit import check_version, drop, edit
 from cqs.service.retry import Pause, pause_ms
 from cqs.service.tags import check_new_tags
 
 GENERATION_MAX = (1 << GENERATION_BITS) - 1
-HEARD_MS = 2 * BEAT_MS
 
 
 async def create(engine: Engine, key: QueueName, changes: dict[str, object], tags: dict[str, str]) -> Queue:
@@ -98,17 +97,18 @@ async def change_settings(
     return changed
 
 
-async def delete(engine: Engine, queue: Queue) -> None:
-    """Deletes the queue and all its messages permanently; waiting receives end. Raises QueueDoesNotExist if it is
-    already gone, StoreUnavailable, OutcomeUnknown."""
+async def delete(engine: Engine, queue: Queue, pause: Pause = pause_ms) -> None:
+    """Deletes the queue and all its messages permanently; waiting receives end. What is sent later to a new queue of
+    its name is kept. Raises QueueDoesNotExist if it is already gone, StoreUnavailable, OutcomeUnknown."""
     was_there = await drop(engine, queue)
     present = engine.registry.get(queue.key)
     gone = present if present is not None and present.uid == queue.uid else queue
     engine.bells.end(shard_of(gone), queue.uid)
-    await news.forget(engine, gone)
+    is_dropped = await news.forget(engine, gone)
     if not was_there:
         raise QueueDoesNotExist
     await news.tell_gone(engine, queue)
+    await _wait_until_heard(engine, is_dropped, pause)
     engine.witness.queue_deleted(queue)
 
 
@@ -128,10 +128,9 @@ async def purge(engine: Engine, queue: Queue, pause: Pause = pause_ms) -> None:
         return _purged(engine, current)
 
     after = await edit(engine, before, change)
-    is_dropped_for_all = await _drop(engine, shard_of(before)) and engine.cluster.homes is None
+    is_dropped = await _drop(engine, shard_of(before))
     engine.waiters.wake_all(after.uid)
-    if not is_dropped_for_all and not engine.cluster.is_alone:
-        await pause(HEARD_MS)  # By then all have heard the news, those with another data centre's cache as well.
+    await _wait_until_heard(engine, is_dropped, pause)
     engine.witness.purged(after)
 
 
@@ -231,6 +230,14 @@ async def _make_ready(engine: Engine, queue: Queue) -> None:
         if epoch is not None:
             engine.epochs.note(shard, epoch)
             await engine.cache.fill(shard, epoch, [], is_last=True)
+
+
+async def _wait_until_heard(engine: Engine, is_dropped: bool, pause: Pause) -> None:
+    """Returns when no node sends to a shard that is gone any more. Those that share the cache find it dropped; others
+    must have heard the news, and so must all in another data centre, whose cache still has it."""
+    cluster = engine.cluster
+    if not cluster.is_alone and not (is_dropped and cluster.homes is None):
+        await pause(HEARD_MS)
 
 
 async def _drop(engine: Engine, shard: Shard) -> bool:

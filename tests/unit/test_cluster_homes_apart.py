@@ -8,10 +8,12 @@ import msgspec
 import pytest
 
 from cqs.cache.interface import Residency
-from cqs.queue import Queue
-from cqs.service import queues, residency
+from cqs.errors import QueueDoesNotExist, ServiceUnavailable
+from cqs.queue import Queue, QueueName
+from cqs.service import lookup, queues, residency
 from cqs.service.delete import delete
 from cqs.service.engine import shard_of
+from cqs.service.heard import HEARD_MS
 from cqs.service.homes import BELIEVED_MS, CHECK_MS, GRACE_MS, HOLD_MS, Homes
 from cqs.store.coordination import Home, News
 from tests.cluster import Town
@@ -36,6 +38,55 @@ async def test_what_is_sent_after_a_purge_through_another_data_centre_is_kept() 
     await a.send(a.engine.registry.find(queue.key), "after")
 
     assert await a.bodies(a.engine.registry.find(queue.key)) == ["after"]
+
+
+async def test_a_home_that_was_stopped_acknowledges_nothing_sent_after_a_purge_that_it_has_not_heard_of() -> None:
+    town, a, b, queue = await two()
+
+    async def stopped(ms: int) -> None:
+        town.clock.advance_ms(ms)
+        await town.beat("b")
+
+    await queues.purge(b.engine, queue, stopped)
+    with pytest.raises(ServiceUnavailable, match="purged"):
+        await a.send(queue, "lost")
+    await a.send(a.engine.registry.find(queue.key), "again")
+
+    assert await a.bodies(a.engine.registry.find(queue.key)) == ["again"]
+
+
+async def test_a_home_that_was_stopped_looks_at_the_queue_once_and_not_for_each_send(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    town, a, _, queue = await two()
+    looks: list[QueueName] = []
+    find = a.store.find
+
+    async def watched(key: QueueName) -> Queue | None:
+        looks.append(key)
+        return await find(key)
+
+    monkeypatch.setattr(a.store, "find", watched)
+    town.clock.advance_ms(HEARD_MS)
+    for body in ("one", "two", "three"):
+        await a.send(queue, body)
+
+    assert looks == [queue.key]
+
+
+async def test_what_is_sent_to_a_queue_created_anew_after_a_deletion_through_another_data_centre_is_kept() -> None:
+    town, a, b, queue = await two()
+
+    async def pause(ms: int) -> None:
+        await pass_ms(town, ms)
+
+    await queues.delete(b.engine, queue, pause)
+    new = await b.create(queue.name)
+    with pytest.raises(QueueDoesNotExist):
+        a.engine.registry.find(queue.key)
+    await a.send(await lookup.find(a.engine, queue.key), "after")
+
+    assert [message.body for message in await b.stored(new)] == ["after"]
 
 
 async def test_of_two_data_centres_that_take_a_first_home_at_one_moment_one_lets_go_at_the_next_beat() -> None:

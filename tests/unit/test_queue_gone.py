@@ -11,6 +11,7 @@ from cqs.errors import CacheUnavailable, OutcomeUnknown, ServiceUnavailable, Sto
 from cqs.queue import Queue
 from cqs.service import queues
 from cqs.service.engine import Engine, shard_of
+from cqs.service.heard import HEARD_MS
 from cqs.service.send import Draft, send_batch
 from tests.cluster import Cut, two_nodes, waits_for_marks
 from tests.engine import make_bench
@@ -102,5 +103,5 @@ async def test_purge_that_could_not_drop_the_shard_returns_when_all_nodes_have_h
     await queues.purge(a.engine, queue, pause)
     await b.send(b.engine.registry.find(queue.key), "new")
 
-    assert waited == [queues.HEARD_MS]
+    assert waited == [HEARD_MS]
     assert [message.body for message in await a.stored(a.engine.registry.find(queue.key))] == ["new"]

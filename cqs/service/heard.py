@@ -1,0 +1,28 @@
+"""When this node last knew what the other nodes did to the queues.
+
+Another data centre's cache still has the shard of a queue that was purged or deleted. So that is acknowledged HEARD_MS
+after it was announced: nodes hear news at each beat. One whose beats are late, because it was stopped or its Cassandra
+is slow, may not have heard it even so. It looks at the queue in the store before it acknowledges a send:
+
+    dc2, home, stopped                      store                       dc1
+    ──────────────────                      ─────                       ───
+                                            generation 4 ◄───────────── purges, waits HEARD_MS, answers
+    continues: knows generation 3
+    append to 3, put: its cache has 3
+    has heard nothing for HEARD_MS ───────► looks: 4, refuses (503)     without the look: acknowledged, and garbage
+"""
+
+from __future__ import annotations
+
+from cqs.queue import Queue
+from cqs.service.engine import Engine
+from cqs.service.membership import BEAT_MS
+
+HEARD_MS = 2 * BEAT_MS
+
+
+def is_late(engine: Engine, queue: Queue) -> bool:
+    """Whether another data centre may have acknowledged a purge or deletion of the queue that this node does not know
+    of."""
+    cluster = engine.cluster
+    return cluster.homes is not None and cluster.leadership.now_s - cluster.heard.of(queue.key) >= HEARD_MS / 1_000
