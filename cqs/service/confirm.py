@@ -17,9 +17,10 @@ from cqs.service.epochs import Known
 
 
 async def put(engine: Engine, queue: Queue, entries: Sequence[Entry], known: Known) -> bool:
-    """Adds stored messages to their shard; if the shard is absent, its fill is started. False: it was absent, or did
-    not confirm them, so the queue may have been purged or deleted through another node. `known`: the shard's epoch as
-    this node knew it before it wrote or read them (`cqs.service.fenced`)."""
+    """Adds stored messages to their shard; if the shard is absent, its fill is started. False: it was absent, is being
+    filled, perhaps by a node that has yet to see whether its queue is still there, or did not confirm them; so the
+    queue may have been purged or deleted through another node. `known`: the shard's epoch as this node knew it before
+    it wrote or read them (`cqs.service.fenced`)."""
     if not entries:
         return True
     shard = shard_of(queue)
@@ -32,7 +33,7 @@ async def put(engine: Engine, queue: Queue, entries: Sequence[Entry], known: Kno
         engine.waiters.wake(queue.uid, len(entries))
     if found is Residency.ABSENT:
         residency.ensure(engine, queue)
-    return found is not Residency.ABSENT
+    return found is Residency.READY
 
 
 async def remove(engine: Engine, queue: Queue, addresses: Sequence[int]) -> int | None:

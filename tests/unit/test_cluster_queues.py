@@ -19,7 +19,7 @@ from cqs.service import lookup, news, queues, tags
 from cqs.service.cluster import LOOKUPS_BURST
 from cqs.service.engine import Engine, shard_of
 from cqs.service.receive import ReceiveRequest, receive
-from tests.cluster import Town
+from tests.cluster import Town, two_nodes
 from tests.engine import ACCOUNT, make_bench, until
 
 ORDERS = QueueName(ACCOUNT, "orders")
@@ -116,6 +116,15 @@ async def test_a_send_to_what_another_node_purged_is_refused_and_works_when_repe
     await b.send(b.engine.registry.find(ORDERS), "one")
 
     assert await a.bodies(a.engine.registry.find(ORDERS)) == ["one"]
+
+
+async def test_a_send_to_what_another_node_purged_is_refused_too_while_this_node_begins_to_fill_it() -> None:
+    town, a, b, queue = await two_nodes()
+    await queues.purge(a.engine, queue)
+    await town.cache.begin_fill(shard_of(queue), queue.settings.retention_ms)
+
+    with pytest.raises(ServiceUnavailable):
+        await b.send(queue, "lost")
 
 
 async def test_a_receive_does_not_revive_the_shard_that_another_node_purged() -> None:
