@@ -12,7 +12,7 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.arguments import duration_ms, heap, make_output, refuse_missing, span_ms
+from spark_jobs.arguments import duration_ms, heap, make_output, master, refuse_missing, span_ms
 from spark_jobs.audit import Audit, Rules, audit
 from spark_jobs.comparison import read_figures
 from spark_jobs.errors import JobError
@@ -21,7 +21,7 @@ from spark_jobs.latency import HOUR_MS
 from spark_jobs.report import forget_report, write_report
 from spark_jobs.running import Asked, add_window_arguments, now_ms, read_in_order, refuse_ahead
 from spark_jobs.session import DRIVER_MEMORY, ended, interruptible, session, settings_for
-from spark_jobs.store_options import add_store_arguments, store_settings, stored_of
+from spark_jobs.store_options import add_store_arguments, refuse_unreadable, store_settings, stored_of
 from spark_jobs.verdict import EXIT_CODES, last_line
 
 
@@ -48,6 +48,7 @@ def _audited(options: argparse.Namespace, command: str) -> tuple[Audit, str]:
     make_output(options.output)
     forget_report(options.output)
     asked = Asked.of(options)
+    refuse_unreadable(options, is_running=asked is not None)
     read_from_s = asked.window(now_ms(), None).reach.files_from_ms / 1_000 if asked else 0.0
     settings = settings_for(options.folders, read_from_s) | store_settings(options)
     spark = session("audit", options.master, memory=options.memory, settings=settings)
@@ -100,7 +101,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
         "--span-ms", type=span_ms, default=HOUR_MS, help="interval of the plots over time (default: an hour)"
     )
     parser.add_argument("--compare", metavar="FOLDER", help="output directory of an earlier run to compare with")
-    parser.add_argument("--master", default="local[2]", help="Spark master (default: local[2])")
+    parser.add_argument("--master", type=master, default="local[2]", help="Spark master (default: local[2])")
     parser.add_argument(
         "--memory", type=heap, default=DRIVER_MEMORY, help=f"heap of the JVM (default: {DRIVER_MEMORY})"
     )

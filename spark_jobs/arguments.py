@@ -19,6 +19,7 @@ SPEED_MIN = 0.001
 _OURS: dict[Path, TextIO] = {}
 """Folders that this process writes to, and the open lock file that keeps other processes out."""
 _HEAP = re.compile(r"[1-9][0-9]*[kmgt]", re.IGNORECASE)
+_MASTER = re.compile(r"local|local\[(\*|[1-9][0-9]*)(, *[0-9]+)?\]|local-cluster\[.+\]|yarn|(spark|k8s|mesos)://.+")
 
 
 class NoOutput(JobError):
@@ -80,6 +81,15 @@ def heap(text: str) -> str:
     """A heap size, as the JVM parses it."""
     if not _HEAP.fullmatch(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a heap size: give one such as 512m or 2g")
+    return text
+
+
+def master(text: str) -> str:
+    """Where Spark runs, as it parses it."""
+    if not _MASTER.fullmatch(text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no Spark master: give one such as local[2], spark://HOST:7077 or yarn"
+        )
     return text
 
 

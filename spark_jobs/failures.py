@@ -36,6 +36,11 @@ def why(error: BaseException, memory: str) -> str:
             f"it more with --memory. Or the kernel's OOM killer ended it (`dmesg | grep -i oom`; {_free_mb()} MB "
             "are free now): stop something else."
         )
+    if "JAVA_GATEWAY_EXITED" in text:
+        return (
+            "Spark's JVM did not start, for the reason above. It needs Java 17 or 21 (`java -version`), in JAVA_HOME "
+            "if that is set, otherwise in PATH."
+        )
     cause = _cause(text)
     return cause.partition(": ")[2] if cause.startswith(_OURS) else f"Spark failed: {cause}"
 

@@ -31,7 +31,7 @@ h3{font-size:14px;color:var(--soft);font-weight:600;margin:18px 0 4px}
 th,td{text-align:right;padding:5px 10px;border-bottom:1px solid var(--edge);white-space:nowrap}
 th{color:var(--soft);font-weight:600}th.text,td.text{text-align:left;max-width:340px;overflow:hidden;
 text-overflow:ellipsis}
-.plot{width:100%;max-width:760px;height:auto;display:block}.label{font-size:11px;fill:var(--soft)}.end{text-anchor:end}
+.plot{width:100%;min-width:600px;max-width:760px;height:auto;display:block}.label{font-size:11px;fill:var(--soft)}.end{text-anchor:end}
 .grid{stroke:var(--edge)}.fill-a{fill:var(--a)}.fill-b{fill:var(--b)}.fill-c{fill:var(--c)}
 .line-a,.line-b,.line-c{fill:none;stroke-width:2}.line-a{stroke:var(--a)}.line-b{stroke:var(--b)}.line-c{stroke:var(--c)}
 .legend{margin:2px 0 0 56px}.key{margin-right:14px;color:var(--soft);font-size:12px}.key:before{content:"";

@@ -34,6 +34,7 @@ from spark_jobs.arguments import (
     heap,
     literal,
     make_output,
+    master,
     refuse_missing,
     speed,
 )
@@ -50,7 +51,7 @@ from spark_jobs.replay import replay
 from spark_jobs.report import forget_report, write_report
 from spark_jobs.servers import Target, end_on_sigterm, own_nodes, own_server
 from spark_jobs.session import DRIVER_MEMORY, SMALL, ended, interruptible, session
-from spark_jobs.store_options import add_store_arguments, keyspace_of, store_settings, stored_of
+from spark_jobs.store_options import add_store_arguments, keyspace_of, refuse_unreadable, store_settings, stored_of
 from spark_jobs.verdict import EXIT_CODES, last_line, with_clients
 from spark_jobs.workload import Workload, named
 
@@ -125,7 +126,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--nodes", type=count_of_some, default=1, help="API nodes to start (default: 1)")
     parser.add_argument("--output", default="build/audit", help="output directory (default: build/audit)")
     parser.add_argument("--compare", metavar="FOLDER", help="output of an earlier run")
-    parser.add_argument("--master", default="local[4]", help="Spark master (default: local[4])")
+    parser.add_argument("--master", type=master, default="local[4]", help="Spark master (default: local[4])")
     parser.add_argument(
         "--memory", type=heap, default=DRIVER_MEMORY, help=f"heap of the JVM (default: {DRIVER_MEMORY})"
     )
@@ -160,6 +161,7 @@ def _workload(options: argparse.Namespace) -> Workload:
 
 def _proven(run: Run) -> int:
     is_small = run.workload is None or run.workload.total < SMALL_MAX
+    refuse_unreadable(run.options)
     settings = (SMALL if is_small else {}) | store_settings(run.options)
     spark = session("audit", run.options.master, memory=run.options.memory, settings=settings)
     try:

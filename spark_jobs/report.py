@@ -29,7 +29,7 @@ _DAY_MS = 86_400_000
 _MEANING = {
     State.PROVEN: "Nothing was lost, and the journal proves it.",
     State.VIOLATED: "Something happened that must not happen.",
-    State.UNPROVEN: "The journal is incomplete, and nothing in it is certainly wrong.",
+    State.UNPROVEN: "Nothing is certain to be wrong, but not everything could be proven.",
 }
 _QUEUE_COLUMNS = {
     "queue": "queue",

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.connector import connector_settings
 from spark_jobs.session import is_submitted
-from spark_jobs.stored import in_sqlite
+from spark_jobs.stored import database_of, in_sqlite
 from spark_jobs.stored_cassandra import Keyspace, in_cassandra
 
 
@@ -35,6 +35,15 @@ def store_settings(options: argparse.Namespace) -> dict[str, str]:
 def keyspace_of(options: argparse.Namespace) -> Keyspace:
     """The keyspace that the options name."""
     return Keyspace(options.cassandra, options.keyspace, options.cassandra_user, options.cassandra_password_file)
+
+
+def refuse_unreadable(options: argparse.Namespace, *, is_running: bool = False) -> None:
+    """What can be said before Spark has started, which takes a while: a database that is missing or in use, a Cassandra
+    that nothing reaches. Raises NoStore, StoreInUse."""
+    if options.cassandra:
+        keyspace_of(options).refuse_unreachable()
+    elif options.data_dir:
+        database_of(options.data_dir, is_running=is_running)
 
 
 def stored_of(

@@ -44,11 +44,7 @@ class StoreInUse(JobError):
 def in_sqlite(spark: SparkSession, data_dir: str, tasks: int = 8, *, is_running: bool = False) -> DataFrame:
     """All messages of the database in the server's data folder, except those of purged or deleted queues, which are
     only waiting to be swept. `is_running`: a server may be using it. Raises NoStore, StoreInUse."""
-    path = Path(data_dir) / FILE_NAME
-    if not path.is_file():
-        raise NoStore(f"There is no {FILE_NAME} in {data_dir}: name the server's data_dir.")
-    if not is_running:
-        _refuse_in_use(path.parent)
+    path = database_of(data_dir, is_running=is_running)
     try:
         with closing(_opened(str(path))) as connection:
             low, high = connection.execute("SELECT min(id), max(id) FROM messages").fetchone()
@@ -69,10 +65,16 @@ def in_sqlite(spark: SparkSession, data_dir: str, tasks: int = 8, *, is_running:
     return ranges.mapInArrow(run, _SCHEMA).join(queues, ["uid", "generation"], "left_semi")
 
 
-def _refuse_in_use(data_dir: Path) -> None:
-    """A copy of a data folder may have no lock file."""
-    if is_held(data_dir / LOCK_NAME):
-        raise StoreInUse(f"A server is using {data_dir}: stop it, then reconcile; or audit up to a time (--until).")
+def database_of(data_dir: str, *, is_running: bool = False) -> Path:
+    """The database in the server's data folder; a copy of one may have no lock file. Raises NoStore, StoreInUse."""
+    path = Path(data_dir) / FILE_NAME
+    if not path.is_file():
+        raise NoStore(f"There is no {FILE_NAME} in {data_dir}: name the server's data_dir.")
+    if not is_running and is_held(path.parent / LOCK_NAME):
+        raise StoreInUse(
+            f"A server is using {data_dir}: stop it, then reconcile; or audit while it runs (--since 12h, or --until)."
+        )
+    return path
 
 
 def _opened(path: str) -> sqlite3.Connection:

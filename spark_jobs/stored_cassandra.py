@@ -11,6 +11,7 @@ sent or deleted in the meantime: it would look like an orphan, or lost. The conn
 
 from __future__ import annotations
 
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from spark_jobs.connector import PACKAGE
 from spark_jobs.stored import GENERATION_BITS, NoStore
 
 PORT = 9042
+_CONNECT_S_MAX = 20.0
 _FORMAT = "org.apache.spark.sql.cassandra"
 _INCARNATION_BITS = 50
 _VARIANT = 2 << 62
@@ -63,6 +65,19 @@ class Keyspace:
         if self.user:
             asked |= {"spark.cassandra.auth.username": self.user, "spark.cassandra.auth.password": self._password()}
         return asked
+
+    def refuse_unreachable(self) -> None:
+        """Raises NoStore if none of the hosts takes a connection, or the options are wrong."""
+        failed: list[str] = []
+        (hosts, port), _ = self.hosts_and_port, self.options
+        for host in hosts:
+            try:
+                socket.create_connection((host, port), _CONNECT_S_MAX).close()
+            except (OSError, OverflowError, UnicodeError) as error:
+                failed.append(f"{host}: {getattr(error, 'strerror', None) or error}")
+            else:
+                return
+        raise NoStore(f"Cassandra can't be reached at {self.place} ({', '.join(failed)}): --cassandra names its nodes.")
 
     def _password(self) -> str:
         try:

@@ -18,7 +18,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from spark_jobs.arguments import duration_ms, make_output, pattern_of, refuse_missing
+from spark_jobs.arguments import duration_ms, make_output, master, pattern_of, refuse_missing
 from spark_jobs.errors import JobError
 from spark_jobs.events import FINISHED, parsed
 from spark_jobs.failures import SPARK_FAILURES, refused, why
@@ -91,7 +91,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--clock-skew-ms", type=duration_ms, default=0, help="tolerated difference between clocks (default: 0)"
     )
-    parser.add_argument("--master", default="local[2]", help="Spark master (default: local[2])")
+    parser.add_argument("--master", type=master, default="local[2]", help="Spark master (default: local[2])")
     options = parser.parse_args(given)
     try:
         _run(options)

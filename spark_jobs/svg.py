@@ -10,6 +10,7 @@ from html import escape
 WIDTH, HEIGHT = 640, 200
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 12, 28
 _TICKS = 4
+_LABEL_MAX = 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +27,18 @@ def bars(labels: Sequence[str], series: Series, unit: str = "") -> str:
     row, left = 22, 190
     height = row * len(labels) + 4
     top = max([value or 0.0 for value in series.values] or [0.0]) or 1.0
-    parts = [f'<svg class="plot" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(series.name)}">']
+    parts = [_begun(series.name, height)]
     for place, (label, given) in enumerate(zip(labels, series.values, strict=True)):
         value = given or 0.0
         y, length = place * row + 4, max(1.0, (WIDTH - left - 90) * value / top)
-        text = escape(label if len(label) <= 26 else label[:25] + "…")
+        text = escape(_short(label))
         parts.append(
             f'<text x="{left - 8}" y="{y + 12}" class="label end">{text}</text>'
             f'<rect x="{left}" y="{y}" width="{length:.1f}" height="14" rx="2" class="fill-{series.css}">'
             f"<title>{escape(label)}: {number(value)}{unit}</title></rect>"
             f'<text x="{left + length + 6:.1f}" y="{y + 12}" class="label">{number(value)}{unit}</text>'
         )
-    return "".join([*parts, "</svg>"])
+    return "".join([*parts, "</svg></div>"])
 
 
 def lines(moments: Sequence[float], labels: Sequence[str], every: Sequence[Series], unit: str = "") -> str:
@@ -46,7 +47,7 @@ def lines(moments: Sequence[float], labels: Sequence[str], every: Sequence[Serie
     top = max([value for series in every for value in series.values if value is not None] or [0.0]) or 1.0
     name = ", ".join(series.name for series in every)
     parts = [
-        f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(name)}">',
+        _begun(name, HEIGHT),
         _grid(top, unit),
     ]
     for series in every:
@@ -68,7 +69,7 @@ def lines(moments: Sequence[float], labels: Sequence[str], every: Sequence[Serie
     if len(labels) > 1:
         parts.append(f'<text x="{WIDTH - _RIGHT}" y="{HEIGHT - 8}" class="label end">{escape(labels[-1])}</text>')
     legend = "".join(f'<span class="key key-{series.css}">{escape(series.name)}</span>' for series in every)
-    return "".join([*parts, "</svg>", f'<p class="legend">{legend}</p>'])
+    return "".join([*parts, "</svg></div>", f'<p class="legend">{legend}</p>'])
 
 
 def number(value: float) -> str:
@@ -76,6 +77,16 @@ def number(value: float) -> str:
     if value == int(value):
         return f"{int(value):,}"
     return f"{value:.3g}" if abs(value) < 1_000 else f"{value:,.0f}"
+
+
+def _begun(name: str, height: int) -> str:
+    """The beginning of a plot, which scrolls where the page is too narrow for its text."""
+    return f'<div class="wide"><svg class="plot" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(name)}">'
+
+
+def _short(label: str) -> str:
+    """Both ends: names of queues often begin, or end, alike."""
+    return label if len(label) <= _LABEL_MAX else f"{label[:10]}…{label[11 - _LABEL_MAX :]}"
 
 
 def _path(points: Sequence[str], css: str) -> str:

@@ -6,8 +6,9 @@ from __future__ import annotations
 import gzip
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import wraps
 from pathlib import Path
 
 import click
@@ -27,23 +28,47 @@ _ALL = 1 << 62
 _KEPT = values.size(0, 1_000_000_000_000_000)
 
 
-@click.group()
-@click.option("--dir", "folder", metavar="FOLDER", help="Directory of the journal. [default: from the settings]")
-@click.option("--config", "config_path", metavar="FILE", help="TOML file with settings; also CQS_CONFIG.")
-@click.pass_context
-def command(ctx: click.Context, folder: str | None, config_path: str | None) -> None:
-    """List, follow and prune the event journal, which `cqs serve --journal full` writes."""
+def _placed(inner: Callable[..., None]) -> Callable[..., None]:
+    """Adds the options that say where the journal is."""
+    config = click.option("--config", "config_path", metavar="FILE", help="TOML file with settings; also CQS_CONFIG.")
+    folder = click.option(
+        "--dir", "folder", metavar="FOLDER", help="Directory of the journal. [default: from the settings]"
+    )
+    return folder(config(inner))
+
+
+def _in_folder(inner: Callable[..., None]) -> Callable[..., None]:
+    """A command on the journal's folder, whose options may be given before the command's name, too."""
+
+    @_placed
+    @wraps(inner)
+    def run(folder: str | None, config_path: str | None, **options: object) -> None:
+        before: dict[str, str | None] = click.get_current_context().obj
+        inner(_folder_of(folder or before["folder"], config_path or before["config_path"]), **options)
+
+    return run
+
+
+def _folder_of(folder: str | None, config_path: str | None) -> Path:
     if folder is None:
         config = loaded_settings({"config_path": config_path}).config
         folder = config.journaling.journal_dir or str(Path(config.storage.data_dir) / "journal")
     try:
-        ctx.obj = values.with_home(folder)
+        return values.with_home(folder)
     except ValueError as error:
         raise click.UsageError(f"{folder}: {error}") from error
 
 
+@click.group()
+@_placed
+@click.pass_context
+def command(ctx: click.Context, /, **place: str | None) -> None:
+    """List, follow and prune the event journal, which `cqs serve --journal full` writes."""
+    ctx.obj = place
+
+
 @command.command("list")
-@click.pass_obj
+@_in_folder
 def list_files(folder: Path) -> None:
     """List the files, oldest first."""
     _refuse_missing(folder)
@@ -59,11 +84,10 @@ def list_files(folder: Path) -> None:
     "-n", "--lines", "count", type=click.IntRange(0, 1_000_000), default=10, help="Number of events. [default: 10]"
 )
 @click.option("-f", "--follow", is_flag=True, help="Print new events of all workers as they are written, until Ctrl-C.")
-@click.pass_obj
+@_in_folder
 def tail(folder: Path, count: int, follow: bool) -> None:
     """Print the last events of the newest file in order, one JSON object per line."""
-    if not follow:
-        _refuse_missing(folder)
+    (_refuse_parent if follow else _refuse_missing)(folder)
     found = sorted(files_of(folder), key=_is_open)
     read = 0
     if found:
@@ -82,7 +106,7 @@ def tail(folder: Path, count: int, follow: bool) -> None:
     metavar="SIZE",
     help='Total size of closed files to keep, such as "1GB"; 0 deletes them all.',
 )
-@click.pass_obj
+@_in_folder
 def prune(folder: Path, keep: str) -> None:
     """Delete the oldest closed files, after closing those that dead processes left open. The time that deleted files
     cover can no longer be audited."""
@@ -111,6 +135,14 @@ def _refuse_missing(folder: Path) -> None:
             f"There is no journal in {folder}: `cqs serve --journal full` writes one; "
             "`cqs journal --dir FOLDER list` looks elsewhere."
         )
+    _refuse_parent(folder)
+
+
+def _refuse_parent(folder: Path) -> None:
+    """A data directory is not the journal that is in it."""
+    inside = folder / "journal"
+    if inside.is_dir() and not files_of(folder):
+        raise CannotStart(f"{folder} has no journal files: name {inside}, which is in it.")
 
 
 def _shown(raw: bytes, count: int) -> tuple[list[str], int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import socket
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -56,6 +57,9 @@ def told_by(main: Main, given: list[str], capsys: Told) -> str:
         (proof.main, ["--clock-skew-ms", "1.5"]),
         (proof.main, ["--memory", "1gb"]),
         (streaming.main, ["--delay-ms", "-1"]),
+        (audit_command.main, ["--master", "localhost"]),
+        (proof.main, ["--master", "local[many]"]),
+        (streaming.main, ["--master", ""]),
     ],
 )
 def test_value_that_means_nothing_is_refused_by_its_option(main: Main, given: list[str], capsys: Told) -> None:
@@ -145,15 +149,35 @@ def test_folder_that_another_run_writes_to_is_left_alone(main: Main, tmp_path: P
     assert (tmp_path / "report.html").exists()
 
 
-def test_store_of_a_running_server_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    from spark_jobs.stored import StoreInUse, in_sqlite
-
+def test_audit_of_the_store_of_a_running_server_is_refused_before_spark_starts(tmp_path: Path, capsys: Told) -> None:
+    given = [str(tmp_path), "--data-dir", str(tmp_path), "--output", str(tmp_path / "out")]
     (tmp_path / "messages.db").touch()
     with (tmp_path / "lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
 
-        with pytest.raises(StoreInUse, match="stop it, then reconcile"):
-            in_sqlite(spark, str(tmp_path))
+        line = told_by(audit_command.main, given, capsys)
+
+    assert line.startswith(f"audit: A server is using {tmp_path}: stop it, then reconcile; or ")
+
+
+def test_missing_store_is_refused_before_spark_starts(tmp_path: Path, capsys: Told) -> None:
+    given = [str(tmp_path), "--data-dir", str(tmp_path), "--output", str(tmp_path / "out"), "--since", "1h"]
+
+    assert told_by(audit_command.main, given, capsys).startswith(f"audit: There is no messages.db in {tmp_path}: ")
+
+
+@pytest.mark.parametrize("main", [audit_command.main, proof.main])
+def test_cassandra_that_nothing_reaches_is_refused_before_spark_starts(
+    main: Main, tmp_path: Path, capsys: Told
+) -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        place = f"127.0.0.1:{bound.getsockname()[1]}"
+        given = ["--cassandra", place, "--output", str(tmp_path / "out")]
+
+        line = told_by(main, [*([] if main is proof.main else [str(tmp_path)]), *given], capsys)
+
+    assert line.startswith(f"audit: Cassandra can't be reached at {place} (127.0.0.1: Connection refused): ")
 
 
 @pytest.mark.parametrize("kind", ["empty", "junk", "another's"])

@@ -32,6 +32,12 @@ def test_lost_jvm_is_told_with_what_to_look_at(error: Exception) -> None:
     assert "dmesg" in text
 
 
+def test_jvm_that_did_not_start_is_told_with_the_java_that_it_needs() -> None:
+    text = "[JAVA_GATEWAY_EXITED] Java gateway process exited before sending its port number."
+
+    assert "It needs Java 17 or 21" in why(RuntimeError(text), "1g")
+
+
 def test_full_heap_is_told_with_its_size() -> None:
     assert "heap of 1g" in why(RuntimeError("java.lang.OutOfMemoryError: Java heap space"), "1g")
 

@@ -218,3 +218,18 @@ def test_folder_comes_from_the_settings(folder: Path, tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["journal", "list"], env={"CQS_JOURNAL_DIR": str(folder)})
 
     assert "2 files, " in result.output
+
+
+def test_folder_may_be_named_before_and_after_the_command(folder: Path) -> None:
+    after = CliRunner().invoke(cli, ["journal", "list", "--dir", str(folder)])
+    both = CliRunner().invoke(cli, ["journal", "--dir", "/nowhere", "list", "--dir", str(folder)])
+
+    assert after.output == both.output == run(folder, "list")
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["tail"], ["tail", "-f"], ["prune", "--keep", "0"]])
+def test_data_directory_given_as_a_journal_is_told_where_the_journal_is(arguments: list[str], tmp_path: Path) -> None:
+    (tmp_path / "journal").mkdir()
+
+    with pytest.raises(CannotStart, match=f"name {tmp_path}/journal, which is in it"):
+        CliRunner().invoke(cli, ["journal", *arguments, "--dir", str(tmp_path)], catch_exceptions=False)
