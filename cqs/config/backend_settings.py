@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from cqs.config import values
 from cqs.config.schema import setting
 
-_REDIS = values.listed(
-    r"spawn|(redis|rediss|unix)://\S+", 'addresses such as "redis://127.0.0.1:6379", or "spawn"', is_secret=True
-)
+_REDIS = values.addresses(r"spawn|(redis|rediss|unix)://\S+", 'addresses such as "redis://127.0.0.1:6379", or "spawn"')
 _HOSTS = values.listed(
     r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*",
     "host names or addresses, without a port (that is cassandra_port)",

@@ -12,13 +12,12 @@ from cqs.config.schema import Schema, Setting, sections
 from cqs.config.settings import Config, settings
 
 S = TypeVar("S", bound=Schema)
-MASK = "********"
 
 
 def rows(loaded: Loaded[S]) -> list[tuple[Setting, str, str]]:
     """Each setting with its value as a user would type it, secrets masked, and its origin."""
     return [
-        (setting, _shown(setting, getattr(getattr(loaded.config, setting.section), setting.field)), origin)
+        (setting, setting.kind.told(getattr(getattr(loaded.config, setting.section), setting.field)), origin)
         for setting, origin in zip(settings(type(loaded.config)), loaded.origins.values(), strict=True)
     ]
 
@@ -54,15 +53,11 @@ def as_markdown(schema: type[Schema] = Config) -> str:
         for setting in settings(schema):
             if setting.section == name:
                 parts.append(
-                    f"| `{setting.name}` | {_code(_shown(setting, setting.default))} "
+                    f"| `{setting.name}` | {_code(setting.kind.told(setting.default))} "
                     f"| {setting.help} Expects {setting.kind.expects}. |\n"
                 )
     keys = (f"| `{name}` | {_code(key.default)} | {key.help} Expects {key.expects}. |\n" for name, key in KEYS.items())
     return "".join([*parts, _QUEUES, "\n| key | default | what it does |\n|---|---|---|\n", *keys])
-
-
-def _shown(setting: Setting, value: object) -> str:
-    return MASK if setting.kind.is_secret and value else setting.kind.show(value)
 
 
 def _code(text: str) -> str:

@@ -22,12 +22,18 @@ _DURATION = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*(ms|s|m|h|)", re.IGNO
 _DURATION_UNITS = {"ms": 1, "s": 1_000, "": 1_000, "m": 60_000, "h": 3_600_000}
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _NAME_PATTERN = re.compile(r"[A-Za-z0-9_.*?-]{1,80}")
+MASK = "********"
+_PLACE = re.compile(
+    r"((\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?)?(/[A-Za-z0-9._/-]*)?(\?db=[0-9]+)?(#[A-Za-z0-9._-]+)?"
+)
+"""A server's address, as far as it surely holds no password."""
 _ORIGIN = re.compile(r"https?://(\[[0-9a-f:]+\]|[A-Za-z0-9.-]+)(:[0-9]{1,5}|:\*)?|null|\*")
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of value. `read` returns the value or raises ValueError; `show` formats it as a user would type it."""
+    """A kind of value. `read` returns the value or raises ValueError; `show` formats it as a user would type it;
+    `mask` formats a secret for everybody."""
 
     name: str
     expects: str
@@ -36,6 +42,11 @@ class Kind:
     is_switch: bool = False
     is_list: bool = False
     is_secret: bool = False
+    mask: Callable[[object], str] = lambda value: MASK if value else ""
+
+    def told(self, value: object) -> str:
+        """As a user would type it, without what is secret."""
+        return self.mask(value) if self.is_secret else self.show(value)
 
 
 def text(name: str = "text", *, pattern: str = ".*", expects: str = "a string", is_secret: bool = False) -> Kind:
@@ -162,9 +173,27 @@ def networks() -> Kind:
     return replace(texts, read=read)
 
 
-def listed(pattern: str, expects: str, *, is_secret: bool = False) -> Kind:
+def listed(pattern: str, expects: str) -> Kind:
     """Texts that each match `pattern` completely, as a TOML list or separated by commas."""
-    return replace(_list(re.compile(pattern), expects), is_secret=is_secret)
+    return _list(re.compile(pattern), expects)
+
+
+def addresses(pattern: str, expects: str) -> Kind:
+    """As `listed`, for URLs that may hold a password."""
+
+    def mask(given: object) -> str:
+        return ",".join(map(without_login, given)) if isinstance(given, tuple) else MASK
+
+    return replace(listed(pattern, expects), is_secret=True, mask=mask)
+
+
+def without_login(url: str) -> str:
+    """The URL with its user and password masked; all but its scheme, where it is not of the usual form."""
+    scheme, mark, rest = url.partition("://")
+    _, at, place = rest.rpartition("@")
+    if not _PLACE.fullmatch(place):
+        return f"{scheme}{mark}{MASK}"
+    return f"{scheme}{mark}{MASK if at else ''}{at}{place}"
 
 
 def _list(pattern: re.Pattern[str], expects: str) -> Kind:

@@ -12,6 +12,7 @@ import pytest
 from cqs.config import load, report, values
 from cqs.config.load import load_schema
 from cqs.config.settings import Config, settings
+from cqs.config.values import MASK
 from cqs.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
@@ -211,7 +212,7 @@ def test_secret_may_come_from_a_file_and_is_never_shown(tmp_path: Path) -> None:
     assert loaded.config.door.key == "sesame"
     assert loaded.origins["key"] == f"environment CQS_KEY_FILE={tmp_path / 'key'}"
     assert "sesame" not in report.as_text(loaded) + report.as_json(loaded)
-    assert report.MASK in report.as_text(loaded)
+    assert MASK in report.as_text(loaded)
 
 
 def test_secret_file_that_is_missing_is_named(tmp_path: Path) -> None:
