@@ -7,16 +7,31 @@ import resource
 
 import structlog
 
+from cqs.errors import CannotStart
+
+FILES_MIN = 64
+"""With fewer, a server fails somewhere: at its database, its writer process or its first connection."""
 BESIDE = 100
 """Open files other than client connections: the database, logs, Redis, Cassandra."""
 _log = structlog.get_logger("cqs.open_files")
 
 
 def raise_limit() -> None:
-    """Raises the soft limit, usually 1,024 and so less than `connections_max`, to the hard limit."""
+    """Raises the soft limit, usually 1,024 and so less than `connections_max`, to the hard limit. Raises CannotStart if
+    a server can't live with that."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    if is_too_low(hard):
+        raise CannotStart(
+            f"this process may open {hard} files, and a server needs {FILES_MIN}: raise the limit (ulimit -Hn, "
+            "LimitNOFILE= in systemd)"
+        )
+
+
+def is_too_low(hard: int) -> bool:
+    """Whether no server can start with this hard limit."""
+    return hard != resource.RLIM_INFINITY and hard < FILES_MIN
 
 
 def connections_within(wanted: int) -> int:

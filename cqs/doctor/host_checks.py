@@ -14,7 +14,7 @@ from cqs.config.values import show_size, with_home
 from cqs.doctor.finding import Finding, error, ok, warning
 from cqs.errors import ConfigError
 from cqs.observers import journal_folder
-from cqs.open_files import BESIDE
+from cqs.open_files import BESIDE, is_too_low
 from cqs.people import MASTER_KEY_FILE, key_problem
 from cqs.plural import counted
 from cqs.store.sqlite import probe
@@ -49,7 +49,8 @@ def _files(connections_max: int) -> Finding:
     """The server raises the soft limit to the hard one by itself."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < connections_max + BESIDE:
-        return warning(
+        say = error if is_too_low(hard) else warning
+        return say(
             "open files",
             f"{hard} may be open, and connections_max is {connections_max}",
             f"ulimit -Hn {connections_max + BESIDE} (LimitNOFILE= in systemd), or lower connections_max",

@@ -3,30 +3,36 @@ memory."""
 
 from __future__ import annotations
 
+import http.client
 import random
+import ssl
+import urllib.request
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from cqs import backends, boot, listen, observers, parts, people
 from cqs.api.attributes import changes_of
+from cqs.api.http.plain_reply import SERVER
 from cqs.clock import Clock
 from cqs.config import Config, DeclaredQueue, Loaded
 from cqs.config.backend_settings import Backends
-from cqs.doctor.finding import Finding, error
-from cqs.errors import CqsError, SqsError
+from cqs.config.settings import Listening
+from cqs.doctor.finding import Finding, error, ok
+from cqs.errors import CannotStart, CqsError, SqsError
 from cqs.queue import QueueName, Redrive, name_of_arn
 from cqs.service import queues, residency
 from cqs.service.engine import Engine
 from cqs.store.memory import MemoryStore
 from cqs.workers import check_workers
 
+ANSWER_S_MAX = 5.0
+
 
 async def check_start(loaded: Loaded[Config], clock: Clock) -> list[Finding]:
-    """Problems only."""
+    """Problems, and a CQS server that has the port already: it may be the one with these settings."""
     config = loaded.config
-    is_checked = config.security.auth != "open"
     found = [
-        _refusal(lambda: listen.addresses_of(config.listening, is_checked=is_checked)),
+        _port(config.listening, is_checked=config.security.auth != "open"),
         _refusal(lambda: check_workers(config)),
         _refusal(lambda: backends.store_of(config, clock)),
         _refusal(lambda: observers.check_tracing(config)),
@@ -35,6 +41,30 @@ async def check_start(loaded: Loaded[Config], clock: Clock) -> list[Finding]:
         await _late_refusal(_try_queues(config, loaded.queues, clock)),
     ]
     return [one for one in found if one is not None]
+
+
+def _port(listening: Listening, *, is_checked: bool) -> Finding | None:
+    """Listens there for a moment."""
+    try:
+        for opened in listen.open_sockets(listening, is_checked=is_checked):
+            opened.close()
+    except CqsError as refused:
+        if isinstance(refused, CannotStart) and _is_cqs(listening):
+            return ok(f"port {listening.port}", "a CQS server listens on it")
+        return _told(refused)
+    return None
+
+
+def _is_cqs(listening: Listening) -> bool:
+    """Whether a CQS server answers at the address."""
+    trusting = ssl.create_default_context()
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=trusting))
+    try:
+        with opener.open(listen.endpoint_of(listening) + "/health", timeout=ANSWER_S_MAX) as answer:
+            return bool(answer.headers["Server"] == SERVER)
+    except (OSError, http.client.HTTPException):
+        return False
 
 
 def _refusal(check: Callable[[], object]) -> Finding | None:

@@ -32,10 +32,10 @@ class Told:
 
 
 def doctor(*arguments: str, **env: str) -> Told:
-    """Runs it. Other servers have a minute to answer."""
+    """Runs it, for a server on a free port. Other servers have a minute to answer."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(probe, "PROBE_S_MAX", PATIENCE_S)
-        result = CliRunner().invoke(cli, ["doctor", "-o", "json", *arguments], env=env)
+        result = CliRunner().invoke(cli, ["doctor", "-o", "json", *arguments], env={"CQS_PORT": "0", **env})
     assert result.exit_code in (0, 1), (result.output, result.exception)
     told = json.loads(result.stdout)
     assert told["is_well"] is (result.exit_code == 0)

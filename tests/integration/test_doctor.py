@@ -44,6 +44,28 @@ def test_people_are_told_in_lines(folder: str) -> None:
     assert lines[-1] == "1 error, 0 warnings."
 
 
+def test_a_port_that_another_program_uses(folder: str) -> None:
+    with pretended_redis("7.0.0", 0) as place:
+        port = place.rpartition(":")[2]
+        told = doctor("--data-dir", folder, "--port", port)
+
+    assert told.code == 1
+    ((level, text),) = told.about("settings")
+    assert (level, text.startswith(f"port {port} on 127.0.0.1 is in use; ")) == ("error", True)
+
+
+@pytest.mark.parametrize("is_secure", [False, True])
+def test_the_port_of_a_server_that_runs(folder: str, tmp_path: Path, is_secure: bool) -> None:
+    make_certificate(tmp_path)
+    tls = ["--tls-cert", str(tmp_path / "cert.pem"), "--tls-key", str(tmp_path / "key.pem")] if is_secure else []
+    with serving("--data-dir", folder, *tls) as server:
+        port = server.endpoint.rpartition(":")[2]
+        told = doctor("--data-dir", folder, "--port", port, *tls)
+
+    assert told.about(f"port {port}") == [("ok", "a CQS server listens on it")]
+    assert "error" not in {level for level, _, _, _ in told.findings}
+
+
 def test_more_connections_than_files(folder: str) -> None:
     told = doctor("--data-dir", folder, "--connections-max", "1000000")
 

@@ -16,11 +16,16 @@ from typing import Any
 import pytest
 
 from cqs import __version__
-from tests.integration.process import ROOT, START_S_MAX, Served, refused, serving, until_waiting
+from tests.integration.process import ROOT, START_S_MAX, Served, command, refused, serving, until_waiting
 
 SECOND_SIGNAL_AFTER_S = 1.3
 """Longer than the time within which the server treats two signals as one."""
 POLL_S = 20
+_LIMITED = (
+    "import os, resource, sys; files = int(sys.argv[1]); "
+    "resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)); os.execv(sys.argv[2], sys.argv[2:])"
+)
+"""Runs the arguments that follow the number of open files, with no more files than that."""
 
 
 @pytest.fixture
@@ -208,6 +213,15 @@ def test_taken_port_is_refused_in_one_line() -> None:
 
     assert (code, error.count("\n")) == (1, 1)
     assert error.startswith(f"cqs: port {port} on 127.0.0.1 is in use")
+
+
+@pytest.mark.parametrize("files", [8, 16, 63])
+def test_too_few_open_files_are_refused_in_one_line(data: str, files: int) -> None:
+    limited = (sys.executable, "-c", _LIMITED, str(files), *command("--data-dir", data, "--port", "0"))
+    done = subprocess.run(limited, capture_output=True, text=True, timeout=START_S_MAX, cwd=ROOT)
+
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.startswith(f"cqs: this process may open {files} files, and a server needs 64: raise the limit")
 
 
 @pytest.mark.parametrize("folder", ["/proc/nothing", "/dev/null/data"])

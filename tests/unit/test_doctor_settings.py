@@ -15,7 +15,7 @@ from cqs.store.sqlite.schema import FILE_NAME
 
 
 async def errors_of(flags: dict[str, object], file: Path | None = None) -> list[Finding]:
-    found = await examine(load(flags, {}, None if file is None else str(file)), SystemClock())
+    found = await examine(load({"port": 0, **flags}, {}, None if file is None else str(file)), SystemClock())
     return [one for one in found if one.level is Level.ERROR]
 
 
@@ -29,7 +29,7 @@ async def errors_of_queues(folder: Path, text: str) -> list[str]:
     ("flags", "told"),
     [
         ({"host": "0.0.0.0"}, "host: 0.0.0.0 "),
-        ({"host": "::1", "auth": "signed", "workers": 2}, "workers: 2 "),
+        ({"auth": "signed", "workers": 2}, "workers: 2 "),
         ({"cassandra": ["127.0.0.1"]}, "in_memory: "),
         ({"users_file": "/nowhere"}, "users_file: /nowhere "),
         ({"journal": "full"}, "journal: a server in memory "),
