@@ -138,6 +138,7 @@ def dispatcher_of(
             is_forwarded_trusted=listening.is_forwarded_trusted,
             scheme="https" if listening.tls_cert else "http",
         ),
+        catch_up=credentials.catch_up,
         rates=Rates(engine.clock, bounds.request_rate, bounds.request_burst) if bounds.request_rate else None,
         is_logging_requests=config.logging.log_level == "debug",
         is_strict=config.behaviour.is_strict,

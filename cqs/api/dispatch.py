@@ -10,6 +10,7 @@ clients retry and internals do not leak. `dispatch` raises nothing but cancellat
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from time import perf_counter_ns
 
 import msgspec
@@ -31,12 +32,17 @@ from cqs.api.request_ids import RequestIds
 from cqs.api.urls import BaseUrls
 from cqs.api.wire_errors import MethodNotAllowed
 from cqs.errors import RequestThrottled, ServiceUnavailable, SqsError
+from cqs.service.credentials import KeysOutdated
 from cqs.service.engine import Engine
 
 _log = structlog.get_logger("cqs.api")
 _QUERY = QueryCodec(is_json=False)
 _QUERY_AS_JSON = QueryCodec(is_json=True)
 _UNAVAILABLE_TEXT = str(ServiceUnavailable())
+
+
+async def _at_once() -> None:
+    """Nothing is outdated."""
 
 
 class Dispatcher:
@@ -51,16 +57,19 @@ class Dispatcher:
         origins: Origins,
         base_urls: BaseUrls,
         rates: Rates | None = None,
+        catch_up: Callable[[], Awaitable[None]] = _at_once,
         is_logging_requests: bool = False,
         is_strict: bool = False,
     ) -> None:
-        """`rates` None = no rate limit; `is_strict`: only AWS's actions are served."""
+        """`rates` None = no rate limit; `catch_up` is awaited by a call that finds the access keys outdated;
+        `is_strict`: only AWS's actions are served."""
         self._engine = engine
         self._access = access
         self._request_ids = request_ids
         self._origins = origins
         self._base_urls = base_urls
         self._rates = rates
+        self._catch_up = catch_up
         self._is_logging_requests = is_logging_requests
         self._record = engine.metrics.calls.record
         self._failures = FailureLog(engine.clock)
@@ -83,21 +92,17 @@ class Dispatcher:
             elif request.method not in (b"POST", b"GET"):
                 raise MethodNotAllowed
             else:
-                caller = self._access.authenticate(request, head)
+                try:
+                    caller = self._access.authenticate(request, head)
+                except KeysOutdated:
+                    await self._catch_up()
+                    caller = self._access.authenticate(request, head)
                 if self._rates is not None:
                     self._rates.check(caller)
                 operation, given = await codec.read(request, head)
                 action = operation.name
                 self._access.authorize_call(caller, action)
-                context = Context(
-                    self._engine,
-                    self._access,
-                    self._base_urls,
-                    action,
-                    caller,
-                    head,
-                    request.client,
-                )
+                context = Context(self._engine, self._access, self._base_urls, action, caller, head, request.client)
                 output = await operation.act(context, given)
                 reply = codec.answer(operation, output, request_id, context.undelivered)
         except Exception as error:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from cqs import errors
 from cqs.api import wire_errors
+from cqs.service.credentials import KeysOutdated
 
 _SQS = "com.amazonaws.sqs#"
 _CORAL = "com.amazon.coral.service#"
@@ -81,6 +82,7 @@ TABLE: dict[type[errors.SqsError], WireError] = {
     errors.IncompleteSignature: _common("IncompleteSignature", "IncompleteSignature"),
     errors.MissingAuthenticationToken: _common("MissingAuthenticationToken", "MissingAuthenticationToken", 403),
     errors.ServiceUnavailable: UNAVAILABLE,
+    KeysOutdated: UNAVAILABLE,
     wire_errors.SerializationError: _common("SerializationException", "SerializationException"),
     wire_errors.UnknownOperation: _common("UnknownOperationException", "UnknownOperationException", 404),
     wire_errors.InvalidAction: _common("InvalidActionException", "InvalidAction"),

@@ -5,12 +5,14 @@
     node B    can't reach the store ──────────── STALE_MS_MAX ──► refuses everybody (503) until it can
 
 So a disabled key stops working on every node within STALE_MS_MAX, even on one that is cut off. A node that makes a
-change itself refreshes at once.
+change itself refreshes at once. After a pause of the whole process (a laptop's sleep) the keys are outdated, too,
+though the store answers: then the first requests wait for the next look instead of being refused (`catch_up`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 import structlog
 
@@ -22,6 +24,7 @@ from cqs.store.identity import IdentityStore
 
 LOOK_MS = 1_000
 STALE_MS_MAX = 5_000
+CATCH_UP_S_MAX = 2.0
 
 _log = structlog.get_logger("cqs.credentials")
 
@@ -44,6 +47,13 @@ def unopened(everybody: Identities, sealer: Sealer) -> list[str]:
     return wrong
 
 
+class KeysOutdated(ServiceUnavailable):
+    """The access keys were last read too long ago to trust them."""
+
+    def __init__(self) -> None:
+        super().__init__("Access keys can't be checked now: the store does not answer. Try again.")
+
+
 class Credentials:
     """All access keys, as of the last refresh. Belongs to one event loop."""
 
@@ -55,14 +65,17 @@ class Credentials:
         self._looking = asyncio.Lock()
         self._version = -1
         self._known_ms: int | None = None
+        self._asked_ms = 0
+        self._is_away = False
+        """The last look failed."""
         self._keys: dict[str, tuple[AccessKey, User]] = {}
         self._opened: dict[str, Credential] = {}
 
     def find(self, key_id: str) -> Credential | None:
-        """The key, or None if it is unknown, disabled or belongs to a disabled user. Raises ServiceUnavailable if the
-        last refresh is too old or the key's secret can't be decrypted."""
-        if self._known_ms is None or abs(self._clock.now_ms() - self._known_ms) > self._stale_ms_max:
-            raise ServiceUnavailable("Access keys can't be checked now: the store does not answer. Try again.")
+        """The key, or None if it is unknown, disabled or belongs to a disabled user. Raises KeysOutdated if the last
+        refresh is too old, ServiceUnavailable if the key's secret can't be decrypted."""
+        if self._is_outdated():
+            raise KeysOutdated
         found = self._opened.get(key_id)
         if found is not None:
             return found
@@ -75,24 +88,46 @@ class Credentials:
     async def refresh(self) -> None:
         """Checks for changes, and reads everything again if there are any. Raises what the store raises."""
         async with self._looking:
-            asked_ms = self._clock.now_ms()
-            if await self._store.identities_version() != self._version:
-                asked_ms = self._clock.now_ms()
-                self._take(await self._store.identities())
-            self._known_ms = asked_ms
+            await self._look()
+
+    async def catch_up(self) -> None:
+        """For a call that found the keys outdated: returns when they have been read again, but within CATCH_UP_S_MAX,
+        and at once if the store was asked for longer than LOOK_MS or has failed. Raises nothing."""
+        is_hanging = self._looking.locked() and self._clock.now_ms() - self._asked_ms > LOOK_MS
+        if not (self._is_away or is_hanging):
+            with contextlib.suppress(CqsError, TimeoutError):
+                await asyncio.wait_for(self._look_if_outdated(), CATCH_UP_S_MAX)
 
     async def run(self) -> None:
         """Refreshes every LOOK_MS, for ever. Store errors are logged once per outage."""
-        is_away = False
         while True:
             await asyncio.sleep(LOOK_MS / 1_000)
+            was_away = self._is_away
             try:
                 await self.refresh()
-                is_away = False
             except CqsError as error:
-                if not is_away:
+                if not was_away:
                     _log.error("access_keys_unknown", reason=str(error))
-                is_away = True
+
+    def _is_outdated(self) -> bool:
+        return self._known_ms is None or abs(self._clock.now_ms() - self._known_ms) > self._stale_ms_max
+
+    async def _look_if_outdated(self) -> None:
+        async with self._looking:
+            if self._is_outdated() and not self._is_away:
+                await self._look()
+
+    async def _look(self) -> None:
+        """Call it with the lock held."""
+        asked_ms = self._asked_ms = self._clock.now_ms()
+        try:
+            if await self._store.identities_version() != self._version:
+                asked_ms = self._clock.now_ms()
+                self._take(await self._store.identities())
+        except CqsError:
+            self._is_away = True
+            raise
+        self._known_ms, self._is_away = asked_ms, False
 
     def _take(self, everybody: Identities) -> None:
         keys = usable(everybody)
