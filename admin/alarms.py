@@ -72,6 +72,8 @@ def _is_suspect(depth: Depth, now_ms: int, in_flight_max: int) -> bool:
 def _of_server(visit: Visit, problem: str) -> Iterator[Alarm]:
     if problem:
         yield Alarm(DANGER, -1e18, problem)
+    for trouble in visit.console.about.troubles():
+        yield Alarm(DANGER, -1e17, trouble, visit.links.to("/nodes"), "See")
     if visit.console.engine.waiters.is_draining:
         text = "This node is draining: it tells load balancers to send requests to other nodes."
         yield Alarm(WARNING, -1e18, text, visit.links.to("/nodes"), "See")

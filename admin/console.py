@@ -56,6 +56,8 @@ class About:
     """Asks each cache server for its report, by its name; None = there are none."""
     place: Callable[[Shard], str] = lambda shard: ""
     """The name of the cache server that holds a shard."""
+    troubles: Callable[[], Sequence[str]] = tuple
+    """What the server does without at the moment, as sentences: what /ready says."""
     nodes: Nodes | None = None
     """Asks which nodes are alive; None = this is the only one."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -88,17 +88,21 @@ async def mounts_of(
     config: Config,
     lately: list[Lately],
     cache: CacheServers,
+    troubles: Callable[[], Sequence[str]] = tuple,
 ) -> Mounts:
-    """The applications that the settings enable. Raises StoreUnavailable."""
+    """The applications that the settings enable; `troubles`: what the server does without, as sentences. Raises
+    StoreUnavailable."""
     origins = parts.origins_of(config)
     mounts = metrics_mounts(engine, origins) if config.monitoring.is_metrics else {}
     if lately:
-        console = make_console(engine, accounts, await store.secret(), _about(engine, config, cache), lately=lately[0])
+        console = make_console(
+            engine, accounts, await store.secret(), _about(engine, config, cache, troubles), lately=lately[0]
+        )
         mounts[PREFIX] = make_application(console, FormUpload)
     return mounts
 
 
-def _about(engine: Engine, config: Config, cache: CacheServers) -> About:
+def _about(engine: Engine, config: Config, cache: CacheServers, troubles: Callable[[], Sequence[str]]) -> About:
     folder = folder_of(config.storage)
     build = engine.metrics.build
     return About(
@@ -115,5 +119,6 @@ def _about(engine: Engine, config: Config, cache: CacheServers) -> About:
         place=cache.place,
         proxies=config.security.trusted_proxies,
         is_forwarded_trusted=config.listening.is_forwarded_trusted,
+        troubles=troubles,
         backends=f"{build.cache} cache, {build.store} store",
     )

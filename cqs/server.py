@@ -156,11 +156,11 @@ async def _serve(
         engine.metrics.watch(STORE_LOST, lambda: len(engine.metrics.store_report().lost))
         engine.metrics.watch(STORE_TROUBLE, lambda: int(bool(engine.cluster.membership.store_problem)))
         is_cut = await stop.cuts(_fill(engine, loaded))
-        mounts = await doors.mounts_of(engine, store, people.accounts, config, lately, cache)
+        around = Surroundings(config, store, cache, engine.cluster.membership, journal)
+        mounts = await doors.mounts_of(engine, store, people.accounts, config, lately, cache, lambda: around.troubles)
         if siblings is not None:
             await siblings.start()
             await drain.join(engine)
-        around = Surroundings(config, store, cache, engine.cluster.membership)
         await around.look()
         built = _Built(loaded, sockets, certificate, engine, people, mounts, tracing, slot, around)
         code = 0 if is_cut else await _run(built, stop)

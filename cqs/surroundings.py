@@ -1,9 +1,10 @@
-"""Checks every few seconds whether everything that a server depends on is in order, for /ready and the log.
+"""Checks every few seconds whether all that a server depends on is in order, for /ready, the console and the log.
 
     fatal      nothing can be served: /ready answers 503                    the data file vanished, Cassandra is cut off
                                                                             another node has this one's name
     troubles   degraded service: /ready answers 200, `degraded`, and why    a full disk, a Redis that is away, unfit or
-                                                                            persistent, clocks that differ, lost beats
+               the console shows them                                       persistent, clocks that differ, lost beats,
+                                                                            a journal that can't be written
 
 Each trouble is logged once when it begins and once when it ends, even if numbers in its text change meanwhile.
 """
@@ -20,6 +21,7 @@ import structlog
 from cqs.backends import CacheServers, folder_of
 from cqs.config import Config
 from cqs.errors import CqsError
+from cqs.journal.journal import Journal
 from cqs.service.membership import Membership
 from cqs.store.interface import Store
 from cqs.store.sqlite.health import trouble
@@ -48,11 +50,19 @@ def trouble_of(subject: str, text: str) -> Trouble:
 class Surroundings:
     """Belongs to the event loop; shows the state of the last check."""
 
-    def __init__(self, config: Config, store: Store, cache: CacheServers, membership: Membership) -> None:
+    def __init__(
+        self,
+        config: Config,
+        store: Store,
+        cache: CacheServers,
+        membership: Membership,
+        journal: Journal | None = None,
+    ) -> None:
         self._file = folder_of(config.storage) / FILE_NAME
         self._store = store
         self._cache = cache
         self._membership = membership
+        self._journal = journal
         self.fatal = ""
         self._troubles: dict[str, Trouble] = {}
 
@@ -70,6 +80,8 @@ class Surroundings:
     async def look(self) -> None:
         """Checks once. Whatever does not answer is a trouble, never an error."""
         found = [*await self._redis(), *clocks_apart(self._membership)]
+        if self._journal is not None and self._journal.trouble:
+            found.append(trouble_of("journal", self._journal.trouble))
         if problem := self._membership.clock_problem():
             found.append(Trouble("clock", problem))
         self.fatal = self._membership.name_problem()

@@ -75,6 +75,7 @@ async def show(visit: Visit) -> web.StreamResponse:
         layers=layers,
         watched=watched,
         problem=await visit.console.health.problem(),
+        troubles=visit.console.about.troubles(),
         servers=servers,
         servers_ms=servers_ms,
         shares=await _shares(visit),

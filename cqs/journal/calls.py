@@ -44,6 +44,7 @@ class Report(NamedTuple):
     lost: int
     notes: list[Note]
     trouble: str = ""
+    """Why nothing can be written now; "" = it can."""
 
 
 def pack_calls(pack: Pack) -> bytes:

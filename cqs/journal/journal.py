@@ -38,6 +38,7 @@ class Journal:
 
     def __init__(self, rules: JournalRules, clock: Clock) -> None:
         self._now_ms = clock.now_ms
+        self._folder = rules.folder
         self._sample_every = rules.sample_every
         self._nothing: dict[int, tuple[Queue, int, int]] = {}
         """By uid: the queue, the number of empty receives, and the time of the last one."""
@@ -51,6 +52,16 @@ class Journal:
     def dropped(self) -> int:
         """Events since the start that are missing in the journal, as far as known."""
         return self.buffer.dropped
+
+    @property
+    def trouble(self) -> str:
+        """Why no event can be written now, as a sentence; "" = they are written."""
+        reason = self.recorder.trouble
+        return (
+            f"The event journal can't be written to {self._folder}: {reason}. Events are missing in it."
+            if reason
+            else ""
+        )
 
     async def open(self) -> None:
         """Returns when the recorder has begun its first file. Raises CannotStart."""

@@ -86,8 +86,8 @@ class Recorder:
         self._writer.abandon()
 
     def report(self) -> Report:
-        """What happened since the last report."""
-        report = Report(self._lines, self._lost, self._notes)
+        """What happened since the last report, and why nothing can be written now."""
+        report = Report(self._lines, self._lost, self._notes, self._reason)
         self._lines = self._lost = 0
         self._notes = []
         return report

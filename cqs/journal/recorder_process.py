@@ -41,6 +41,8 @@ class RecorderProcess:
         self._child: Child | None = None
         self.unreported = 0
         """Lines that were sent to the recorder and not reported by it yet."""
+        self.trouble = ""
+        """Why nothing can be written now; "" = it can."""
         self._started_s = 0.0
         self._opening: asyncio.Future[str] | None = None
         self._ending: asyncio.Future[None] | None = None
@@ -97,6 +99,7 @@ class RecorderProcess:
                 drained=self._hand_over,
             )
         except OSError as error:
+            self.trouble = f"its process can't be started ({error.strerror})"
             _log.error("journal_recorder_not_started", reason=error.strerror)
 
     def _tick(self) -> None:
@@ -125,6 +128,7 @@ class RecorderProcess:
         report = unpack_report(data)
         self.unreported -= report.lines
         self._buffer.dropped += report.lost
+        self.trouble = report.trouble
         for level, event, fields in report.notes:
             getattr(_log, level)(event, **fields)
         if self._opening is not None and not self._opening.done():

@@ -25,7 +25,7 @@ from contextlib import suppress
 
 from cqs.clock import SystemClock
 from cqs.frames import framed, take_frames
-from cqs.journal.calls import GOODBYE, Report, pack_report
+from cqs.journal.calls import GOODBYE, pack_report
 from cqs.journal.recorder import Recorder
 from cqs.journal.rules import JournalRules
 
@@ -81,7 +81,7 @@ def _report(link: socket.socket, recorder: Recorder, trouble: str = "") -> None:
     """The server may be gone: what it sent is written anyway."""
     report = recorder.report()
     with suppress(ConnectionError):
-        link.sendall(framed(pack_report(Report(report.lines, report.lost, report.notes, trouble))))
+        link.sendall(framed(pack_report(report._replace(trouble=trouble or report.trouble))))
 
 
 def main() -> None:

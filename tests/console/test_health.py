@@ -6,10 +6,11 @@ import asyncio
 
 import pytest
 
+from admin.console import About
 from admin.health import Health
 from admin.latest import LOOK_MS
 from cqs.errors import StoreUnavailable
-from tests.console.desk import Desk
+from tests.console.desk import Desk, make_desk
 from tests.engine import Bench, make_bench, until
 
 
@@ -50,6 +51,20 @@ async def test_what_answers_at_once_is_told_at_once_and_asked_seldom(desk: Desk)
         assert "no quorum" in (await desk.get("/")).words
     desk.bench.clock.advance_ms(LOOK_MS)
     assert "no quorum" not in (await desk.get("/")).words
+
+
+async def test_what_ready_tells_is_on_the_overview_and_with_the_node() -> None:
+    troubles: list[str] = []
+    desk = await make_desk(about=About(troubles=lambda: troubles))
+    assert "degraded" not in (await desk.get("/nodes")).words
+
+    troubles.append("The disk of <b>/data</b> is full.")
+
+    assert "The disk of <b>/data</b> is full." in (await desk.get("/")).words
+    nodes = (await desk.get("/nodes")).words
+    await desk.client.close()
+    assert "The disk of <b>/data</b> is full." in nodes
+    assert "degraded" in nodes
 
 
 async def test_a_server_that_ends_waits_for_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:

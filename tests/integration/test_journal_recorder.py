@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+import shutil
 import signal
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -212,3 +213,16 @@ async def test_killed_server_leaves_no_recorder_behind(tmp_path: Path) -> None:
 
     await until(lambda: not runs(recorder))
     assert events_of(lines_in(tmp_path / "data" / "journal")[0])[0] == "opened"
+
+
+async def test_a_journal_that_can_not_be_written_says_so_until_it_can(tmp_path: Path, journal: Journal) -> None:
+    assert journal.trouble == ""
+    shutil.rmtree(tmp_path)
+    os.mkfifo(tmp_path)
+    delete(journal, 1)
+    await until(lambda: "File exists" in journal.trouble)
+    assert journal.trouble.startswith(f"The event journal can't be written to {tmp_path}: ")
+
+    os.unlink(tmp_path)
+
+    await until(lambda: journal.trouble == "")

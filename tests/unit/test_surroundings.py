@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 from cqs.backends import CacheServers
 from cqs.config import Config
 from cqs.errors import StoreUnavailable
+from cqs.journal.journal import Journal
 from cqs.service.membership import MISSED_MAX, Membership
 from cqs.store.coordination import MemoryCluster, MemoryCoordination, Node
 from cqs.store.interface import Store
@@ -33,7 +34,10 @@ class Place:
         self.is_any_part_there = True
         self.membership = Membership(self.coordination, self.clock, Node(name="here", started_ms=0, beat_ms=0))
         cache = cast(CacheServers, SimpleNamespace(reports=self.reports))
-        self.surroundings = Surroundings(Config(), cast(Store, object()), cache, self.membership)
+        self.journal = SimpleNamespace(trouble="")
+        self.surroundings = Surroundings(
+            Config(), cast(Store, object()), cache, self.membership, cast(Journal, self.journal)
+        )
 
     async def is_reached(self) -> bool:
         return self.is_any_part_there
@@ -123,3 +127,14 @@ async def test_a_single_beat_that_fails_between_good_ones_is_never_fatal(place: 
         place.refusal = "no quorum" if beat % MISSED_MAX else ""
         await place.look()
         assert place.surroundings.fatal == ""
+
+
+async def test_a_journal_that_can_not_be_written_is_a_trouble_until_it_can(place: Place) -> None:
+    place.journal.trouble = "The event journal can't be written to /journal: No space left on device."
+
+    assert await place.look() == [("trouble", place.journal.trouble)]
+    assert place.surroundings.troubles == (place.journal.trouble,)
+    assert place.surroundings.fatal == ""
+
+    place.journal.trouble = ""
+    assert [event for event, _ in await place.look()] == ["trouble_over"]
