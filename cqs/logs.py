@@ -45,6 +45,7 @@ def set_up(
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="timestamp" if is_text else "ts"),
             _place_exception,
             *([_of_worker(worker)] if worker else []),
+            *([_printable] if is_text else []),
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
@@ -104,6 +105,15 @@ def _of_worker(number: int) -> Callable[[object, str, MutableMapping[str, Any]],
         return event
 
     return add
+
+
+def _printable(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Escapes what a terminal would obey: anybody may have sent it, for example as the name of a login. (JSON escapes
+    it anyway.)"""
+    for key, value in event.items():
+        if isinstance(value, str) and not value.isprintable():
+            event[key] = "".join(one if one.isprintable() else ascii(one)[1:-1] for one in value)
+    return event
 
 
 def _place_exception(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

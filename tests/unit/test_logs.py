@@ -124,6 +124,16 @@ def test_text_is_for_people(out: io.StringIO) -> None:
     assert "\x1b" not in out.getvalue()
 
 
+def test_what_a_terminal_would_obey_is_an_escape(out: io.StringIO) -> None:
+    logs.set_up("info", "text", out)
+
+    structlog.get_logger().info("console_action", who="\x1b[2J\u202ealice\x9b\nfaked", target="caf\u00e9 \u4e2d")
+
+    assert "who=\\x1b[2J\\u202ealice\\x9b\\nfaked" in out.getvalue()
+    assert "caf\u00e9 \u4e2d" in out.getvalue()
+    assert out.getvalue().count("\n") == 1
+
+
 def test_closed_output_harms_nobody(out: io.StringIO) -> None:
     logs.set_up("info", "json", out)
     out.close()
