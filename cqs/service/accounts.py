@@ -19,7 +19,7 @@ from cqs.errors import CqsError, IdentityError, NoSuchIdentity
 from cqs.identity import ACCOUNT_ID, DEFAULT_ACCOUNT, KEY_ID, USER_NAME, AccessKey, Account, Identities, Role, User
 from cqs.service.administrators import check_not_last, is_administrating
 from cqs.service.credentials import Credentials
-from cqs.service.passwords import Passwords, check_hash
+from cqs.service.passwords import Passwords, check_hash, is_unicode
 from cqs.service.seal import Sealer
 from cqs.service.sessions import without_session, without_sessions
 from cqs.store.identity import IdentityStore
@@ -164,6 +164,8 @@ class Accounts:
             raise IdentityError(f"{new.key_id!r} is not a valid key id: use 1 to 128 letters, digits and underscores.")
         if not SECRET_LENGTH_MIN <= len(new.secret) <= SECRET_LENGTH_MAX:
             raise IdentityError(f"A secret must have {SECRET_LENGTH_MIN} to {SECRET_LENGTH_MAX} characters.")
+        if not is_unicode(new.secret):
+            raise IdentityError("A secret must be valid UTF-8.")
         sealed = self._sealer.seal(new.secret.encode(), new.key_id)
         key = AccessKey(key_id=new.key_id, user=name, sealed=sealed, created_ms=self._clock.now_ms())
         if not await self._store.save_key(key):

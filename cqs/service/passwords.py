@@ -27,7 +27,9 @@ class Passwords:
         self._nobodys = ""
 
     async def hash(self, password: str) -> str:
-        """The hash to store. Raises IdentityError if the password is too short or too long."""
+        """The hash to store. Raises IdentityError if the password is too short, too long, or not valid Unicode."""
+        if not is_unicode(password):
+            raise IdentityError("A password must be valid UTF-8.")
         if not PASSWORD_LENGTH_MIN <= len(password) <= PASSWORD_LENGTH_MAX:
             raise IdentityError(f"A password must have {PASSWORD_LENGTH_MIN} to {PASSWORD_LENGTH_MAX} characters.")
         async with self._turn:
@@ -36,7 +38,7 @@ class Passwords:
     async def is_right(self, kept: str, password: str) -> bool:
         """Whether `kept` is a hash of this password. With `kept` "" (no such user) it does the same work and returns
         False."""
-        if len(password) > PASSWORD_LENGTH_MAX:
+        if len(password) > PASSWORD_LENGTH_MAX or not is_unicode(password):
             return False
         async with self._turn:
             if not self._nobodys:
@@ -53,6 +55,15 @@ class Passwords:
             return self._hasher.verify(kept, password)
         except (VerificationError, InvalidHashError):
             return False
+
+
+def is_unicode(text: str) -> bool:
+    """Whether it can be encoded; not if it was read from bytes that are not UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def check_hash(text: str) -> str:

@@ -69,6 +69,16 @@ async def test_real_hash_costs_what_argon2_recommends() -> None:
     assert await Passwords().is_right(kept, PASSWORD)
 
 
+async def test_bytes_that_are_not_utf_8_are_refused_as_password_and_as_secret() -> None:
+    people, raw = await with_alice(), b"\xff\xfe 12345678".decode(errors="surrogateescape")
+
+    with pytest.raises(IdentityError, match="must be valid UTF-8"):
+        await people.accounts.set_password("alice", raw)
+    with pytest.raises(IdentityError, match="must be valid UTF-8"):
+        await people.accounts.add_key("alice", secret=raw)
+    assert await people.accounts.user_with_password("alice", raw) is None
+
+
 async def test_unknown_name_costs_the_same_work_as_a_wrong_password(monkeypatch: pytest.MonkeyPatch) -> None:
     people = await with_alice()
     checked: list[str] = []
