@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode
 
 from aiohttp import web
 
@@ -69,4 +69,6 @@ class Links:
     def is_ours(self, path: str) -> bool:
         """Whether a path leads to the console and nowhere else."""
         is_below = path == self.base or path.startswith((self.base + "/", self.base + "?"))
+        steps = re.split(r"[?#]", path, maxsplit=1)[0].split("/")
+        is_below = is_below and not any(unquote(step) in (".", "..") for step in steps)
         return is_below and "\\" not in path and path.isprintable() and len(path) <= 4_096

@@ -9,7 +9,19 @@ from tests.console.desk import PASSWORD, Desk
 
 
 @pytest.mark.parametrize(
-    "goal", ["https://evil.example/", "//evil.example", "/ADMIN//evil.example\\", "/ADMINX", "javascript:alert(1)", "/"]
+    "goal",
+    [
+        "https://evil.example/",
+        "//evil.example",
+        "/ADMIN//evil.example\\",
+        "/ADMINX",
+        "javascript:alert(1)",
+        "/",
+        "/ADMIN/../000000000000/orders?Action=PurgeQueue",
+        "/ADMIN/queues/%2E%2e/../metrics",
+        "/ADMIN/x/.%2e/.%2e/metrics",
+        "/ADMIN/..?x",
+    ],
 )
 async def test_a_login_leads_nowhere_else(desk: Desk, goal: str) -> None:
     await desk.add_user("alice", Role.ADMINISTRATOR)
@@ -27,7 +39,9 @@ async def test_a_login_leads_back_to_where_one_wanted_to_go(desk: Desk) -> None:
     assert page.headers["Location"] == "/ADMIN/login?next=%2FADMIN%2Fqueues%3Fq%3Dorders"
 
 
-@pytest.mark.parametrize("goal", ["/ADMIN/q/000000000000/log-lines", "/ADMIN/queues?q=/login"])
+@pytest.mark.parametrize(
+    "goal", ["/ADMIN/q/000000000000/log-lines", "/ADMIN/queues?q=/login", "/ADMIN/queues?q=a/../b", "/ADMIN/q/..a/b"]
+)
 async def test_a_login_leads_to_what_only_sounds_like_a_login(desk: Desk, goal: str) -> None:
     await desk.add_user("alice", Role.ADMINISTRATOR)
     await desk.get("/login")
