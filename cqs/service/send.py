@@ -75,7 +75,11 @@ async def send(engine: Engine, queue: Queue, draft: Draft, sender_id: str) -> Se
 async def send_batch(engine: Engine, queue: Queue, drafts: Sequence[Draft], sender_id: str) -> list[Sent | SqsError]:
     """As `send`, for up to ten drafts in one commit; answers in order. A draft that violates a rule fails alone, except
     for too many bytes in all and, on a FIFO queue, a missing group or deduplication id: these fail the whole call."""
-    _check_batch(queue, drafts)
+    size = sum(map(draft_rules.size_of, drafts))
+    if size > limits.BATCH_SIZE_MAX:
+        raise BatchRequestTooLong(size, limits.BATCH_SIZE_MAX)
+    for draft in drafts:
+        check_ids(queue, draft.group, draft.dedup_id)
     answers: list[Sent | SqsError | None] = []
     good: list[Draft] = []
     for draft in drafts:
@@ -90,14 +94,13 @@ async def send_batch(engine: Engine, queue: Queue, drafts: Sequence[Draft], send
     return [next(sent) if answer is None else answer for answer in answers]
 
 
-def _check_batch(queue: Queue, drafts: Sequence[Draft]) -> None:
-    size = sum(map(draft_rules.size_of, drafts))
-    if size > limits.BATCH_SIZE_MAX:
-        raise BatchRequestTooLong(size, limits.BATCH_SIZE_MAX)
+def check_ids(queue: Queue, group: str | None, dedup_id: str | None) -> None:
+    """Of a message of a batch. Raises InvalidParameterValue, which fails the whole call, if the queue is FIFO and
+    needs one that is missing."""
     settings = queue.settings
-    if settings.is_fifo and any(draft.group is None for draft in drafts):
+    if settings.is_fifo and group is None:
         raise InvalidParameterValue(str(MissingParameter.named("MessageGroupId")))
-    if settings.is_fifo and not settings.is_content_dedup and any(draft.dedup_id is None for draft in drafts):
+    if settings.is_fifo and not settings.is_content_dedup and dedup_id is None:
         raise InvalidParameterValue(draft_rules.NO_DEDUP_ID)
 
 

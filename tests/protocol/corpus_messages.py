@@ -195,6 +195,9 @@ BATCHES = [
         {"QueueUrl": FIFO, "Entries": [{"Id": "a", "MessageBody": "x"}]},
         INVALID,
     ),
+    batch("no group in an entry that is wrong otherwise, too", ["a"], INVALID, "MessageGroupId")._replace(
+        members={"QueueUrl": FIFO, "Entries": [{"Id": "a", "MessageBody": "x", "DelaySeconds": 901}]}
+    ),
     Meaning(
         "no deduplication in a batch",
         "SendMessageBatch",
