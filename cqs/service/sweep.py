@@ -146,7 +146,7 @@ async def _is_ready(engine: Engine, queue: Queue) -> bool:
 
 
 async def _is_stranded(engine: Engine, queue: Queue) -> bool:
-    """Whether it was dropped, to be refilled. No cause is known, but nothing else would find such messages."""
+    """Whether it was dropped, to be refilled. No cause is known any more, but nothing else would find such messages."""
     (sight,) = await engine.cache.survey([shard_of(queue)])
     if sight is None or not sight.stranded:
         return False

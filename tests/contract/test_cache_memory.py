@@ -15,10 +15,11 @@ from cqs.cache.peek import PEEK_BATCH
 from cqs.message import Attribute, Message
 from cqs.testing.clock import ManualClock
 from tests.contract.cache_bench import RETENTION_MS, CacheBench, of
+from tests.contract.cache_stale import StaleRules
 from tests.contract.cache_suite import STANDARD, CacheContract
 
 
-class TestMemoryCache(CacheContract):
+class TestMemoryCache(CacheContract, StaleRules):
     @pytest.fixture
     def cache(self, clock: ManualClock) -> QueueCache:
         return MemoryCache(clock, random.Random(1), 1_000_000)

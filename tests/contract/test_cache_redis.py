@@ -14,6 +14,7 @@ from cqs.cache.redis.cache import RedisCache
 from cqs.testing.clock import ManualClock
 from tests.contract import redis_keys
 from tests.contract.cache_bench import CacheBench, of
+from tests.contract.cache_stale import StaleRules
 from tests.contract.cache_suite import CacheContract
 from tests.needs import needs
 from tests.redis_server import RedisProcess, server_at
@@ -21,7 +22,7 @@ from tests.redis_server import RedisProcess, server_at
 pytestmark = needs("redis-server")
 
 
-class TestRedisCache(CacheContract):
+class TestRedisCache(CacheContract, StaleRules):
     @pytest.fixture
     async def cache(self, redis_process: RedisProcess, clock: ManualClock) -> AsyncIterator[QueueCache]:
         cache = RedisCache({"one": server_at(redis_process)}, lambda key: "one", random.Random(), now_ms=clock.now_ms)

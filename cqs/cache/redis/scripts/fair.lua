@@ -16,6 +16,7 @@ local function fair_line(plain)
   local item_of, fresh, picked = plain.item_of, plain.fresh, plain.picked
   local parkings_left = PARKED_PER_TAKE_MAX
   local heads
+  local is_any_hidden = false
 
   local function first_member(name)
     return call('ZRANGEBYLEX', PARKED, '[' .. name .. '\0', '(' .. name .. '\1', 'LIMIT', 0, 1)[1]
@@ -35,7 +36,8 @@ local function fair_line(plain)
     call('ZADD', PARKED, 0, name .. '\0' .. text(position) .. '\0' .. item)
   end
 
-  -- The first message of a parked line; removes stale items before it.
+  -- The first message of a parked line; removes stale items before it. nil = none is left or, if `is_any_hidden`, it may
+  -- stand behind too many.
   local function head_of(name)
     for _ = 1, LOOKS_MAX do
       local member = first_member(name)
@@ -49,6 +51,7 @@ local function fair_line(plain)
       end
       call('ZREM', PARKED, member)
     end
+    is_any_hidden = true
     return nil
   end
 
@@ -177,7 +180,7 @@ local function fair_line(plain)
     end
     m = m or pop_noisy()
     if not m then
-      line.is_unfinished = plain.is_unfinished
+      line.is_unfinished = plain.is_unfinished or is_any_hidden
       return nil
     end
     picked[m.address] = true
@@ -193,13 +196,13 @@ local function fair_line(plain)
   end
 
   function line.head()
-    local best = plain.head()
+    local best, is_hidden = plain.head()
     for _, head in pairs(parked_heads()) do
       if not best or sent_of(head) < sent_of(best) then
         best = head
       end
     end
-    return best
+    return best, is_hidden or is_any_hidden
   end
 
   function line.oldest()

@@ -65,12 +65,15 @@ local function remove(s, line, m, is_due)
   end
 end
 
--- When reveal has work: the first due message, or the expiry of the message that has waited longest.
+-- When reveal has work: the first due message, or the expiry of the message that has waited longest. While that one is
+-- not known, there is work: to find it.
 local function next_work(s, line)
   local first = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')
   local at = first[1] == BLANK and NEVER or tonumber(first[2])
-  local head = line.head()
-  if head then
+  local head, is_hidden = line.head()
+  if is_hidden then
+    at = math.min(at, now)
+  elseif head then
     at = math.min(at, sent_of(head) + s.retention)
   end
   return at
@@ -79,8 +82,10 @@ end
 local function set_retention(s, line, retention)
   if s.retention ~= retention then
     s.retention, s.is_changed = retention, true
-    local head = line.head()
-    if head then
+    local head, is_hidden = line.head()
+    if is_hidden then
+      expect(s, now)
+    elseif head then
       expect_expiry(s, head)
     end
   end

@@ -61,6 +61,7 @@ local function plain_line(s)
     return items
   end
 
+  -- The first record of the list that is not stale. nil = none is left or, with true, it stands behind too many.
   local function first_of(key)
     for _ = 1, LOOKS_MAX do
       local item = call('LINDEX', key, 0)
@@ -73,7 +74,7 @@ local function plain_line(s)
       end
       call('LPOP', key)
     end
-    return nil
+    return nil, true
   end
 
   local function nothing() end
@@ -136,11 +137,11 @@ local function plain_line(s)
 
   -- Roughly the ready message that has waited longest.
   function line.head()
-    local head = first_of(front)
-    if not head and turn_page() then
-      head = first_of(list)
+    local head, is_hidden = first_of(front)
+    if not head and not is_hidden and turn_page() then
+      head, is_hidden = first_of(list)
     end
-    return head
+    return head, is_hidden
   end
 
   -- The same among messages received only a few times: its sent time, or nil.
