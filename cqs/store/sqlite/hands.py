@@ -101,7 +101,8 @@ class Hands:
 
     async def move(self, source_id: int, target_id: int, moves: Sequence[Move]) -> list[Message]:
         """Returns those of `moves` that are in the target afterwards. Raises OutcomeUnknown."""
-        return cast("list[Message]", await self.commits.submit(Relocate(source_id, target_id, moves)))
+        weight = sum(move.message.weight for move in moves)
+        return cast("list[Message]", await self.commits.submit(Relocate(source_id, target_id, moves), weight))
 
     async def read(self, run: Callable[[sqlite3.Connection], T]) -> T:
         """Runs `run` in the reader's thread."""

@@ -55,7 +55,8 @@ class Relocate:
 
     @property
     def wal_pages(self) -> int:
-        return WORK_PAGES
+        """Without the pages of the messages, which the writer counts when it has encoded them."""
+        return WORK_PAGES + len(self.moves)
 
 
 @dataclass(slots=True, frozen=True)

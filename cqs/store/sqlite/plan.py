@@ -17,6 +17,14 @@ from cqs.store.tombstones import Tombstones
 Result = object
 
 
+def bytes_of(encoded: Sequence[rows.Row]) -> int:
+    """How many bytes of bodies and attributes the rows hold."""
+    size = 0
+    for row in encoded:
+        size += len(row[-1]) + len(row[-2] or b"")
+    return size
+
+
 class Plan:
     """The jobs of one commit, sorted by kind and encoded."""
 
@@ -49,8 +57,7 @@ class Plan:
             return
         self._starts.append((len(self.rows), place))
         self.rows += encoded
-        for row in encoded:
-            self._bytes += len(row[-1])
+        self._bytes += bytes_of(encoded)
         for (storage_id, scope, dedup_id), held in job.claims:
             key, tail = ids.key_of(held.address), ids.tail_of(held.address)
             self.claims.append((key, storage_id, tail, held.sequence, held.expires_ms, scope, dedup_id))

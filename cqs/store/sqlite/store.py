@@ -114,7 +114,7 @@ class SqliteStore:
             self._parts.pop(storage_id, None)
         weight = _ROW_WEIGHT * len(messages)
         for message in messages:
-            weight += len(message.body)
+            weight += message.weight
         if not queue.settings.is_fifo:
             await commits.submit(Append(storage_id, messages), weight)
             return

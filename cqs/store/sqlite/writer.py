@@ -29,7 +29,8 @@ from cqs.store.sqlite.failures import DiskFull, full_text, gone_text, told
 from cqs.store.sqlite.folder import identity_of
 from cqs.store.sqlite.jobs import Append, Checkpoint, Job, Relocate, Trim
 from cqs.store.sqlite.leased import LeasedIds
-from cqs.store.sqlite.plan import Plan, Result
+from cqs.store.sqlite.plan import Plan, Result, bytes_of
+from cqs.store.sqlite.schema import PAGE_BYTES
 from cqs.store.tombstones import Tombstones
 
 _INSERT_MESSAGES = f"INSERT OR IGNORE INTO messages ({rows.COLUMNS})"
@@ -198,6 +199,7 @@ class Writer:
         new_rows = [rows.encode(job.target_id, move.message) for move in leaving]
         for _ in sql.insert(self._db, _INSERT_MESSAGES, new_rows):
             pass
+        self.wal_pages += bytes_of(new_rows) // PAGE_BYTES
         arrived = self._existing(job.target_id, [move.message.address for move in job.moves])
         for move in leaving:
             if move.message.address not in arrived:

@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 
+from cqs.message import Attribute
 from cqs.queue import Queue
 from cqs.store import claims
 from cqs.store.interface import Move
@@ -198,6 +199,34 @@ async def test_the_log_stays_bounded_and_space_comes_back(
     assert largest_file < 16 * MIB
     assert home.file.stat().st_size < MIB
     assert there == [keeper.address]
+
+
+@pytest.mark.parametrize("is_in_attributes", [False, True])
+async def test_the_log_stays_bounded_whatever_the_messages_consist_of_and_when_they_move(
+    home: SqliteHome,
+    store: SqliteStore,
+    queue: Queue,
+    make: Maker,
+    monkeypatch: pytest.MonkeyPatch,
+    is_in_attributes: bool,
+) -> None:
+    monkeypatch.setattr(upkeep, "WAL_PAGES_MAX", 100)
+    wal = home.file.with_name(home.file.name + "-wal")
+    target = await store.create(make.queue("target"))
+    text = "x" * 100_000
+    content = (Attribute("a", "Binary", text.encode()),) if is_in_attributes else ()
+    sizes: list[int] = []
+
+    for _ in range(30):
+        sent, moved = ([make.message("" if content else text, attributes=content) for _ in range(10)] for _ in "ab")
+        await store.append(queue, sent)
+        await store.swept()
+        sizes.append(wal.stat().st_size)
+        await store.move(queue, target, [Move(one.address, new) for one, new in zip(sent, moved, strict=True)])
+        await store.swept()
+        sizes.append(wal.stat().st_size)
+
+    assert max(sizes) < 12 * MIB
 
 
 async def test_what_upkeep_could_not_do_is_done_later(
