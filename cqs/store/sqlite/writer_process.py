@@ -25,6 +25,7 @@ import structlog
 
 from cqs.child import Child
 from cqs.errors import OutcomeUnknown, StoreUnavailable
+from cqs.store.sqlite.failures import gone_text
 from cqs.store.sqlite.folder import identity_of
 from cqs.store.sqlite.jobs import Job
 from cqs.store.sqlite.wire import pack_jobs, unpack_reply
@@ -95,7 +96,10 @@ class WriterProcess:
             await child.close(STOP_S_MAX)
 
     def _start(self) -> Child:
-        """Raises StoreUnavailable."""
+        """Raises StoreUnavailable. A process that began now on a replaced file would write to it, with a log that
+        belongs to the other, and one on a deleted file would make an empty one."""
+        if self.is_gone():
+            raise StoreUnavailable(gone_text(self._file))
         self._is_ready, self._trouble = False, None
         try:
             self._child = Child(

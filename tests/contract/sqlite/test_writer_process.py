@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -95,6 +96,26 @@ async def test_a_writer_of_files_that_may_only_be_read_does_not_begin_and_the_ne
             await store.append(queue, [make.message()])
     for file in files:
         file.chmod(0o600)
+    message = make.message()
+    await store.append(queue, [message])
+
+    assert await held(store, queue) == [message.address]
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+async def test_a_writer_does_not_begin_on_a_file_that_was_deleted_or_replaced_and_the_next_one_does_when_it_is_back(
+    store: SqliteStore, home: SqliteHome, queue: Queue, make: Maker, is_replaced: bool
+) -> None:
+    aside = home.file.rename(home.file.with_name("aside"))
+    if is_replaced:
+        shutil.copy(aside, home.file)
+    await kill(store)
+
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match="was deleted or replaced: put it back"):
+            await store.append(queue, [make.message()])
+    assert home.file.exists() == is_replaced
+    aside.rename(home.file)
     message = make.message()
     await store.append(queue, [message])
 
