@@ -188,8 +188,8 @@ local function fair_line(plain)
     return { m }
   end
 
-  line.start, line.finish, line.save, line.noisy_groups =
-    tenants.started, tenants.finished, tenants.save, tenants.noisy_count
+  line.start, line.finish, line.save, line.noisy_groups, line.prune =
+    tenants.started, tenants.finished, tenants.save, tenants.noisy_count, tenants.prune
 
   function line.standing()
     return plain.standing() + call('ZCARD', PARKED) - 1

@@ -5,10 +5,12 @@
 --                 a meter: " in_flight since_ms window busy_ms earlier_ms"
 --   noisy   set   groups that were noisy when last checked
 --
--- A tenant is idle, and forgotten, when nothing of it is ready, parked or in flight and it did little recent work.
+-- A tenant is idle, and forgotten, when nothing of it is ready, parked or in flight and it did little recent work. One
+-- that becomes idle because its work is no longer recent is forgotten by a survey.
 -- `has_parked` says whether a group has parked messages.
 
 local WINDOW_MS, NOISY_BUSY_MIN_MS, NOISY_IN_FLIGHT_MIN, NOISY_SHARE = 300000, 60000, 30, 0.1
+local SAMPLE = 20
 
 local function tenants_of(has_parked)
   local tenants = {}
@@ -172,6 +174,24 @@ local function tenants_of(has_parked)
       end
     end
     return count
+  end
+
+  -- Forgets idle tenants among a random sample, and goes on to another one, up to about `limit` tenants, while a quarter
+  -- of a sample was idle. Returns how many it looked at.
+  function tenants.prune(limit)
+    local looks, idle = 0, SAMPLE
+    while looks < limit and 4 * idle >= SAMPLE do
+      idle = 0
+      for _, name in ipairs(call('HRANDFIELD', TENANTS, SAMPLE)) do
+        looks = looks + 1
+        if name ~= BLANK and is_idle(read(name)) then
+          call('HDEL', TENANTS, name)
+          call('SREM', NOISY, name)
+          idle = idle + 1
+        end
+      end
+    end
+    return looks
   end
 
   function tenants.group_of(m)
