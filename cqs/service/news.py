@@ -12,7 +12,8 @@
                                                                       ── so B re-reads the queue: 4 ── refuses (503)
 
 News carries the version, so a node reads nothing for its own changes or those it already knows. News that can't be
-announced is kept and sent at a later beat. A node that was away for too long reads all queues.
+announced is kept and sent at a later beat. A node that was away for too long reads all queues. A queue whose record
+can't be read stays as the node knows it, so that the rest of the news, and of the beat, does not wait for it.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from cqs.queue import Queue, QueueName
 from cqs.service.engine import Engine, shard_of
 from cqs.side_by_side import side_by_side
 from cqs.store.coordination import News
+from cqs.store.interface import Unreadable
 
 CHANGED, GONE = "queue", "queue gone"
 _ANY_VERSION = 1 << 62
@@ -87,7 +89,14 @@ async def hear_queues(engine: Engine, news: Iterable[News]) -> None:
                 await forget(engine, known)
         elif known is None or not is_known or known.version < _seen_below(engine, int(version)):
             changed[QueueName(account, name)] = None
-    await side_by_side([partial(refresh, engine, key) for key in changed], READS)
+    await side_by_side([partial(_refresh, engine, key) for key in changed], READS)
+
+
+async def _refresh(engine: Engine, key: QueueName) -> None:
+    try:
+        await refresh(engine, key)
+    except Unreadable as error:
+        _log.error("queue_not_read", queue=key.name, reason=str(error))
 
 
 def _seen_below(engine: Engine, version: int) -> int:
@@ -113,9 +122,8 @@ async def reload(engine: Engine) -> None:
     """Reads all queues. Raises StoreUnavailable."""
     before = {queue.uid for queue in engine.registry}
     found = {queue.uid: queue for queue in await engine.store.queues()}
-    for queue in list(engine.registry):
-        if queue.uid in before and queue.uid not in found:
-            await forget(engine, queue)
+    missing = [queue.key for queue in engine.registry if queue.uid in before and queue.uid not in found]
+    await side_by_side([partial(_refresh, engine, key) for key in missing], READS)
     for queue in found.values():
         await _meet(engine, engine.registry.get(queue.key), queue)
 

@@ -13,8 +13,13 @@ from typing import Protocol
 
 import msgspec
 
+from cqs.errors import StoreUnavailable
 from cqs.message import Message
 from cqs.queue import Queue, QueueName
+
+
+class Unreadable(StoreUnavailable):
+    """The record asked for is damaged, or of another version: it stays so until an operator acts."""
 
 
 class Lease(msgspec.Struct, frozen=True, gc=False):

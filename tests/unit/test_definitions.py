@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from cqs.errors import StoreUnavailable
 from cqs.store.coordination import Node
 from cqs.store.definitions import Definitions
+from cqs.store.interface import Unreadable
 
 GOOD = '{"name":"a","started_ms":1,"beat_ms":2}'
 A = Node(name="a", started_ms=1, beat_ms=2)
@@ -35,7 +35,7 @@ def test_what_can_not_be_read_is_left_out_and_told_by_name_once(text: str) -> No
 
 @pytest.mark.parametrize("text", [*UNREADABLE, None], ids=range(len(UNREADABLE) + 1))
 def test_one_that_is_asked_for_by_name_and_can_not_be_read_is_refused_with_it(text: str | None) -> None:
-    with pytest.raises(StoreUnavailable, match=r"Node dc1/b can't be read"):
+    with pytest.raises(Unreadable, match=r"Node dc1/b can't be read"):
         Definitions(Node).one(text, "dc1", "b")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cqs.errors import StoreUnavailable
+from cqs.store.interface import Unreadable
 from cqs.testing.clock import ManualClock
 from tests.contract.sqlite_home import SqliteHome
 from tests.contract.store_home import Maker
@@ -28,7 +28,7 @@ async def test_queues_and_move_tasks_that_can_not_be_read_hide_no_other(tmp_path
     assert await store.queues() == [queue]
     assert await store.move_tasks() == []
     for refused in (store.find(garbled.key), store.create(garbled)):
-        with pytest.raises(StoreUnavailable, match=f"{garbled.account}/garbled"):
+        with pytest.raises(Unreadable, match=f"{garbled.account}/garbled"):
             await refused
     assert await store.find(queue.key) == queue
     await store.append(queue, [make.message()])
