@@ -191,6 +191,8 @@ class TwinMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.is_fifo)
     @rule(delay_ms=TIMES)
     def redelay(self, delay_ms: int) -> None:
+        """Groups of messages that were due before would take turns in another order, so these are revealed first."""
+        self.reveal(1_000)
         self.twins.call(lambda cache: cache.redelay(self.shard, delay_ms))
 
     @rule()
@@ -240,8 +242,6 @@ class TenantTwins(TwinMachine):
 
 
 _SETTINGS = settings(max_examples=30, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
-
-
 TestStandardShard = TwinMachine.TestCase
 TestStandardShard.settings = _SETTINGS
 TestFifoShard = FifoTwins.TestCase
