@@ -17,7 +17,6 @@ from cqs.proxies import address_of
 
 FIELD, HEADER = "csrf", "X-CSRF-Token"
 _USUAL_PORTS = {"http": 80, "https": 443}
-SAFE_METHODS = frozenset({"GET", "HEAD"})
 _FORWARDED = ("forwarded", "x-real-ip", "via")
 
 

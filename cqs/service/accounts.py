@@ -149,10 +149,6 @@ class Accounts:
 
         await self._change_user(user.name, change)
 
-    async def has_password(self) -> bool:
-        """Whether anybody can log in. Until then the console answers on loopback only."""
-        return any(user.password_hash and user.is_enabled for user in (await self._store.identities()).users)
-
     async def add_key(self, name: str, key_id: str = "", secret: str = "") -> NewKey:
         """Creates an access key; an omitted id or secret is generated. The secret is never shown again."""
         everybody = await self._store.identities()

@@ -14,6 +14,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
+from cqs import limits
 from cqs.cache.bells import Bells, OneNode
 from cqs.cache.interface import QueueCache, Shard
 from cqs.clock import Clock
@@ -47,7 +48,7 @@ class Tuning:
     is_recreate_wait_on: bool = False
     """Creating a queue within 60 s of deleting one of the same name is refused, as on AWS. Off, because tests do
     that."""
-    in_flight_max: int = 120_000
+    in_flight_max: int = limits.IN_FLIGHT_MAX
     is_leases_on: bool = True
     """Standard receives write leases to the store, without waiting. FIFO receives always do, and wait."""
     is_hint_on: bool = True
