@@ -224,7 +224,7 @@ class SignatureDoesNotMatch(SqsError):
 
 
 class RequestExpired(SqsError):
-    """Signed too long ago, or too far in the future."""
+    """A presigned URL is older than it allows."""
 
 
 class IncompleteSignature(SqsError):

@@ -21,7 +21,7 @@ from cqs.api.context import Context
 from cqs.api.error_table import UNAVAILABLE, wire_error
 from cqs.api.extensions import EXTENDED
 from cqs.api.failure_log import FailureLog
-from cqs.api.operations import BY_TARGET
+from cqs.api.operations import BY_TARGET, TARGET_PREFIX
 from cqs.api.origins import Origins
 from cqs.api.protocol.codec import REQUEST_ID, Codec
 from cqs.api.protocol.json import JsonCodec
@@ -38,6 +38,7 @@ from cqs.service.engine import Engine
 _log = structlog.get_logger("cqs.api")
 _QUERY = QueryCodec(is_json=False)
 _QUERY_AS_JSON = QueryCodec(is_json=True)
+_TARGET = TARGET_PREFIX.encode()
 _UNAVAILABLE_TEXT = str(ServiceUnavailable())
 
 
@@ -124,9 +125,7 @@ class Dispatcher:
         return self._with_cors(reply, head)
 
     def _codec_of(self, request: Request, head: Head) -> Codec:
-        if request.method == b"POST" and (
-            b"x-amz-target" in head or head.get(b"content-type", b"").startswith(b"application/x-amz-json")
-        ):
+        if request.method == b"POST" and _is_json(head):
             is_query_mode = head.get(b"x-amzn-query-mode", b"").lower() == b"true"
             return self._json_in_query_mode if is_query_mode else self._json
         return _QUERY_AS_JSON if head.get(b"accept", b"").startswith(b"application/json") else _QUERY
@@ -146,6 +145,17 @@ class Dispatcher:
 
     def _with_cors(self, reply: Reply, head: Head) -> Reply:
         return msgspec.structs.replace(reply, headers=reply.headers + self._origins.cors_headers(head))
+
+
+def _is_json(head: Head) -> bool:
+    """Whether a POST is of the JSON protocol. A form is not, if its X-Amz-Target is not one of that protocol: Perl's
+    Amazon::SQS::Simple sends `AmazonSQSv20121105.SendMessage` with its forms. curl calls anything a form."""
+    content_type = head.get(b"content-type", b"")
+    if content_type.startswith(b"application/x-amz-json"):
+        return True
+    target = head.get(b"x-amz-target")
+    is_form = content_type.lower().startswith(b"application/x-www-form-urlencoded")
+    return target is not None and (target.startswith(_TARGET) or not is_form)
 
 
 def _log_request(request: Request, reply: Reply, request_id: str, context: Context | None) -> None:

@@ -86,8 +86,9 @@ class Verifier:
         where a trusted proxy reports which host was signed; `head` holds the headers by lower-case name, if none is
         repeated.
 
-        Raises MissingAuthenticationToken (unsigned), IncompleteSignature (malformed, or Version 2), RequestExpired,
-        InvalidClientTokenId (unknown or disabled key, wrong session token), SignatureDoesNotMatch (all else)."""
+        Raises MissingAuthenticationToken (unsigned), IncompleteSignature (malformed, or Version 2), RequestExpired (a
+        presigned URL), InvalidClientTokenId (unknown or disabled key, wrong session token), SignatureDoesNotMatch (all
+        else, such as a wrong clock)."""
         if head is not None and host is None and target == b"/":
             known = self._repeats.find(head)
             if known is not None and self._is_repeat(known, method, head, body):
@@ -231,14 +232,14 @@ class Verifier:
         )
 
 
-def _off(stamp: Stamp, now_ms: int) -> RequestExpired:
-    """The error for a time that is too far from this server's."""
+def _off(stamp: Stamp, now_ms: int) -> SignatureDoesNotMatch:
+    """The error for a time too far from this server's, as in SQS: for RequestExpired, Go's SDK corrects no clock."""
     signed, now_s = stamp.text.decode(), now_ms // 1_000
     if now_ms > stamp.at_ms:
         limit = f"{claims.iso_of(now_s - SKEW_S_MAX)} ({claims.iso_of(now_s)} - 15 min.)"
-        return RequestExpired(f"Signature expired: {signed} is now earlier than {limit}")
+        return SignatureDoesNotMatch(f"Signature expired: {signed} is now earlier than {limit}")
     limit = f"{claims.iso_of(now_s + SKEW_S_MAX)} ({claims.iso_of(now_s)} + 15 min.)"
-    return RequestExpired(f"Signature not yet current: {signed} is still later than {limit}")
+    return SignatureDoesNotMatch(f"Signature not yet current: {signed} is still later than {limit}")
 
 
 def _check_session(credential: Credential, token: bytes | None) -> None:

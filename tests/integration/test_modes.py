@@ -89,7 +89,7 @@ def test_clock_of_a_client_may_be_off_by_a_quarter_of_an_hour(
 ) -> None:
     monkeypatch.setattr(botocore.auth, "get_current_datetime", clock_off_by(off_s))
 
-    assert said(client(server, lane=lane).list_queues) == ((200, "") if is_fine else (403, "RequestExpired"))
+    assert said(client(server, lane=lane).list_queues) == ((200, "") if is_fine else (403, "SignatureDoesNotMatch"))
 
 
 def sent(server: Served, request: AWSRequest, body: bytes, lane: str) -> tuple[int, bytes]:

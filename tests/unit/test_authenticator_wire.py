@@ -54,7 +54,7 @@ async def test_expired_request_is_told_so() -> None:
 
     status, kind, text = said(await world.send(raw))
 
-    assert (status, kind) == (403, "RequestExpired")
+    assert (status, kind) == (403, "SignatureDoesNotMatch")
     assert text.startswith("Signature expired: ")
 
 

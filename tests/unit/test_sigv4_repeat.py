@@ -10,7 +10,7 @@ from cqs.api.request import Head
 from cqs.api.sigv4 import SKEW_S_MAX, Verifier
 from cqs.api.sigv4_repeat import Repeats
 from cqs.clock import Clock
-from cqs.errors import InvalidClientTokenId, RequestExpired, SignatureDoesNotMatch, SqsError
+from cqs.errors import InvalidClientTokenId, SignatureDoesNotMatch, SqsError
 from cqs.identity import Credential
 from cqs.testing.clock import ManualClock
 from tests.unit.sigv4_requests import ALICE, NOON_S, SEND, Keys, Raw, replaced, sign
@@ -107,7 +107,7 @@ def test_repeat_grows_old_as_any_request(warm: Verifier, clock: ManualClock) -> 
     assert verified(warm, send()) is ALICE
 
     clock.advance_ms(1)
-    with pytest.raises(RequestExpired):
+    with pytest.raises(SignatureDoesNotMatch, match="Signature expired"):
         verified(warm, send())
 
 
