@@ -15,7 +15,7 @@ from tests.protocol.world import STANDARD, form_request, make_world
     ],
     ids=["Perl", "curl"],
 )
-async def test_form_is_json_only_with_a_target_of_that_protocol(target: bytes, body: bytes, content_type: bytes) -> None:
+async def test_form_is_json_only_with_a_target_of_it(target: bytes, body: bytes, content_type: bytes) -> None:
     world = await make_world()
 
     reply = await world.dispatcher.dispatch(form_request(body, (b"X-Amz-Target", target)))
