@@ -4,6 +4,7 @@ reported, and does not stop the others."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 
 from admin.actions.later import later
 from admin.formats import counted
@@ -14,10 +15,13 @@ from cqs.errors import CqsError, QueueDoesNotExist
 from cqs.queue import Queue, QueueName
 from cqs.service import queues
 from cqs.service.engine import Engine
+from cqs.side_by_side import side_by_side
 
 Do = Callable[[Engine, Queue], Awaitable[None]]
 TOLD_MAX = 5
 NAMED_MAX = 3
+AT_ONCE = 20
+"""With two data centres each takes seconds."""
 _PAST = {"purge": "purged", "delete": "deleted"}
 
 
@@ -88,15 +92,16 @@ def _named(names: Sequence[str]) -> str:
 
 async def _all(account: str, names: Sequence[str], one: Callable[[str], Awaitable[None]]) -> list[Told]:
     """The result for each queue: done, or why not."""
-    told = []
-    for name in names:
+
+    async def told(name: str) -> Told:
         error = ""
         try:
             await one(name)
         except CqsError as problem:
             error = str(problem)
-        told.append(Told(f"{account}/{name}", "" if error else "done", error))
-    return told
+        return Told(f"{account}/{name}", "" if error else "done", error)
+
+    return await side_by_side([partial(told, name) for name in names], AT_ONCE)
 
 
 def _said(verb: str, told: Sequence[Told]) -> str:
