@@ -95,8 +95,9 @@ class Upkeep:
                     await self._delete_leftovers()
                     is_first = False
                 await self._once()
-            except (CqsError, sqlite3.Error) as error:
-                _log.warning("store_upkeep_failed", reason=str(error), retry_s=RETRY_S)
+            except Exception as error:  # Also no thread or memory: without upkeep the WAL grows for ever.
+                is_known = isinstance(error, CqsError | sqlite3.Error)
+                _log.warning("store_upkeep_failed", reason=str(error), retry_s=RETRY_S, exc_info=not is_known)
                 await asyncio.sleep(RETRY_S)
                 continue
             if not self._wake.is_set():
