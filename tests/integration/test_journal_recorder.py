@@ -217,8 +217,10 @@ async def test_killed_server_leaves_no_recorder_behind(tmp_path: Path) -> None:
 
 async def test_a_journal_that_can_not_be_written_says_so_until_it_can(tmp_path: Path, journal: Journal) -> None:
     assert journal.trouble == ""
+    os.kill(pid_of(journal), signal.SIGSTOP)
     shutil.rmtree(tmp_path)
     os.mkfifo(tmp_path)
+    os.kill(pid_of(journal), signal.SIGCONT)
     delete(journal, 1)
     await until(lambda: "File exists" in journal.trouble)
     assert journal.trouble.startswith(f"The event journal can't be written to {tmp_path}: ")
