@@ -34,7 +34,7 @@ def as_text() -> str:
 
 def _row(metric: Metric) -> str:
     labels = "" if metric.labels in ((), QUEUE_LABELS) else " {" + ", ".join(metric.labels) + "}"
-    bounds = f" Buckets up to {', '.join(f'{bound:g}' for bound in metric.bounds)}." if metric.bounds else ""
+    bounds = f" Buckets up to {', '.join(f'{bound:.15g}' for bound in metric.bounds)}." if metric.bounds else ""
     word = f"`{metric.word}`" if metric.word else ""
     return f"| `{metric.name}`{labels} | {metric.kind.value} | {metric.help}{bounds} | {word} |\n"
 
