@@ -10,7 +10,7 @@ from tests.tls import Certificate
 
 _HEAD = struct.Struct("!BBhBi")
 _OPTIONS, _STARTUP, _QUERY = 0x05, 0x01, 0x07
-_READY, _SUPPORTED, _RESULT = 0x02, 0x06, 0x08
+_READY, _AUTHENTICATE, _SUPPORTED, _RESULT = 0x02, 0x03, 0x06, 0x08
 
 
 def _text(value: str) -> bytes:
@@ -18,11 +18,12 @@ def _text(value: str) -> bytes:
 
 
 class FakeNode:
-    """Its port is `port`; `queries` are the texts it read."""
+    """Its port is `port`; `queries` are the texts it read. `is_closed_to_strangers`: it asks for a password."""
 
     def __init__(self, tls: Certificate | None) -> None:
         self.tls = tls
         self.queries: list[str] = []
+        self.is_closed_to_strangers = False
         self.is_reading = asyncio.Event()
         self.is_reading.set()
         self.writers: list[asyncio.StreamWriter] = []
@@ -52,7 +53,7 @@ class FakeNode:
                 "COMPRESSION"
             ) + b"\0\0"
         if kind == _STARTUP:
-            return _READY, b""
+            return (_AUTHENTICATE, _text("PasswordAuthenticator")) if self.is_closed_to_strangers else (_READY, b"")
         assert kind == _QUERY
         text = body[4 : 4 + struct.unpack_from("!i", body)[0]].decode()
         self.queries.append(text)

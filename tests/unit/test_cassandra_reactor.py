@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cassandra import ConsistencyLevel
-from cassandra.connection import ConnectionShutdown, DefaultEndPoint
+from cassandra import AuthenticationFailed, ConsistencyLevel
+from cassandra.connection import ConnectionException, ConnectionShutdown, DefaultEndPoint
 from cassandra.protocol import QueryMessage
 
 from cqs.store.cassandra.reactor import LoopConnection, connections_of
@@ -35,14 +35,28 @@ async def connection(node: FakeNode) -> AsyncIterator[LoopConnection]:
     made.close()
 
 
-async def _connected(node: FakeNode) -> LoopConnection:
-    reactor = connections_of(asyncio.get_running_loop())
+async def _connected(node: FakeNode, reactor: type[LoopConnection] | None = None) -> LoopConnection:
+    reactor = reactor or connections_of(asyncio.get_running_loop())
     client = node.tls and node.tls.client
     return await asyncio.to_thread(
         lambda: reactor.factory(
             DefaultEndPoint("127.0.0.1", node.port), _WAIT_S, protocol_version=4, compression=False, ssl_context=client
         )
     )
+
+
+async def test_a_node_that_refuses_what_was_accepted_before_is_like_one_that_is_down_and_tried_again(
+    node: FakeNode,
+) -> None:
+    reactor = connections_of(asyncio.get_running_loop())
+    node.is_closed_to_strangers = True
+    with pytest.raises(AuthenticationFailed):
+        await _connected(node, reactor)
+    node.is_closed_to_strangers = False
+    (await _connected(node, reactor)).close()
+    node.is_closed_to_strangers = True
+    with pytest.raises(ConnectionException):
+        await _connected(node, reactor)
 
 
 def ask(connection: LoopConnection, text: str) -> asyncio.Future[Any]:

@@ -19,7 +19,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from cassandra.connection import Connection, ConnectionShutdown
+from cassandra import AuthenticationFailed
+from cassandra.connection import Connection, ConnectionException, ConnectionShutdown, EndPoint
 
 READ_BYTES = 1 << 16
 WRITE_BYTES = 1 << 18
@@ -62,6 +63,8 @@ class LoopConnection(Connection):  # type: ignore[misc]
 
     loop: ClassVar[asyncio.AbstractEventLoop]
     thread: ClassVar[int]
+    was_accepted: ClassVar[bool] = False
+    """A node has accepted the password before."""
 
     is_closed: bool
 
@@ -78,6 +81,20 @@ class LoopConnection(Connection):  # type: ignore[misc]
             self._socket.close()
             raise ConnectionShutdown(f"The event loop that was to serve {self.endpoint} is closed")
         self._send_options_message()
+
+    @classmethod
+    def factory(cls, endpoint: EndPoint, timeout: float, *args: Any, **kwargs: Any) -> Connection:
+        """Connects. The driver never again tries a host that once refused the password. But a node also does that while
+        it can't read the passwords, since too few replicas are alive, or until somebody corrects the password. So only
+        the first connection raises AuthenticationFailed; later ones raise ConnectionException, and are tried again."""
+        try:
+            connection = super().factory(endpoint, timeout, *args, **kwargs)
+        except AuthenticationFailed as error:
+            if cls.was_accepted:
+                raise ConnectionException(str(error), endpoint) from error
+            raise
+        cls.was_accepted = True
+        return connection
 
     @classmethod
     def is_in_loop(cls) -> bool:
