@@ -86,8 +86,10 @@ class Workload:
         for name in ("quit_probability", "drop_probability"):
             if not 0 <= getattr(self, name) < 1:
                 raise BadWorkload(f"{name} = {getattr(self, name)}: a probability is from 0 to below 1.")
-        if not 1 <= self.receive_max <= 10 or self.wait_s > 20 or self.bytes > 1_000_000:
-            raise BadWorkload("SQS allows receive_max 1 to 10, wait_s 0 to 20, and here bytes up to 1,000,000.")
+        most = {"receive_max": 10, "wait_s": 20, "visibility_s": 43_200, "bytes": 1_000_000}
+        for name, limit in most.items():
+            if getattr(self, name) > limit:
+                raise BadWorkload(f"{name} = {getattr(self, name)}: at most {limit:,} is possible.")
 
     @property
     def total(self) -> int:
