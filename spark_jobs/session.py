@@ -20,7 +20,8 @@ DRIVER_MEMORY = "1g"
 """Shared by two concurrent tasks. The whole JVM takes about twice as much."""
 _SILENCE_S_MAX = 2.0
 SMALL = {
-    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:TieredStopAtLevel=1",
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m "
+    "-XX:MetaspaceSize=256m",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.adaptive.enabled": "false",
@@ -28,8 +29,9 @@ SMALL = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 """Settings for many queries over few rows: little is compiled, and nothing is shuffled
-(`spark_jobs.staged.gathered`)."""
-
+(`spark_jobs.staged.gathered`). With one compiler the JVM would reserve 48 MB for compiled code, which are full after
+two minutes of CPU, so that it throws code away and compiles it again; and it would collect all garbage each time that
+the classes outgrow a threshold which begins at 21 MB."""
 
 SMALL_BYTES_MAX = 4_000_000
 """Compressed journals below this size have at most a few 100,000 lines, and are read before Spark's compilers
