@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.integration.process import Served
-from tests.integration.signed import KEYS, OURS, signed_server
+from cqs.errors import SignatureDoesNotMatch
+from tests.integration.process import ROOT, Served
+from tests.integration.signed import CLOCK_AHEAD, KEYS, OURS, signed_server
 from tests.needs import needs
 from tests.sdk.behaviour.test_message_attributes import digest
 from tests.sdk.toolchains import JAVA_PROGRAM, go_program, java_classes, node_folder, pointed_at
@@ -106,6 +107,15 @@ ERRORS = {
         "The resource that you specified for the SourceArn parameter doesn't exist.",
         404,
     ),
+    "wrong secret": Error("", "SignatureDoesNotMatch", str(SignatureDoesNotMatch()), 403),
+    "unknown key": Error("", "InvalidClientTokenId", "The security token included in the request is invalid.", 403),
+    "denied": Error(
+        "",
+        "AccessDenied",
+        f"User: arn:aws:iam::{OURS}:user/alice is not authorized to perform: sqs:sendmessage on resource: "
+        f"arn:aws:sqs:us-east-1:{OURS}:{{sdk}}-shut with an explicit deny in a resource-based policy",
+        403,
+    ),
 }
 
 
@@ -125,6 +135,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def late(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("late")
+    (folder / "sitecustomize.py").write_text(CLOCK_AHEAD)
+    with signed_server(folder, "signed", PYTHONPATH=f"{folder}:{ROOT}") as server:
+        yield server
+
+
 @pytest.fixture(
     scope="module",
     params=[
@@ -138,8 +156,8 @@ def sdk(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def told(sdk: str, server: Served) -> dict[str, Any]:
-    line = [*command(sdk), sdk]
+def told(sdk: str, server: Served, late: Served) -> dict[str, Any]:
+    line = [*command(sdk), sdk, late.endpoint]
     environment = pointed_at(server.endpoint, *KEYS["alice"]) | {"AWS_MAX_ATTEMPTS": "8"}
     run = subprocess.run(line, capture_output=True, text=True, env=environment, timeout=SPOKEN_S_MAX, check=False)
     assert run.returncode == 0, run.stderr
@@ -213,12 +231,16 @@ def test_paginator_sees_every_queue_once(told: dict[str, Any]) -> None:
     assert told["pages"] == [["0", "1"], ["2", "3"], ["4"]]
 
 
+def test_clock_that_is_wrong_is_set_by_the_servers(told: dict[str, Any], sdk: str, late: Served) -> None:
+    assert told["clock"] == f"{late.endpoint}/{OURS}/{sdk}-late"
+
+
 @pytest.mark.parametrize("what", ERRORS)
 def test_error_is_of_its_class_with_code_text_and_status(told: dict[str, Any], sdk: str, what: str) -> None:
     error = ERRORS[what]
     known_as = error.shape.removesuffix("Exception") + "Exception" if sdk == "java" and error.shape else error.shape
     code = error.shape if sdk == "javascript" and error.shape else error.code
-    text = error.text.format(queue=f"{sdk}-main")
+    text = error.text.format(queue=f"{sdk}-main", sdk=sdk)
     assert told["errors"][what] == [known_as or OF_NO_SHAPE[sdk], code, text, error.status]
 
 

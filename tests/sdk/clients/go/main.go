@@ -1,6 +1,6 @@
 // The conversation of test_conversations.py, by the AWS SDK for Go: what it was told, as one JSON object.
 //
-//	program PREFIX      of the names of its queues
+//	program PREFIX LATE      of the names of its queues; the endpoint of a server whose clock is ahead
 package main
 
 import (
@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
@@ -32,11 +31,13 @@ var (
 )
 
 func main() {
-	client = sqs.NewFromConfig(must(config.LoadDefaultConfig(ctx)))
+	client = connected()
 	url := created("main", map[string]string{"VisibilityTimeout": "60"})
 	answers := told{"queue": queue(url), "message": message(url), "batches": batches(url), "poll": poll(), "large": large(),
 		"fifo": fifo(), "dead letters": deadLetters(), "pages": pages(), "errors": errs}
 	refusals(url)
+	strangers()
+	answers["clock"] = clock()
 	fmt.Println(string(must(json.Marshal(answers))))
 }
 

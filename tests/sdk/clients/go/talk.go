@@ -2,14 +2,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log"
+	"os"
 	"reflect"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
@@ -35,6 +38,28 @@ func refusals(url *string) {
 	fails("id", sendAll(url, bad))
 	must(client.PurgeQueue(ctx, &sqs.PurgeQueueInput{QueueUrl: url}))
 	fails("purge", second(client.PurgeQueue(ctx, &sqs.PurgeQueueInput{QueueUrl: url})))
+}
+
+func strangers() {
+	for what, key := range map[string]string{"wrong secret": os.Getenv("AWS_ACCESS_KEY_ID"), "unknown key": "AKIANOBODY"} {
+		stranger := connected(func(options *sqs.Options) {
+			options.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+				return aws.Credentials{AccessKeyID: key, SecretAccessKey: "wrong"}, nil
+			})
+		})
+		fails(what, second(stranger.ListQueues(ctx, &sqs.ListQueuesInput{})))
+	}
+	deny := `{"Statement":{"Effect":"Deny","Principal":"*","Action":"sqs:SendMessage","Resource":"*"}}`
+	fails("denied", send(created("shut", map[string]string{"Policy": deny}), "x"))
+}
+
+func clock() *string {
+	late := connected(func(options *sqs.Options) { options.BaseEndpoint = &os.Args[2] })
+	return must(late.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: aws.String(prefix + "-late")})).QueueUrl
+}
+
+func connected(changes ...func(*sqs.Options)) *sqs.Client {
+	return sqs.NewFromConfig(must(config.LoadDefaultConfig(ctx)), changes...)
 }
 
 func created(name string, attributes map[string]string) *string {

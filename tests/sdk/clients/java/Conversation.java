@@ -1,6 +1,6 @@
 // The conversation of test_conversations.py, by the AWS SDK for Java: what it was told, as one JSON object.
 //
-//     java -cp JARS:CLASSES Conversation PREFIX      of the names of its queues
+//     java -cp JARS:CLASSES Conversation PREFIX LATE      of the names of its queues; a server whose clock is ahead
 
 import static software.amazon.awssdk.services.sqs.model.MessageSystemAttributeName.*;
 import static software.amazon.awssdk.services.sqs.model.QueueAttributeName.*;
@@ -23,10 +23,10 @@ class Conversation extends Talk {
     }
 
     public static void main(String[] arguments) throws Exception {
-        System.out.println(json(new Conversation(arguments[0]).told()));
+        System.out.println(json(new Conversation(arguments[0]).told(arguments[1])));
     }
 
-    Map<String, Object> told() throws Exception {
+    Map<String, Object> told(String late) throws Exception {
         var url = created("main", Map.of(VISIBILITY_TIMEOUT, "60"));
         var told = new TreeMap<String, Object>();
         told.put("queue", queue(url));
@@ -37,7 +37,9 @@ class Conversation extends Talk {
         told.put("fifo", fifo());
         told.put("dead letters", deadLetters());
         told.put("pages", pages());
+        told.put("clock", clock(late));
         refusals(url);
+        strangers();
         told.put("errors", errors);
         return told;
     }

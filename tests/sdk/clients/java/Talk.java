@@ -4,11 +4,13 @@ import static java.util.stream.Collectors.joining;
 import static software.amazon.awssdk.services.sqs.model.MessageSystemAttributeName.APPROXIMATE_RECEIVE_COUNT;
 import static software.amazon.awssdk.services.sqs.model.QueueAttributeName.VISIBILITY_TIMEOUT;
 
+import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
+import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.services.sqs.SqsClient;
 import software.amazon.awssdk.services.sqs.model.*;
 
@@ -41,6 +43,22 @@ class Talk {
         fails("id", () -> sendAll(url, List.of(entry.toBuilder().id("a.b").build())));
         sqs.purgeQueue(call -> call.queueUrl(url));
         fails("purge", () -> sqs.purgeQueue(call -> call.queueUrl(url)));
+    }
+
+    void strangers() {
+        Map.of("wrong secret", System.getenv("AWS_ACCESS_KEY_ID"), "unknown key", "AKIANOBODY").forEach((what, key) -> {
+            var stranger = SqsClient.builder().credentialsProvider(() -> AwsBasicCredentials.create(key, "wrong")).build();
+            fails(what, stranger::listQueues);
+        });
+        var deny = """
+                {"Statement": {"Effect": "Deny", "Principal": "*", "Action": "sqs:SendMessage", "Resource": "*"}}""";
+        var shut = created("shut", Map.of(QueueAttributeName.POLICY, deny));
+        fails("denied", () -> send(shut, "x"));
+    }
+
+    String clock(String late) {
+        var there = SqsClient.builder().endpointOverride(URI.create(late)).build();
+        return there.createQueue(call -> call.queueName(prefix + "-late")).queueUrl();
     }
 
     String created(String name, Map<QueueAttributeName, String> attributes) {

@@ -1,13 +1,13 @@
 // The conversation of test_conversations.py, by the AWS SDK for JavaScript: what it was told, as one JSON object.
 //
-//     node converse.mjs PREFIX      of the names of its queues
+//     node converse.mjs PREFIX LATE      of the names of its queues; the endpoint of a server whose clock is ahead
 
 import { setTimeout as pause } from "node:timers/promises";
 import { paginateListQueues, SQS, SQSServiceException } from "@aws-sdk/client-sqs";
 
 const ONE_MIB = 1_048_576;
 const BODY = 'h\u00e9llo <&> "\r\n\t\u{1D11E}';
-const [prefix] = process.argv.slice(2);
+const [prefix, late] = process.argv.slice(2);
 const sqs = new SQS();
 const errors = {};
 
@@ -158,6 +158,15 @@ async function refusals(url) {
   await fails("purge", sqs.purgeQueue({ QueueUrl: url }));
 }
 
+async function strangers() {
+  for (const [what, accessKeyId] of [["wrong secret", process.env.AWS_ACCESS_KEY_ID], ["unknown key", "AKIANOBODY"]])
+    await fails(what, new SQS({ credentials: { accessKeyId, secretAccessKey: "wrong" } }).listQueues({}));
+  const deny = { Effect: "Deny", Principal: "*", Action: "sqs:SendMessage", Resource: "*" };
+  await fails("denied", send(await created("shut", { Policy: JSON.stringify({ Statement: deny }) }), "x"));
+}
+
+const clock = async () => (await new SQS({ endpoint: late }).createQueue({ QueueName: `${prefix}-late` })).QueueUrl;
+
 const created = async (name, Attributes = {}) =>
   (await sqs.createQueue({ QueueName: `${prefix}-${name}`, Attributes })).QueueUrl;
 
@@ -208,6 +217,8 @@ const told = {
   fifo: await fifo(),
   "dead letters": await deadLetters(),
   pages: await pages(),
+  clock: await clock(),
 };
 await refusals(url);
+await strangers();
 console.log(JSON.stringify({ ...told, errors }));
