@@ -1,8 +1,9 @@
 """When this node last knew what the other nodes did to the queues.
 
-Another data centre's cache still has the shard of a queue that was purged or deleted. So that is acknowledged HEARD_MS
-after it was announced: nodes hear news at each beat. One whose beats are late, because it was stopped or its Cassandra
-is slow, may not have heard it even so. It looks at the queue in the store before it acknowledges a send:
+Another data centre's cache still has the shard of a queue that was purged or deleted, and so has a Redis that the node
+which did it could not reach. So that is acknowledged HEARD_MS after it was announced: nodes hear news at each beat. One
+whose beats are late, because it was stopped or its Cassandra is slow, may not have heard it even so. It looks at the
+queue in the store before it acknowledges a send:
 
     dc2, home, stopped                      store                       dc1
     ──────────────────                      ─────                       ───
@@ -22,7 +23,6 @@ HEARD_MS = 2 * BEAT_MS
 
 
 def is_late(engine: Engine, queue: Queue) -> bool:
-    """Whether another data centre may have acknowledged a purge or deletion of the queue that this node does not know
-    of."""
+    """Whether another node may have acknowledged a purge or deletion of the queue that this node does not know of."""
     cluster = engine.cluster
-    return cluster.homes is not None and cluster.leadership.now_s - cluster.heard.of(queue.key) >= HEARD_MS / 1_000
+    return cluster.leadership.now_s - cluster.heard.of(queue.key) >= HEARD_MS / 1_000

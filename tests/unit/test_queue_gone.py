@@ -105,3 +105,19 @@ async def test_purge_that_could_not_drop_the_shard_returns_when_all_nodes_have_h
 
     assert waited == [HEARD_MS]
     assert [message.body for message in await a.stored(a.engine.registry.find(queue.key))] == ["new"]
+
+
+async def test_a_node_that_was_stopped_acknowledges_nothing_behind_a_purge_that_could_not_drop_the_shard() -> None:
+    town, a, b, queue = await two_nodes()
+    town.cache.fail("drop", CacheUnavailable("lost"))
+
+    async def stopped(duration_ms: int) -> None:
+        town.clock.advance_ms(duration_ms)
+        await town.beat("a")
+
+    await queues.purge(a.engine, queue, stopped)
+    with pytest.raises(ServiceUnavailable, match="purged"):
+        await b.send(queue, "lost")
+    await b.send(b.engine.registry.find(queue.key), "again")
+
+    assert [message.body for message in await a.stored(a.engine.registry.find(queue.key))] == ["again"]
