@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 
 from cqs import ids
 from cqs.errors import OutcomeUnknown, StoreUnavailable
+from cqs.message import Attribute
 from cqs.queue import Queue
 from cqs.store.cassandra import CassandraStore
 from cqs.store.cassandra import statements as cql
@@ -105,6 +106,18 @@ class TestBatches(OnCassandra):
 
         assert store.partitions.batches == 3
         assert await store.read(queue, addresses_of(messages)) == messages
+
+    async def test_large_attributes_of_many_senders_are_split_into_several_batches(
+        self, store: CassandraStore, queue: Queue, make: Maker
+    ) -> None:
+        """Cassandra refuses a batch of 16 MiB, and with it the messages of all senders."""
+        large = (Attribute("a", "Binary", bytes(1_000_000)),)
+        messages = [make.message(attributes=large) for _ in range(20)]
+
+        await asyncio.gather(*[store.append(queue, [message]) for message in messages])
+
+        assert store.partitions.batches == 10
+        assert await held(store, queue) == addresses_of(messages)
 
     async def test_rows_are_written_and_read_side_by_side(
         self, store: CassandraStore, queue: Queue, make: Maker

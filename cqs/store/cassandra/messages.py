@@ -61,7 +61,7 @@ class Messages:
             row = ids.row_of(message.address)
             lane, weight = writes.setdefault(row, []), weights.setdefault(row, [])
             lane.append(_insert(storage_id, row, message, now_ms))
-            weight.append(len(message.body))
+            weight.append(message.weight)
             if confirmed_s:
                 place = (storage_id, row, *place_of(message.address))
                 lane.append(Write(cql.INSERT_CONFIRMATION, (*place, stamp_of(message.address), confirmed_s)))
