@@ -30,10 +30,6 @@ class BodyBudget:
     def __init__(self, bytes_max: int) -> None:
         self._free_bytes = bytes_max
 
-    @property
-    def free_bytes(self) -> int:
-        return self._free_bytes
-
     def admit(self, size: int) -> bool:
         """Reserves the bytes; False when fewer are free."""
         if size > self._free_bytes:

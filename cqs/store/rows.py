@@ -18,7 +18,6 @@ from cqs import ids
 from cqs.message import Attribute, Message
 
 COLUMNS = "id, queue, tail, sequence, sent_ms, visible_ms, grp, checksum, meta, body"
-COLUMN_COUNT = 10
 
 Row = tuple[int, int, int, int, int | None, int, str | None, int, bytes | None, bytes]
 

@@ -85,7 +85,6 @@ FIND_CONFIRMATIONS = _read(
 )
 
 SET_SEQUENCE = _decide("UPDATE claims SET last_sequence = ? WHERE queue_uid = ? IF last_sequence = ?")
-READ_SEQUENCE = _read("SELECT last_sequence FROM claims WHERE queue_uid = ? LIMIT 1")
 TAKE_CLAIM = _decide(
     "INSERT INTO claims (queue_uid, generation, scope, dedup_id, at, tail, sequence, claimed_ms, expires_ms)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) IF NOT EXISTS USING TTL ?"
