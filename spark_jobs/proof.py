@@ -110,13 +110,14 @@ def _planned(options: argparse.Namespace, command: str) -> Run:
 
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m spark_jobs.proof", description=__doc__.partition("\n")[0])
-    parser.add_argument("--workload", default="cqs-50", help="published workload, or .toml file (default: cqs-50)")
+    played = parser.add_mutually_exclusive_group()
+    played.add_argument("--workload", default="cqs-50", help="published workload, or .toml file (default: cqs-50)")
+    played.add_argument("--recorded", action="append", metavar="FOLDER", help="replay the sends of this journal")
     parser.add_argument(
         "--messages", type=count, default=2_000, help="scale it to about so many (default: 2000); 0 = all"
     )
     parser.add_argument("--quit", type=float, metavar="P", help="probability that a receiver quits before deleting")
     parser.add_argument("--drop", type=float, metavar="P", help="probability that a call is lost")
-    parser.add_argument("--recorded", action="append", metavar="FOLDER", help="replay the sends of this journal")
     parser.add_argument("--speed", type=speed, default=1.0, help="of the replay; 0 = as fast as possible")
     parser.add_argument("--endpoint", type=endpoint, action="append", metavar="URL", help="use this running server")
     parser.add_argument("--journal", action="append", metavar="FOLDER", help="journal directory of that server")

@@ -123,11 +123,12 @@ class Asked:
         latest_ms = began_ms - self.margin_ms - self.skew_ms
         since_ms = self.since(began_ms) if self.since else 0
         until_ms = self.until(began_ms) if self.until else latest_ms
-        if until_ms > latest_ms:
-            raise BadWindow(
-                f"--until {moment_text(until_ms)} is too late: what happened after {moment_text(latest_ms)} may not be "
-                "logged yet (--margin-ms, --clock-skew-ms)."
-            )
+        for option, end_ms in (("--until", until_ms), ("--since", since_ms)):
+            if end_ms > latest_ms:
+                raise BadWindow(
+                    f"{option} {moment_text(end_ms)} is too late: what happened after {moment_text(latest_ms)} may "
+                    "not be logged yet (--margin-ms, --clock-skew-ms)."
+                )
         if since_ms > until_ms:
             raise BadWindow(f"--since {moment_text(since_ms)} is after --until {moment_text(until_ms)}.")
         needed_ms = max(until_ms, ended_ms or 0) + self.margin_ms

@@ -27,6 +27,7 @@ from spark_jobs.session import DRIVER_MEMORY, ended, interruptible, session, set
 from spark_jobs.staged import gathered
 from spark_jobs.stream_batch import Delays, settle
 from spark_jobs.stream_figures import FIGURES, publish
+from spark_jobs.unread_files import UnreadFiles
 
 DELAY_MS = 1_200_000
 """Twice the age at which a node finishes a file: lines that are one file behind another node's are not late."""
@@ -60,6 +61,8 @@ def start(
         .load(pattern_of(folders))
     )
 
+    unread = UnreadFiles(folders)
+
     def step(lines: DataFrame, number: int) -> None:
         try:
             state, integrity = settle(gathered(lines).persist(), number, Path(output), Delays(delay_ms, skew_ms))
@@ -68,7 +71,7 @@ def start(
             raise
         lines.unpersist()
         unended = left(folders, state.memory().mark_ms)
-        publish(state, Path(output), replace(integrity, gaps=[*integrity.gaps, *unended]))
+        publish(state, Path(output), replace(integrity, gaps=[*integrity.gaps, *unended, *unread.gaps()]))
 
     writer = parsed(raw).writeStream.foreachBatch(step).option("checkpointLocation", f"{output}/checkpoint")
     if is_once:

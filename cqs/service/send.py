@@ -78,8 +78,9 @@ async def send_batch(engine: Engine, queue: Queue, drafts: Sequence[Draft], send
     size = sum(map(draft_rules.size_of, drafts))
     if size > limits.BATCH_SIZE_MAX:
         raise BatchRequestTooLong(size, limits.BATCH_SIZE_MAX)
-    for draft in drafts:
-        check_ids(queue, draft.group, draft.dedup_id)
+    if queue.settings.is_fifo:
+        for draft in drafts:
+            check_ids(queue, draft.group, draft.dedup_id)
     answers: list[Sent | SqsError | None] = []
     good: list[Draft] = []
     for draft in drafts:
@@ -95,12 +96,11 @@ async def send_batch(engine: Engine, queue: Queue, drafts: Sequence[Draft], send
 
 
 def check_ids(queue: Queue, group: str | None, dedup_id: str | None) -> None:
-    """Of a message of a batch. Raises InvalidParameterValue, which fails the whole call, if the queue is FIFO and
-    needs one that is missing."""
-    settings = queue.settings
-    if settings.is_fifo and group is None:
+    """Of a message of a batch to a FIFO queue. Raises InvalidParameterValue, which fails the whole call, if one that
+    the queue needs is missing."""
+    if group is None:
         raise InvalidParameterValue(str(MissingParameter.named("MessageGroupId")))
-    if settings.is_fifo and not settings.is_content_dedup and dedup_id is None:
+    if dedup_id is None and not queue.settings.is_content_dedup:
         raise InvalidParameterValue(draft_rules.NO_DEDUP_ID)
 
 

@@ -70,6 +70,13 @@ def test_value_that_means_nothing_is_refused_by_its_option(main: Main, given: li
     assert f"error: argument {given[0]}: " in capsys.readouterr().err.splitlines()[-1]
 
 
+def test_what_was_recorded_or_a_workload_is_played(capsys: Told) -> None:
+    with pytest.raises(SystemExit):
+        proof.main(["--recorded", ".", "--workload", "bdqs"])
+
+    assert "argument --workload: not allowed with argument --recorded" in capsys.readouterr().err
+
+
 def test_one_store_is_reconciled_with(capsys: Told) -> None:
     with pytest.raises(SystemExit):
         audit_command.main([".", "--data-dir", ".", "--cassandra", "127.0.0.1"])

@@ -160,8 +160,10 @@ def test_window_ends_a_margin_before_the_store_is_read_and_needs_a_margin_after(
 
 
 def test_window_that_ends_too_late_is_refused() -> None:
-    with pytest.raises(BadWindow, match="is too late"):
+    with pytest.raises(BadWindow, match=r"--until .* is too late"):
         asked(until=moment("34s")).window(NOW_MS, None)
+    with pytest.raises(BadWindow, match=r"--since .* is too late"):
+        asked(since=moment("34s")).window(NOW_MS, None)
     with pytest.raises(BadWindow, match="is after --until"):
         asked(since=moment("1h"), until=moment("2h")).window(NOW_MS, None)
     assert asked(until=moment("35s")).window(NOW_MS, None).until_ms == NOW_MS - 35_000

@@ -37,7 +37,8 @@ async def send_message_batch(context: Context, request: SendMessageBatchRequest)
     ids: list[str] = []
     drafts: list[Draft] = []
     for entry in request.entries:
-        send.check_ids(queue, entry.message_group_id, entry.message_deduplication_id)
+        if queue.settings.is_fifo:
+            send.check_ids(queue, entry.message_group_id, entry.message_deduplication_id)
         try:
             drafts.append(draft_of(entry))
             ids.append(entry.id)
