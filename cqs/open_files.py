@@ -8,6 +8,7 @@ import resource
 import structlog
 
 from cqs.errors import CannotStart
+from cqs.plural import counted
 
 FILES_MIN = 64
 """With fewer, a server fails somewhere: at its database, its writer process or its first connection."""
@@ -24,8 +25,8 @@ def raise_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     if is_too_low(hard):
         raise CannotStart(
-            f"this process may open {hard} files, and a server needs {FILES_MIN}: raise the limit (ulimit -Hn, "
-            "LimitNOFILE= in systemd)"
+            f"this process may open {counted(hard, 'file')}, and a server needs {FILES_MIN}: raise the limit "
+            "(ulimit -Hn, LimitNOFILE= in systemd)"
         )
 
 
