@@ -26,11 +26,11 @@ from spark_jobs.reach import Reach, Unread, modified_ms, unread_in
 from spark_jobs.schema import CORRUPT, DEFAULTS, EVENT_NAMES, FIELDS, REQUIRED, text_schema
 from spark_jobs.staged import staged, united
 from spark_jobs.tables import is_event
+from spark_jobs.unread_files import hidden_in
 
 _FILES = "*.{jsonl.gz,jsonl.open,jsonl}"
 """The last pattern matches files that somebody has decompressed."""
 _NOT_OPEN = "*.{jsonl.gz,jsonl}"
-FINISHED = "*.jsonl.gz"
 _OF_THE_JOURNAL = (*OF_THE_RECORDER, EventName.ALIVE)
 _PATHS_SHOWN = 3
 
@@ -65,7 +65,7 @@ def read_journal(spark: SparkSession, folders: Sequence[str], stage: str, reach:
         unread = Unread()
         lines, summaries = _read(parts, unread, stage)
     summaries = with_torn(spark, summaries)
-    silent = (paths | _passed_over(folders)) - unread.paths - {summary.path for summary in summaries}
+    silent = (paths | hidden_in(folders)) - unread.paths - {summary.path for summary in summaries}
     integrity = judge([*summaries, *(FileSummary(path) for path in sorted(silent))])
     told = [summary for summary in summaries if summary.node]
     return Journal(
@@ -113,13 +113,6 @@ def _listed(parts: Sequence[DataFrame], folders: Sequence[str]) -> set[str]:
     if not paths:
         raise NoJournal(f"No journal files in {', '.join(folders)}: was the server run with --journal full or sampled?")
     return paths
-
-
-def _passed_over(folders: Sequence[str]) -> set[str]:
-    """Paths of files that Spark treats as hidden and does not read."""
-    here = [Path(folder) for folder in folders if "://" not in folder]
-    hidden = [path for folder in here for path in folder.iterdir() if path.name.startswith(("_", "."))]
-    return {f"file:{path}" for path in hidden if path.name.endswith((".jsonl.gz", ".jsonl.open", ".jsonl"))}
 
 
 def _path(text: str) -> str:

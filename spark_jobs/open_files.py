@@ -11,7 +11,7 @@ from cqs.events import EventName
 from spark_jobs.gaps import Gap, GapKind
 from spark_jobs.held import is_held
 
-OPEN = "*.jsonl.open"
+OPEN, FINISHED = "*.jsonl.open", "*.jsonl.gz"
 OF_THE_RECORDER = (EventName.OPENED, EventName.CLOSED, EventName.DROPPED_EVENTS, EventName.PRUNED)
 """Lines that a journal logs about itself, with the time of its recorder, which may lag behind its server."""
 _TAIL_BYTES = 1 << 20

@@ -20,9 +20,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from spark_jobs.arguments import duration_ms, make_output, master, pattern_of, refuse_missing
 from spark_jobs.errors import JobError
-from spark_jobs.events import FINISHED, parsed
+from spark_jobs.events import parsed
 from spark_jobs.failures import SPARK_FAILURES, refused, why
-from spark_jobs.open_files import left
+from spark_jobs.open_files import FINISHED, left
 from spark_jobs.session import DRIVER_MEMORY, ended, interruptible, session, settings_for
 from spark_jobs.staged import gathered
 from spark_jobs.stream_batch import Delays, settle

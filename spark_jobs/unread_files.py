@@ -1,5 +1,5 @@
-"""Finds the finished files of a journal that Spark passes over in silence: it skips files that it can't read, as this
-audit tells it to, and those whose names begin with "_" or "."."""
+"""Finds the files of a journal that Spark passes over in silence: those that it can't read, and is told to skip, and
+those that it takes for hidden."""
 
 from __future__ import annotations
 
@@ -8,15 +8,22 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from spark_jobs.events import FINISHED
 from spark_jobs.gaps import Gap, GapKind
+from spark_jobs.open_files import FINISHED
 
 _HIDDEN = ("_", ".")
 
 
+def hidden_in(folders: Sequence[str]) -> set[str]:
+    """Paths of the files in these local folders, finished or not, that Spark takes for hidden."""
+    here = [Path(folder) for folder in folders if "://" not in folder]
+    hidden = [path for folder in here for path in folder.iterdir() if path.name.startswith(_HIDDEN)]
+    return {f"file:{path}" for path in hidden if path.name.endswith((".jsonl.gz", ".jsonl.open", ".jsonl"))}
+
+
 class UnreadFiles:
-    """The files in these local folders that contain not even one line that can be read, such as empty ones. A file is
-    opened until it has been found readable once."""
+    """The finished files in these local folders that contain not even one line that can be read, such as empty ones. A
+    file is opened until it has been found readable once."""
 
     def __init__(self, folders: Sequence[str]) -> None:
         self._folders = [Path(folder) for folder in folders if "://" not in folder]

@@ -10,6 +10,7 @@ await town.kill("a")                                a sends no more heartbeats, 
 from __future__ import annotations
 
 import random
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -54,6 +55,15 @@ class Town:
         if datacenter not in self.caches:
             self.caches[datacenter] = FailingCache(self.clock, random.Random(0), BODY_BUDGET_BYTES)
         return self.caches[datacenter]
+
+    def pause_of(self, name: str) -> Callable[[int], Awaitable[None]]:
+        """Returns a pause during which that node's beats go on, and all others are stopped."""
+
+        async def pause(duration_ms: int) -> None:
+            self.clock.advance_ms(duration_ms)
+            await self.beat(name)
+
+        return pause
 
     async def node(
         self, name: str, datacenter: str = "", *, is_cache_shared: bool = True, listed: Listed | None = None

@@ -24,6 +24,7 @@ from functools import partial
 
 import structlog
 
+from cqs.cache.interface import Shard
 from cqs.errors import CacheUnavailable, CqsError
 from cqs.queue import Queue, QueueName
 from cqs.service.engine import Engine, shard_of
@@ -133,7 +134,7 @@ async def _meet(engine: Engine, known: Queue | None, found: Queue) -> None:
     if known is None or known.uid != found.uid:
         return
     if known.generation < found.generation:
-        await _drop(engine, known)
+        await drop(engine, shard_of(known))
     if known.version < found.version:
         await _redelay(engine, known, found)
         engine.waiters.wake_all(found.uid)
@@ -153,15 +154,17 @@ async def forget(engine: Engine, queue: Queue) -> bool:
     """The queue is gone: ends its waiting receives and frees its memory. False: the cache may still have its shard."""
     engine.registry.discard(queue)
     engine.waiters.end_queue(queue.uid)
-    is_dropped = await _drop(engine, queue)
+    is_dropped = await drop(engine, shard_of(queue))
     if engine.cluster.homes is not None:
         engine.cluster.homes.forget(shard_of(queue))
     return is_dropped
 
 
-async def _drop(engine: Engine, queue: Queue) -> bool:
+async def drop(engine: Engine, shard: Shard) -> bool:
+    """Frees the memory of a shard that no queue refers to any more. False: it may still be there, for nodes that have
+    not heard the news."""
     with contextlib.suppress(CacheUnavailable):
-        await engine.cache.drop(shard_of(queue))
+        await engine.cache.drop(shard)
         return True
     return False
 

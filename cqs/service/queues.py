@@ -28,7 +28,6 @@ import contextlib
 import msgspec
 
 from cqs import limits
-from cqs.cache.interface import Shard
 from cqs.errors import (
     CacheUnavailable,
     CqsError,
@@ -41,7 +40,7 @@ from cqs.errors import (
 from cqs.queue import GENERATION_BITS, UID_BITS, Queue, QueueName, Settings
 from cqs.service import lookup, news, page_token, queue_edit, queue_rules, revisibility
 from cqs.service.engine import Engine, shard_of
-from cqs.service.heard import HEARD_MS
+from cqs.service.hearing import HEARD_MS
 from cqs.service.queue_edit import check_version, drop, edit
 from cqs.service.retry import Pause, pause_ms
 from cqs.service.tags import check_new_tags
@@ -128,7 +127,7 @@ async def purge(engine: Engine, queue: Queue, pause: Pause = pause_ms) -> None:
         return _purged(engine, current)
 
     after = await edit(engine, before, change)
-    is_dropped = await _drop(engine, shard_of(before))
+    is_dropped = await news.drop(engine, shard_of(before))
     engine.waiters.wake_all(after.uid)
     await _wait_until_heard(engine, is_dropped, pause)
     engine.witness.purged(after)
@@ -185,10 +184,10 @@ async def _create_ready(engine: Engine, queue: Queue) -> Queue:
     try:
         created = await queue_edit.create(engine, queue)
     except CqsError:
-        await _drop(engine, shard)
+        await news.drop(engine, shard)
         raise
     if created.uid != queue.uid:
-        await _drop(engine, shard)
+        await news.drop(engine, shard)
     engine.registry.put(created)
     await news.tell_changed(engine, created)
     return created
@@ -238,12 +237,3 @@ async def _wait_until_heard(engine: Engine, is_dropped: bool, pause: Pause) -> N
     cluster = engine.cluster
     if not cluster.is_alone and not (is_dropped and cluster.homes is None):
         await pause(HEARD_MS)
-
-
-async def _drop(engine: Engine, shard: Shard) -> bool:
-    """Frees the memory of a shard that no queue refers to any more. False: it may still be there, for nodes that have
-    not heard the news."""
-    with contextlib.suppress(CacheUnavailable):
-        await engine.cache.drop(shard)
-        return True
-    return False

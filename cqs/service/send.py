@@ -45,7 +45,7 @@ from cqs.errors import (
 from cqs.ids import text_of
 from cqs.message import Attribute, Message
 from cqs.queue import DedupScope, Queue
-from cqs.service import abroad, confirm, draft_rules, fifo_order, heard, lookup, marking
+from cqs.service import abroad, confirm, draft_rules, fifo_order, lookup, marking
 from cqs.service.draft_rules import Draft
 from cqs.service.engine import Engine, shard_of
 from cqs.service.entries import entry_of
@@ -180,14 +180,15 @@ async def _publish(engine: Engine, queue: Queue, messages: Sequence[Message], kn
     engine.witness.sent(queue, messages)
     entries = [entry_of(engine, queue, message) for message in messages]
     is_put = await confirm.put(engine, queue, entries, known)
-    if not engine.cluster.is_alone and (not is_put or heard.is_late(engine, queue)):
+    cluster = engine.cluster
+    if not cluster.is_alone and (not is_put or cluster.heard.is_late(queue.key, cluster.leadership.now_s)):
         with after_a_write(_STORED):
             await _check_current(engine, queue)
 
 
 async def _check_current(engine: Engine, queue: Queue) -> None:
     """The shard may be absent or unreachable because another node has purged or deleted the queue (see
-    `cqs.service.news`), or present though it has (`cqs.service.heard`); then nobody will ever read these messages."""
+    `cqs.service.news`), or present though it has (`cqs.service.hearing`); then nobody will ever read these messages."""
     present = await lookup.renewed(engine, queue)
     if present.storage_id != queue.storage_id:
         raise ServiceUnavailable(f"{queue.name} was purged while this was sent. Send it again.")

@@ -13,7 +13,7 @@ from cqs.queue import Queue, QueueName
 from cqs.service import lookup, queues, residency
 from cqs.service.delete import delete
 from cqs.service.engine import shard_of
-from cqs.service.heard import HEARD_MS
+from cqs.service.hearing import HEARD_MS
 from cqs.service.homes import BELIEVED_MS, CHECK_MS, GRACE_MS, HOLD_MS, Homes
 from cqs.store.coordination import Home, News
 from tests.cluster import Town
@@ -43,11 +43,7 @@ async def test_what_is_sent_after_a_purge_through_another_data_centre_is_kept() 
 async def test_a_home_that_was_stopped_acknowledges_nothing_sent_after_a_purge_that_it_has_not_heard_of() -> None:
     town, a, b, queue = await two()
 
-    async def stopped(ms: int) -> None:
-        town.clock.advance_ms(ms)
-        await town.beat("b")
-
-    await queues.purge(b.engine, queue, stopped)
+    await queues.purge(b.engine, queue, town.pause_of("b"))
     with pytest.raises(ServiceUnavailable, match="purged"):
         await a.send(queue, "lost")
     await a.send(a.engine.registry.find(queue.key), "again")

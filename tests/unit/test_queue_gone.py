@@ -11,7 +11,7 @@ from cqs.errors import CacheUnavailable, OutcomeUnknown, ServiceUnavailable, Sto
 from cqs.queue import Queue
 from cqs.service import queues
 from cqs.service.engine import Engine, shard_of
-from cqs.service.heard import HEARD_MS
+from cqs.service.hearing import HEARD_MS
 from cqs.service.send import Draft, send_batch
 from tests.cluster import Cut, two_nodes, waits_for_marks
 from tests.engine import make_bench
@@ -111,11 +111,7 @@ async def test_a_node_that_was_stopped_acknowledges_nothing_behind_a_purge_that_
     town, a, b, queue = await two_nodes()
     town.cache.fail("drop", CacheUnavailable("lost"))
 
-    async def stopped(duration_ms: int) -> None:
-        town.clock.advance_ms(duration_ms)
-        await town.beat("a")
-
-    await queues.purge(a.engine, queue, stopped)
+    await queues.purge(a.engine, queue, town.pause_of("a"))
     with pytest.raises(ServiceUnavailable, match="purged"):
         await b.send(queue, "lost")
     await b.send(b.engine.registry.find(queue.key), "again")

@@ -98,6 +98,11 @@ local function tenants_of(has_parked)
     return t.backlog == 0 and t.n == 0 and busy_of(t) <= NOISY_BUSY_MIN_MS and not has_parked(t.name)
   end
 
+  local function drop(name)
+    call('HDEL', TENANTS, name)
+    call('SREM', NOISY, name)
+  end
+
   local function forget_idle(t)
     if t and is_idle(t) then
       blank(t.name)
@@ -185,8 +190,7 @@ local function tenants_of(has_parked)
       for _, name in ipairs(call('HRANDFIELD', TENANTS, SAMPLE)) do
         looks = looks + 1
         if name ~= BLANK and is_idle(read(name)) then
-          call('HDEL', TENANTS, name)
-          call('SREM', NOISY, name)
+          drop(name)
           idle = idle + 1
         end
       end
@@ -205,8 +209,7 @@ local function tenants_of(has_parked)
     local words = {}
     for name, t in pairs(known) do
       if t ~= total and is_idle(t) then
-        call('HDEL', TENANTS, name)
-        call('SREM', NOISY, name)
+        drop(name)
       else
         words[#words + 1] = name
         words[#words + 1] = table.concat({ t.backlog, t.last_send, t.n, t.since, t.window, t.busy, t.earlier }, ' ')
