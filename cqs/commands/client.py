@@ -1,4 +1,5 @@
-"""A client of the JSON protocol for the commands, built on the standard library alone: one connection, kept open.
+"""A client of the JSON protocol for the commands, built on the standard library alone: one connection, kept open, and
+opened anew if the server has closed it meanwhile (`keep_alive`).
 
 The endpoint is `--endpoint`, else AWS_ENDPOINT_URL_SQS, else AWS_ENDPOINT_URL, else where `cqs serve` would listen
 according to its own settings (CQS_PUBLIC_URL, CQS_HOST, CQS_PORT, CQS_CONFIG). Requests are signed if AWS_ACCESS_KEY_ID
@@ -12,6 +13,8 @@ import http.client
 import json
 import os
 import re
+import select
+import socket
 import ssl
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -121,6 +124,8 @@ class Client:
         """Status, error code and body."""
         connection = self._connection
         connection.timeout = timeout_s
+        if connection.sock is not None and _is_over(connection.sock):
+            connection.close()
         try:
             if connection.sock is not None:
                 connection.sock.settimeout(timeout_s)
@@ -131,6 +136,13 @@ class Client:
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             raise CallFailed(f"no answer from {self.endpoint}: {_reason(error)}") from error
+
+
+def _is_over(kept: socket.socket) -> bool:
+    """Whether the server has closed an idle connection: it sends nothing else between two calls."""
+    look = select.poll()
+    look.register(kept, select.POLLIN)
+    return bool(look.poll(0))
 
 
 def _reason(error: Exception) -> str:

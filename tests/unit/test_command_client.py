@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import socket
 import struct
 import sys
@@ -176,17 +177,39 @@ def test_server_that_is_not_there_is_one_line_and_exit_code_1(
     assert capsys.readouterr().err == f"cqs: no answer from {endpoint}: {told}\n"
 
 
-def test_answer_that_is_not_of_the_protocol_is_told() -> None:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
-        client = Client(f"http://127.0.0.1:{listener.getsockname()[1]}")
-        listener.settimeout(60)
-        client._connection.connect()
+def answer_one(listener: socket.socket, body: bytes) -> threading.Thread:
+    """Answers the first request of the next connection, and closes it."""
+
+    def serve() -> None:
         peer, _ = listener.accept()
-        peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>")
+        with peer:
+            peer.recv(65_536)
+            peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+
+    serving = threading.Thread(target=serve, daemon=True)
+    serving.start()
+    return serving
+
+
+def test_answer_that_is_not_of_the_protocol_is_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        client = Client(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        serving = answer_one(listener, b"<html>")
 
         with pytest.raises(CallFailed, match="does not speak"):
             client.call("ListQueues")
         client.close()
-        peer.close()
+        serving.join()
+
+
+def test_call_after_the_server_has_closed_the_idle_connection_opens_another() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        client = Client(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        for body in (b'{"QueueUrls": ["first"]}', b'{"QueueUrls": ["second"]}'):
+            serving = answer_one(listener, body)
+
+            assert client.call("ListQueues") == json.loads(body)
+
+            serving.join()
+            assert select.select([client._connection.sock], [], [], 60)[0], "the server's end of it did not arrive"
+        client.close()
