@@ -66,8 +66,8 @@ def name_of(node: str, incarnation: str, started_ms: int, file: int) -> str:
 
 
 def node_name(text: str) -> str:
-    """The node id, made safe for a file name that is not hidden."""
-    return re.sub(r"[^A-Za-z0-9._-]", "-", text).lstrip("._")[:64] or "node"
+    """The node id, made safe for a file name that is not hidden. A long one keeps its end, in which workers differ."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", text)[-64:].lstrip("._") or "node"
 
 
 def files_of(folder: Path) -> list[JournalFile]:

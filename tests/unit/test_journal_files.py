@@ -219,6 +219,7 @@ def test_any_host_name_becomes_a_node_name() -> None:
     assert node_name("api/1 ü") == "api-1--"
     assert node_name("") == "node"
     assert len(node_name("a" * 100)) == 64
+    assert node_name("a" * 64 + "-1") != node_name("a" * 64 + "-2"), "workers of a machine with a long name"
 
 
 def test_where_there_is_no_fast_compressor_files_are_finished_all_the_same(
