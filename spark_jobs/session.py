@@ -46,7 +46,7 @@ def settings_for(folders: Sequence[str], since_s: float = 0.0) -> dict[str, str]
     number of shuffle partitions that fits the data. Nothing on a cluster."""
     if is_submitted() or any("://" in folder for folder in folders):
         return {}
-    held = sum(_bytes_of(path, since_s) for folder in folders for path in Path(folder).glob("*.jsonl.*"))
+    held = sum(_bytes_of(path, since_s) for folder in folders for path in Path(folder).glob("*.jsonl*"))
     if held < SMALL_BYTES_MAX:
         return dict(SMALL)
     return {"spark.sql.shuffle.partitions": str(max(8, held // PARTITION_BYTES))}

@@ -86,6 +86,8 @@ def test_a_shuffle_has_as_many_parts_as_there_is_work(tmp_path: Path) -> None:
         assert settings_for([str(tmp_path)]) == {"spark.sql.shuffle.partitions": "8"}
         large.truncate(100 * PARTITION_BYTES)
     assert settings_for([str(tmp_path)]) == {"spark.sql.shuffle.partitions": "100"}
+    (tmp_path / "a.jsonl.gz").rename(tmp_path / "unpacked.jsonl")
+    assert settings_for([str(tmp_path)]) == {"spark.sql.shuffle.partitions": "100"}
 
 
 def test_what_a_stream_has_read_is_no_work(tmp_path: Path) -> None:
