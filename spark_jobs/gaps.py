@@ -34,3 +34,10 @@ class Gap:
     lines: int | None
     from_ms: int | None
     until_ms: int | None
+
+
+def in_order(from_ms: int | None, until_ms: int | None) -> tuple[int | None, int | None]:
+    """The times before and after a gap, the earlier one first: the node's clock may have been set back in it."""
+    if from_ms is None or until_ms is None or from_ms <= until_ms:
+        return from_ms, until_ms
+    return until_ms, from_ms

@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from spark_jobs.gaps import Gap, GapKind
+from spark_jobs.gaps import Gap, GapKind, in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,4 +246,4 @@ def _gaps(files: Sequence[FileSummary], followed_ms: int | None, *, is_running: 
 
 
 def _gap(kind: GapKind, file: FileSummary, lines: int | None, from_ms: int | None, until_ms: int | None) -> Gap:
-    return Gap(kind, file.node, file.incarnation, file.path, lines, from_ms, until_ms)
+    return Gap(kind, file.node, file.incarnation, file.path, lines, *in_order(from_ms, until_ms))

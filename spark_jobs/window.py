@@ -82,5 +82,8 @@ class Window:
 
 
 def moment_text(ms: int) -> str:
-    """To the second."""
-    return f"{datetime.fromtimestamp(ms // 1_000, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    """To the second; the number itself if there is no such date, as a million days ago."""
+    try:
+        return f"{datetime.fromtimestamp(ms // 1_000, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    except (ValueError, OverflowError, OSError):
+        return f"{ms} ms"

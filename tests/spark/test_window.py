@@ -97,6 +97,16 @@ def test_pruned_beginning_is_no_gap_of_a_later_window() -> None:
     assert [gap.kind for gap in kept_from(1_100).gaps] == [GapKind.MISSING]
 
 
+def test_events_that_are_missing_where_a_clock_was_set_back_lie_between_both_times() -> None:
+    """The events 10 to 19 happened in the window, whatever the clock said before and after them."""
+    before = replace(summary(1, 9, ends=False), last_ms=2_900, told_ms=2_900)
+    after = replace(summary(20, 29, closed=False), first_ms=500, begun_ms=500, last_ms=5_000, told_ms=5_000)
+
+    [gap] = judged(before, after).gaps
+
+    assert (gap.kind, gap.lines, gap.from_ms, gap.until_ms) == (GapKind.MISSING, 10, 500, 2_900)
+
+
 def test_events_that_were_dropped_are_missing_since_the_last_one_before() -> None:
     """The disk was full for a while; the file that says so was begun afterwards."""
     before = replace(summary(1, 9, closed=False), told_ms=1_500)
@@ -164,6 +174,8 @@ def test_window_that_ends_too_late_is_refused() -> None:
         asked(until=moment("34s")).window(NOW_MS, None)
     with pytest.raises(BadWindow, match=r"--since .* is too late"):
         asked(since=moment("34s")).window(NOW_MS, None)
+    with pytest.raises(BadWindow, match=r"--until -\d+ ms"):
+        asked(until=moment("999999d")).window(NOW_MS, None)
     with pytest.raises(BadWindow, match="is after --until"):
         asked(since=moment("1h"), until=moment("2h")).window(NOW_MS, None)
     assert asked(until=moment("35s")).window(NOW_MS, None).until_ms == NOW_MS - 35_000
