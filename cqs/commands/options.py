@@ -58,9 +58,7 @@ def _options(setting: Setting) -> list[Callable[[C], C]]:
         declaration = f"{setting.flag}/--no-{setting.flag.removeprefix('--')}"
         return [click.option(declaration, setting.name, default=None, help=text)]
     metavar = setting.kind.name if "|" in setting.kind.name else setting.kind.name.upper()
-    if setting.kind.is_list:
-        return [click.option(setting.flag, setting.name, metavar=metavar, multiple=True, help=text)]
-    options = [click.option(setting.flag, setting.name, metavar=metavar, help=text)]
+    options = [click.option(setting.flag, setting.name, metavar=metavar, multiple=setting.kind.is_list, help=text)]
     if setting.kind.is_secret:
         help_text = f"File that contains {setting.name}."
         options.append(click.option(f"{setting.flag}-file", f"{setting.name}_file", metavar="FILE", help=help_text))

@@ -99,9 +99,7 @@ def _from_file(table: Mapping[str, object], known: Mapping[str, Setting], origin
             raise _unknown_table(key, origin)
         if name is None:
             raise _unknown(key, origin, key.replace("-", "_"), sorted(known))
-        if name in found:
-            raise ConfigError(f"{name}: given twice ({origin}); write it once")
-        found[name] = _given(str(value) if is_file else value, origin, name, is_file)
+        _add(found, name, _given(str(value) if is_file else value, origin, name, is_file))
     return found
 
 
@@ -115,7 +113,7 @@ def _from_environment(environ: Mapping[str, str], known: Mapping[str, Setting]) 
         if name is None:
             names = [setting.variable for setting in known.values()]
             raise _unknown(variable, "environment", variable, names)
-        found[name] = _given(environ[variable], origin, name, is_file)
+        _add(found, name, _given(environ[variable], origin, name, is_file))
     return found
 
 
@@ -131,8 +129,16 @@ def _from_flags(flags: Mapping[str, object], known: Mapping[str, Setting]) -> di
             continue
         name, is_file = _name(key, known)
         assert name is not None, f"flag {key} is no setting"
-        found[name] = _given(value, f"flag {known[name].flag}{'-file' if is_file else ''}", name, is_file)
+        _add(found, name, _given(value, f"flag {known[name].flag}{'-file' if is_file else ''}", name, is_file))
     return found
+
+
+def _add(found: dict[str, Given], name: str, given: Given) -> None:
+    """Raises ConfigError for a second value of the same source: as itself and as a file, or in two spellings."""
+    if name in found:
+        origins = dict.fromkeys((found[name].origin, given.origin))
+        raise ConfigError(f"{name}: given twice ({' and '.join(origins)}); write it once")
+    found[name] = given
 
 
 def _name(key: str, known: Mapping[str, Setting]) -> tuple[str | None, bool]:

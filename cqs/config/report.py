@@ -73,9 +73,9 @@ Each setting has the same name everywhere: `port` is `--port` on the command lin
 `port` in the TOML file given by `--config FILE` or `CQS_CONFIG`. In flags, underscores become hyphens, and a switch
 has a `--no-` form as well. Flags take precedence over the environment, the environment over the file, and the file
 over the defaults. A secret can also be read from a file: `--master-key-file`, `CQS_MASTER_KEY_FILE` or
-`master_key_file`, and the same for `cassandra_password`. `cqs config` prints every setting with its value and where it
-came from. With an unknown name or an invalid value the server does not start, and says in one line what is wrong and
-what is expected.
+`master_key_file`, and the same for `redis` and `cassandra_password`. `cqs config` prints every setting with its value
+and where it came from. With an unknown name or an invalid value the server does not start, and says in one line what is
+wrong and what is expected.
 """
 
 _QUEUES = """

@@ -4,32 +4,15 @@ declaration."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from cqs.config import load, report, values
-from cqs.config.load import load_schema
+from cqs.config import load, report
 from cqs.config.settings import Config, settings
-from cqs.config.values import MASK
 from cqs.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
-
-
-@dataclass(frozen=True)
-class Door:
-    """The door"""
-
-    key: str = field(default="", metadata={"kind": values.text(is_secret=True), "help": "Opens the door."})
-
-
-@dataclass(frozen=True)
-class House:
-    """A schema with a secret."""
-
-    door: Door = field(default_factory=Door)
 
 
 @pytest.fixture
@@ -202,27 +185,6 @@ def test_broken_or_missing_file_is_named(file: Path, text: str | None, words: st
 def test_file_in_the_home_of_nobody_is_named() -> None:
     with pytest.raises(ConfigError, match=r"^config: file ~nobody-of-that-name/cqs\.toml can't be read: .*home"):
         load({}, {}, "~nobody-of-that-name/cqs.toml")
-
-
-def test_secret_may_come_from_a_file_and_is_never_shown(tmp_path: Path) -> None:
-    (tmp_path / "key").write_text("sesame\n")
-
-    loaded = load_schema(House, {}, {"CQS_KEY_FILE": str(tmp_path / "key")})
-
-    assert loaded.config.door.key == "sesame"
-    assert loaded.origins["key"] == f"environment CQS_KEY_FILE={tmp_path / 'key'}"
-    assert "sesame" not in report.as_text(loaded) + report.as_json(loaded)
-    assert MASK in report.as_text(loaded)
-
-
-def test_secret_file_that_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=rf"^key: file {tmp_path / 'none'} .*can't be read"):
-        load_schema(House, {"key_file": str(tmp_path / "none")}, {})
-
-
-def test_only_secrets_have_file_variables() -> None:
-    with pytest.raises(ConfigError, match="CQS_REGION_FILE: no such setting"):
-        load({}, {"CQS_REGION_FILE": "/etc/hostname"})
 
 
 def test_names_are_unique_and_every_setting_is_explained() -> None:
