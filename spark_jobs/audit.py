@@ -110,7 +110,7 @@ def _audited(journal: Journal, output: str, rules: Rules, stored: DataFrame | No
         lives = kept(with_fate(lived, gone_in(journal.events)), f"{output}/lives")
         fifo = united(plain_steps_of(eventful(moments.where("is_fifo"), sums, "left_anti")), steps)
         there = staged(stored, f"{output}/stage/stored") if stored is not None else None
-        parts = explained(_findings(journal.events, steps, fifo, lives, there, rules), journal.events, journal.began_ms)
+        parts = _findings(journal, steps, fifo, lives, there, rules)
         found = kept(findings_in(parts, moments, lives, window, has_store=there is not None), f"{output}/findings")
         lives, events = messages_in(lives, window), happened_in(journal.events, window)
         told = happened_in(steps, window, "time_ms")
@@ -132,7 +132,7 @@ def _audited(journal: Journal, output: str, rules: Rules, stored: DataFrame | No
     if skew_ms > rules.skew_ms:
         totals = replace(totals, skew_ms=skew_ms)
     if window is not None and totals.of(Kind.LOST):
-        is_older = (F.col("kind") == Kind.LOST.value) & (F.col("at_ms") < window.since_ms)
+        is_older = (F.col("kind") == Kind.LOST.value) & ((F.col("at_ms") < window.since_ms) | (F.col("detail") != ""))
         totals = replace(totals, lost_older=found.where(is_older).count())
     if window is not None and journal.unread:
         totals = replace(totals, too_old=too_old_for(window, journal.events, there))
@@ -158,12 +158,13 @@ def _judged(
 
 
 def _findings(
-    events: DataFrame, steps: DataFrame, fifo: DataFrame, lives: DataFrame, stored: DataFrame | None, rules: Rules
+    journal: Journal, steps: DataFrame, fifo: DataFrame, lives: DataFrame, stored: DataFrame | None, rules: Rules
 ) -> DataFrame:
+    events = journal.events
     parts = [
         duplicates(lives),
         sent_again(lives),
-        not_received(lives, asked_of(events)),
+        not_received(lives, asked_of(events), rules.skew_ms),
         corrupted(lives),
         unexpected(lives),
         resurrected(steps, rules.skew_ms),
@@ -173,7 +174,14 @@ def _findings(
     if stored is not None:
         parts.append(reconcile(lives, stored))
     parts.append(never_stored(events, lives, stored))
-    return united(*parts)
+    return explained(
+        united(*parts),
+        events,
+        journal.began_ms,
+        skew_ms=rules.skew_ms,
+        is_drained=rules.is_drained,
+        has_store=stored is not None,
+    )
 
 
 def _tables(

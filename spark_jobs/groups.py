@@ -31,7 +31,7 @@ def fate_columns() -> list[Column]:
         F.count_if(known & (F.col("fate") == "deleted")).alias("deleted"),
         F.count_if(other).alias("ended_otherwise"),
         F.coalesce(F.sum(F.when(F.col("deliveries") > 1, F.col("deliveries") - 1)), F.lit(0)).alias("duplicates"),
-        F.count_if(is_received() & (F.col("fate") == "")).alias("held"),
+        F.count_if((F.col("deliveries") > 0) & (F.col("fate") == "")).alias("held"),
         F.count_if(~known | (F.col("fate") == "")).alias("holes"),
     ]
 

@@ -18,10 +18,11 @@ from spark_jobs.staged import united
 from spark_jobs.tables import is_event
 
 
-def not_received(lives: DataFrame, asked: DataFrame) -> DataFrame:
-    """Findings: acknowledged, never delivered, and not ended otherwise. `asked`: see `asked_of`."""
+def not_received(lives: DataFrame, asked: DataFrame, skew_ms: int = 0) -> DataFrame:
+    """Findings: acknowledged, never delivered, and not ended otherwise. `asked`: see `asked_of`; by a clock that may be
+    `skew_ms` ahead of the sender's."""
     waiting = lives.where("is_known AND deliveries = 0 AND fate = ''").join(F.broadcast(asked), "uid", "left")
-    is_due = F.coalesce(F.greatest("sent_ms", "visible_ms") <= F.col("asked_ms"), F.lit(True))
+    is_due = F.coalesce(F.greatest("sent_ms", "visible_ms") + skew_ms <= F.col("asked_ms"), F.lit(True))
     return united(
         findings(waiting.where(is_due), Kind.NOT_RECEIVED, at_ms=F.col("sent_ms"), detail=F.lit("")),
         findings(waiting.where(~is_due), Kind.NOT_DUE, at_ms=F.col("sent_ms"), detail=F.lit("")),

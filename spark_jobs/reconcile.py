@@ -1,7 +1,7 @@
 """Reconciles the store with the journal: what should be stored, and what is.
 
                           in the store              not in the store
-    sent, not ended       fine                      lost
+    sent, not ended       fine                      lost        also if only its receive is recorded
     ended                 ended but still stored    fine
     unknown to journal    orphan
 
@@ -39,19 +39,20 @@ def reconcile(lives: DataFrame, stored: DataFrame) -> DataFrame:
     there = stored.select("address", *bodies, F.col("uid").alias("stored_uid"))
     both = lives.join(there, "address", "full_outer")
     is_stored, ended = F.col("stored_uid").isNotNull(), F.coalesce(F.col("fate") != "", F.lit(False))
-    is_known = F.coalesce(F.col("is_known"), F.lit(False))
+    is_known, is_received = F.coalesce("is_known", F.lit(False)), F.coalesce(F.col("deliveries") > 0, F.lit(False))
     differs = (F.col(_STORED[0]) != F.col(BODY[0])) | (F.col(_STORED[1]) != F.col(BODY[1]))
     rows = [
-        (Kind.LOST, is_known & ~ended & ~is_stored),
+        (Kind.LOST, (is_known | is_received) & ~ended & ~is_stored),
         (Kind.ORPHAN, is_stored & F.col("is_known").isNull()),
         (Kind.STILL_STORED, is_stored & ended),
         (Kind.STORED_CORRUPTED, is_stored & differs),
     ]
     named = both.withColumn("uid", F.coalesce("uid", "stored_uid"))
-    detail = F.coalesce("fate", F.lit(""))
-    times = {Kind.STILL_STORED: F.col("ended_ms")}
+    fate = F.coalesce("fate", F.lit(""))
+    details = {Kind.LOST: F.when(is_known, "").otherwise("received, but its send is not recorded")}
+    times = {Kind.STILL_STORED: F.col("ended_ms"), Kind.LOST: F.coalesce("sent_ms", "first_received_ms")}
     parts = [
-        findings(named.where(wrong), kind, at_ms=times.get(kind, F.col("sent_ms")), detail=detail)
+        findings(named.where(wrong), kind, at_ms=times.get(kind, F.col("sent_ms")), detail=details.get(kind, fate))
         for kind, wrong in rows
     ]
     return united(*parts)

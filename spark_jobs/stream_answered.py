@@ -17,16 +17,22 @@ from spark_jobs.staged import united
 from spark_jobs.tables import QUEUE, is_event
 from spark_jobs.unsent import sent_at_ms
 
-ANSWERED = "account string, queue string, uid long, address string, at_ms long"
+ANSWERED = "account string, queue string, uid long, address string, at_ms long, is_doubtful boolean"
 LATELY = "address string, sent_ms long"
 KEPT_MS = 360_000
 """A deduplication ID is valid for five minutes; clocks may differ."""
 
 
-def unknown_of(answered: DataFrame, events: DataFrame, lives: DataFrame, lately: DataFrame) -> DataFrame:
-    """As ANSWERED: what was answered, earlier or in these events, and is neither in `lives` nor in `lately`."""
+def unknown_of(
+    answered: DataFrame, events: DataFrame, heard: DataFrame, lives: DataFrame, lately: DataFrame
+) -> DataFrame:
+    """As ANSWERED: what was answered, earlier or in these events, and is neither in `lives` nor in `lately`. `heard`:
+    the moments of all open messages, which tell whether its send was doubtful."""
     new = events.where(is_event(EventName.DEDUPLICATED)).select(*QUEUE, "address", "at_ms")
-    first = united(answered, new).groupBy(*QUEUE, "address").agg(F.min("at_ms").alias("at_ms"))
+    doubts = heard.where(is_event(EventName.DOUBTFUL)).groupBy("address").agg(F.lit(True).alias("_doubted"))
+    told = united(answered, new).join(doubts, "address", "left")
+    is_doubtful = F.coalesce(F.max(F.coalesce("_doubted", "is_doubtful")), F.lit(False)).alias("is_doubtful")
+    first = told.groupBy(*QUEUE, "address").agg(F.min("at_ms").alias("at_ms"), is_doubtful)
     there = lives.where("is_known OR deliveries > 0 OR fate != ''").select("address")
     return first.join(united(there, lately.select("address")), "address", "left_anti")
 
@@ -39,9 +45,10 @@ def lately_of(lately: DataFrame, lives: DataFrame, settled_ms: int) -> DataFrame
 
 
 def counts_of(unknown: DataFrame, settled_ms: int, began_ms: int) -> DataFrame:
-    """By queue and `is_closed`: `never_stored`; `late` are those from before the journal."""
-    is_older = sent_at_ms(F.col("address")) < began_ms
+    """By queue and `is_closed`: `never_stored`; `late` are those from before the journal, and those of doubtful sends,
+    which may wait."""
+    is_excused = (sent_at_ms(F.col("address")) < began_ms) | F.col("is_doubtful")
     rows = unknown.withColumn("is_closed", F.col("at_ms") <= settled_ms)
     return rows.groupBy(*QUEUE, "is_closed").agg(
-        F.count_if(~is_older).alias("never_stored"), F.count_if(is_older & F.col("is_closed")).alias("late")
+        F.count_if(~is_excused).alias("never_stored"), F.count_if(is_excused & F.col("is_closed")).alias("late")
     )

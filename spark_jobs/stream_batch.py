@@ -114,7 +114,7 @@ class _Step:
         self._latencies(lives)
         by = [*QUEUE, "is_closed"]
         found_by = findings_by(found.withColumnRenamed("is_settled", "is_closed"), by)
-        parts = counts, order, found_by.drop("never_stored"), self._answered(lives, events)
+        parts = counts, order, found_by.drop("never_stored"), self._answered(lives, heard, events)
         new = staged(stream_state.added(*parts, by=by), f"{self.stage}/new")
         known, calls = self.before.read("totals", stream_state.TOTALS), empties(events, QUEUE)
         self.here.write("totals", stream_state.added(new.where("is_closed"), known, calls))
@@ -132,11 +132,12 @@ class _Step:
         self.here.write("carried", stream_fifo.carried_in(told, lives, gone, self.marks.settled_ms))
         return stream_fifo.findings_in(told)
 
-    def _answered(self, lives: DataFrame, events: DataFrame) -> DataFrame:
+    def _answered(self, lives: DataFrame, heard: DataFrame, events: DataFrame) -> DataFrame:
         settled_ms = self.marks.settled_ms
         answered = self.before.read("answered", stream_answered.ANSWERED)
         lately = self.before.read("lately", stream_answered.LATELY)
-        unknown = staged(stream_answered.unknown_of(answered, events, lives, lately), f"{self.stage}/unknown")
+        unknown = stream_answered.unknown_of(answered, events, heard, lives, lately)
+        unknown = staged(unknown, f"{self.stage}/unknown")
         self.here.write("answered", unknown.where(F.col("at_ms") > settled_ms))
         self.here.write("lately", stream_answered.lately_of(lately, lives, settled_ms))
         return stream_answered.counts_of(unknown, settled_ms, self.now.began_ms)

@@ -30,7 +30,7 @@ class Totals:
     lost_twice: int = 0
     """How often a lost message is counted again for another reason: not received, missing from the store, corrupted."""
     lost_older: int = 0
-    """How many of the lost messages were sent before the window."""
+    """How many of the lost messages were not acknowledged in the window: sent before it, or by an unrecorded send."""
     too_old: int = 0
     """Messages in the window or in the store that were sent before what was read of the journal."""
     skew_ms: int = 0

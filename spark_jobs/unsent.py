@@ -33,9 +33,18 @@ def never_stored(events: DataFrame, lives: DataFrame, stored: DataFrame | None) 
     return findings(nowhere, Kind.NEVER_STORED, at_ms=F.col("at_ms"), detail=F.lit(""))
 
 
-def explained(found: DataFrame, events: DataFrame, began_ms: int) -> DataFrame:
-    """The findings that neither an answer nor a doubtful outcome explains; those sent before `began_ms` become
-    OLDER."""
+def explained(
+    found: DataFrame,
+    events: DataFrame,
+    began_ms: int,
+    *,
+    skew_ms: int = 0,
+    is_drained: bool = False,
+    has_store: bool = False,
+) -> DataFrame:
+    """The findings that neither an answer nor a doubtful outcome explains; those sent before `began_ms` become OLDER.
+    Unless queues were drained or there is a store, a message of a doubtful send that was answered later may wait
+    (NOT_RECEIVED)."""
     is_doubtful = is_event(EventName.DOUBTFUL)
     tried = (
         events.where(is_doubtful | is_event(EventName.DEDUPLICATED))
@@ -43,10 +52,12 @@ def explained(found: DataFrame, events: DataFrame, began_ms: int) -> DataFrame:
         .agg(F.max("at_ms").alias("tried_ms"), F.max(F.when(is_doubtful, F.col("at_ms"))).alias("doubtful_ms"))
     )
     told = found.join(small(tried), "address", "left")
-    was_deleted = _is(Kind.LOST) & (F.col("doubtful_ms") > F.col("at_ms"))
+    gone = (Kind.LOST, Kind.NOT_RECEIVED) if is_drained else (Kind.LOST,)
+    was_deleted = _is(*gone) & (F.col("doubtful_ms") + skew_ms > F.col("at_ms"))
     is_explained = (_is(*_UNSENT) & F.col("tried_ms").isNotNull()) | was_deleted
     is_older = _is(*_UNSENT, Kind.NEVER_STORED) & (sent_at_ms(F.col("address")) < began_ms)
-    kind = F.when(is_older, Kind.OLDER.value).otherwise(F.col("kind"))
+    may_wait = _is(Kind.NEVER_STORED) & F.col("doubtful_ms").isNotNull() & F.lit(not (is_drained or has_store))
+    kind = F.when(is_older, Kind.OLDER.value).when(may_wait, Kind.NOT_RECEIVED.value).otherwise(F.col("kind"))
     return told.where(~F.coalesce(is_explained, F.lit(False))).withColumn("kind", kind).select(*COLUMNS)
 
 
