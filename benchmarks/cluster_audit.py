@@ -10,8 +10,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from deploy.cluster.jars import CassandraFailed
 from deploy.cluster.redis_process import RedisProcess
-from deploy.cluster.ring import CassandraFailed, Ring
+from deploy.cluster.ring import Ring
 from spark_jobs import proof
 from spark_jobs.errors import JobError
 from spark_jobs.failures import refused

@@ -13,15 +13,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import pyspark
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 DRIVER_MEMORY = "1g"
 """Shared by two concurrent tasks. The whole JVM takes about twice as much."""
+ARCHIVE = Path(pyspark.__file__).parent / "cqs-classes"
+"""The classes of Spark's JVM, if `spark_jobs.kept_classes` has kept them."""
 _SILENCE_S_MAX = 2.0
+_JAVA = "spark.driver.extraJavaOptions"
 SMALL = {
-    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m "
-    "-XX:MetaspaceSize=256m",
+    _JAVA: "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:MetaspaceSize=256m",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.adaptive.enabled": "false",
@@ -67,10 +70,17 @@ def is_submitted() -> bool:
 
 
 def session(
-    name: str, master: str = "local[2]", *, memory: str = DRIVER_MEMORY, settings: Mapping[str, str] | None = None
+    name: str,
+    master: str = "local[2]",
+    *,
+    memory: str = DRIVER_MEMORY,
+    settings: Mapping[str, str] | None = None,
+    classes: str | None = None,
 ) -> SparkSession:
     """A new session, or the one that is already running; `settings` are applied on top. Workers use this interpreter;
-    another one would lack its packages."""
+    another one would lack its packages. `classes`: the JVM's option about an archive of its classes; None: it maps the
+    one that is kept."""
+    wanted = dict(settings or {})
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName(f"cqs-{name}")
@@ -80,18 +90,28 @@ def session(
             .config("spark.driver.memory", memory)
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.bindAddress", "127.0.0.1")
-            .config("spark.driver.extraJavaOptions", "-XX:+UseParallelGC")
             .config("spark.ui.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.shuffle.partitions", "8")
             .config("spark.python.worker.reuse", "true")
             .config("spark.python.sql.dataFrameDebugging.enabled", "false")
         )
-    for key, value in (settings or {}).items():
+        java = wanted.get(_JAVA, "-XX:+UseParallelGC")
+        wanted[_JAVA] = f"{java} {_mapped() if classes is None else classes}"
+    for key, value in wanted.items():
         builder = builder.config(key, value)
     started = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     started.sparkContext.setLogLevel("ERROR")
     return started
+
+
+def written(path: Path) -> str:
+    """The option of a JVM that writes the archive of its classes when it ends."""
+    return f'"-XX:ArchiveClassesAtExit={path}" -Xlog:cds*=off'
+
+
+def _mapped() -> str:
+    return f'"-XX:SharedArchiveFile={ARCHIVE}" -Xlog:cds*=off' if ARCHIVE.exists() else ""
 
 
 def driver_of(spark: SparkSession) -> tuple[str, str]:

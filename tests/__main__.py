@@ -22,8 +22,11 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
+from deploy.cluster import jars
+from deploy.cluster.jars import CassandraFailed
 from deploy.cluster.ports import STOP_SIGNALS, ends_with_parent, signals_held
-from deploy.cluster.ring import CassandraFailed, fetch_jars
+from deploy.cluster.ring import keep_classes
+from spark_jobs.session import ARCHIVE
 from tests.needs import missing_programs
 from tests.sdk.toolchains import NotFetched, java_class_path
 
@@ -54,7 +57,7 @@ RUNS = [_ignored([*FAULTS, *WAITS, *SPARK]), [*FAULTS, *_ignored(WAITS)], WAITS,
 def main(runs: Sequence[Sequence[str]] = RUNS) -> int:
     """Runs pytest once for each list of arguments and returns the highest exit code. Shows the first run's output at
     once."""
-    _fetch()
+    _prepare()
     print(f"{len(runs)} parallel runs of pytest; the output of all but the first is shown at the end.", flush=True)
     running: list[subprocess.Popen[bytes]] = []
 
@@ -77,14 +80,21 @@ def main(runs: Sequence[Sequence[str]] = RUNS) -> int:
     return max(map(abs, codes))
 
 
-def _fetch() -> None:
-    """Downloads what several runs need, before they start: parallel downloads would share Maven's folder."""
-    if not missing_programs(("mvn",)):
-        for fetch in (fetch_jars, java_class_path):
+def _prepare() -> None:
+    """Downloads what several runs need, before they start: parallel downloads would share Maven's folder. And keeps the
+    classes of the JVMs that they start by dozens."""
+    spark = None
+    if not missing_programs(("java",)) and not ARCHIVE.exists():
+        command = [sys.executable, "-m", "spark_jobs.kept_classes"]
+        spark = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL, preexec_fn=ends_with_parent())
+    if not missing_programs(("java", "mvn")):
+        for prepare in (jars.fetch, java_class_path, keep_classes):
             try:
-                fetch()
+                prepare()
             except (CassandraFailed, NotFetched) as error:
                 print(error, file=sys.stderr)
+    if spark is not None and spark.wait():
+        print("Spark's classes are not kept: python -m spark_jobs.kept_classes says why", file=sys.stderr)
 
 
 def _pytest(arguments: Sequence[str], output: IO[bytes] | None) -> subprocess.Popen[bytes]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cqs.store.cassandra import Options
+from deploy.cluster.jars import CassandraFailed
 from deploy.cluster.ports import free_ports
-from deploy.cluster.ring import CassandraFailed, Node, Ring, Tuning
+from deploy.cluster.ring import Node, Ring, Tuning
 
 __all__ = ["CassandraFailed", "Node", "Ring", "Tuning", "free_ports", "options_of", "session"]
 _ANSWER_MS = 30_000
@@ -21,5 +22,5 @@ def options_of(ring: Ring, keyspace: str = "cqs") -> Options:
 
 def session() -> Iterator[Ring]:
     """For a session-scoped fixture: one node, with a low tombstone failure threshold to keep those tests quick."""
-    with Ring(tuning=Tuning(tombstones_max=2_000, is_brief=True)) as ring:
+    with Ring(tuning=Tuning(tombstones_max=2_000, is_brief=True, is_started_once=True)) as ring:
         yield ring

@@ -13,10 +13,11 @@ from contextlib import ExitStack
 from types import FrameType
 
 from cqs.errors import CqsError
+from deploy.cluster import jars
 from deploy.cluster.api_node import ApiFailed
 from deploy.cluster.cluster import ONE_DATACENTER, TWO_DATACENTERS, Cluster
+from deploy.cluster.jars import CassandraFailed
 from deploy.cluster.ports import STOP_SIGNALS, signals_held
-from deploy.cluster.ring import CassandraFailed, fetch_jars
 
 _LOOK_S = 1.0
 _USAGE = "usage: python -m deploy.cluster [--two-datacenters]"
@@ -34,7 +35,7 @@ def main(arguments: list[str]) -> int:
     for number in STOP_SIGNALS:
         signal.signal(number, _hear)
     try:
-        fetch_jars()
+        jars.fetch()
         with ExitStack() as stack:
             with signals_held():
                 cluster = Cluster(TWO_DATACENTERS if arguments else ONE_DATACENTER)

@@ -1,6 +1,5 @@
 """Real Cassandra nodes on loopback, from Maven's jars.
 
-    build/cassandra/lib-5.0.6/     100 jars, fetched once by `mvn dependency:copy-dependencies` (services/pom.xml)
     build/cassandra/run-…/127.0.0.1/     a node's folder: conf, data, commit log, log; removed when the ring ends
 
 Nodes of a ring have the addresses 127.0.0.1, .2, … and share their ports, as the driver expects. The commit log is
@@ -15,7 +14,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -28,26 +26,17 @@ from cassandra import OperationTimedOut, ReadTimeout
 from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile, NoHostAvailable
 from cassandra.policies import WhiteListRoundRobinPolicy
 
-from deploy.cluster import java
+from deploy.cluster import jars, java
+from deploy.cluster.jars import CACHE, SERVICES, CassandraFailed
 from deploy.cluster.ports import ends_with_parent, free_ports, signals_held
 from deploy.cluster.started import Started
 
-ROOT = Path(__file__).parents[2]
-CACHE = ROOT / "build" / "cassandra"
-SERVICES = Path(__file__).parent / "services"
-
-VERSION = "5.0.6"
 START_S = 180
 JOIN_S = 120
 STOP_S = 20
-_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _OPTIONS_FRAME = bytes((4, 0, 0, 0, 5, 0, 0, 0, 0))
 _SUPPORTED = 6
 _SYNC = {"batch": "commitlog_sync: batch", "periodic": "commitlog_sync: periodic\ncommitlog_sync_period: 10s"}
-
-
-class CassandraFailed(Exception):
-    """A node can't be installed or does not start; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -55,33 +44,15 @@ class Tuning:
     """Changes to a node's configuration. `tombstones_max`: how many tombstones a read may scan before it fails. `sync`:
     whether a write is acknowledged after the commit log is synced to disk (batch) or before, which is Cassandra's
     default (periodic). `is_brief`: the node runs for minutes only, so the JVM compiles quickly instead of well: a start
-    takes a quarter less CPU."""
+    takes a quarter less CPU. `is_started_once`: a node that ends forgets its schema, since changes of it are not
+    flushed: without those dozens of fsyncs `cqs schema apply` takes a third of the CPU."""
 
     tombstones_max: int = 100_000
     heap_min: str = "512m"
     heap_max: str = "768m"
     sync: Literal["batch", "periodic"] = "batch"
     is_brief: bool = False
-
-
-def fetch_jars() -> Path:
-    """The folder with the server's jars, fetched if missing. Raises CassandraFailed."""
-    folder = CACHE / f"lib-{VERSION}"
-    if not folder.exists():
-        print(f"fetching Cassandra {VERSION} by Maven ...", file=sys.stderr)
-        CACHE.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix="lib-partial-", dir=CACHE))
-        command = ["mvn", "-q", "-B", "-f", str(SERVICES / "pom.xml"), _GOAL]
-        command += [f"-DoutputDirectory={partial}", f"-Dcassandra.version={VERSION}"]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise CassandraFailed(f"mvn failed: {(done.stdout + done.stderr).strip()[-800:]}")
-            with contextlib.suppress(OSError):
-                partial.rename(folder)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
-    return folder
+    is_started_once: bool = False
 
 
 class Node:
@@ -99,20 +70,24 @@ class Node:
         assert self._process is not None
         return self._process.pid
 
-    def launch(self, tuning: Tuning) -> None:
-        """Starts the process and returns at once. The process ends with the thread that called this."""
+    def launch(self, tuning: Tuning, classes: Sequence[str] | None = None) -> None:
+        """Starts the process and returns at once. The process ends with the thread that called this. `classes`: the
+        JVM's options about an archive of its classes; None: it maps the one that is kept."""
         (self.folder / "tmp").mkdir(exist_ok=True)
         conf = self.folder / "conf"
         command = ["java", f"-Xms{tuning.heap_min}", f"-Xmx{tuning.heap_max}"]
         command += (SERVICES / "jvm.options").read_text().split()
         command += ["-XX:TieredStopAtLevel=1"] if tuning.is_brief else []
+        command += ["-Dcassandra.test.flush_local_schema_changes=false"] if tuning.is_started_once else []
+        command += jars.mapped_classes() if classes is None else classes
         command += [
             f"-Djava.io.tmpdir={self.folder / 'tmp'}",
             f"-Dcassandra.storagedir={self.folder}",
             f"-Dcassandra.config=file://{conf / 'cassandra.yaml'}",
+            f"-Dcassandra-rackdc.properties=file://{conf / 'cassandra-rackdc.properties'}",
             f"-Dlogback.configurationFile={SERVICES / 'logback.xml'}",
             "-cp",
-            f"{conf}:{fetch_jars()}/*",
+            jars.class_path(),
             "org.apache.cassandra.service.CassandraDaemon",
         ]
         with (self.folder / "log").open("ab") as log, signals_held():
@@ -144,13 +119,13 @@ class Node:
     def resume(self) -> None:
         os.kill(self.pid, signal.SIGCONT)
 
-    def stop(self) -> None:
-        """A graceful stop, forced after STOP_S. Idempotent."""
+    def stop(self, seconds: float = STOP_S) -> None:
+        """A graceful stop, forced after so long. Idempotent."""
         if self._process is not None:
             self.resume()
             self._process.terminate()
             try:
-                self._process.wait(STOP_S)
+                self._process.wait(seconds)
             except subprocess.TimeoutExpired:
                 self.kill()
             self._process = None
@@ -177,7 +152,7 @@ class Ring(Started):
     """Nodes that form one cluster, one for each element of `datacenters`."""
 
     def __init__(self, datacenters: Sequence[str] = ("dc1",), tuning: Tuning | None = None) -> None:
-        fetch_jars()
+        jars.fetch()
         self.folder = Path(tempfile.mkdtemp(prefix="run-", dir=CACHE))
         self.tuning = tuning or Tuning()
         addresses = [f"127.0.0.{number}" for number in range(1, len(datacenters) + 1)]
@@ -246,3 +221,19 @@ class Ring(Started):
         )
         (conf / "cassandra.yaml").write_text(text)
         (conf / "cassandra-rackdc.properties").write_text(f"dc={datacenter}\nrack=rack1\n")
+
+
+def keep_classes() -> None:
+    """Starts a node and stops it, so that its JVM writes the archive of its classes; later nodes map it. Does nothing
+    if there is one. Raises CassandraFailed."""
+    if jars.CLASSES.exists():
+        return
+    ring = Ring(tuning=Tuning(is_brief=True, is_started_once=True))
+    try:
+        (node,), written = ring.nodes, ring.folder / "classes"
+        node.launch(ring.tuning, jars.written_classes(written))
+        node.wait()
+        node.stop(START_S)
+        jars.keep_classes(written)
+    finally:
+        ring.stop()

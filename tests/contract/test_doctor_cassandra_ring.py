@@ -21,7 +21,7 @@ SLOW_S = 1.0
 
 @pytest.fixture
 def ring() -> Iterator[Ring]:
-    with Ring(("dc1", "dc1", "dc2"), Tuning(is_brief=True)) as ring:
+    with Ring(("dc1", "dc1", "dc2"), Tuning(is_brief=True, is_started_once=True)) as ring:
         asyncio.run(schema.apply(options_of(ring), {"dc1": 2, "dc2": 1}))
         yield ring
 

@@ -38,7 +38,7 @@ class Rings:
             self.stop()
             tuning = Tuning(is_brief=True)
             if len(set(datacenters)) == 1:
-                tuning = replace(tuning, tombstones_max=2_000)
+                tuning = replace(tuning, tombstones_max=2_000, is_started_once=len(datacenters) == 1)
             self._ring = self._stack.enter_context(Ring(datacenters, tuning))
         return self._ring
 

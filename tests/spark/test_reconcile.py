@@ -31,7 +31,7 @@ SEED = 7
 
 @pytest.fixture(scope="module")
 def ring() -> Iterator[cassandra_server.Ring]:
-    with cassandra_server.Ring(tuning=cassandra_server.Tuning(is_brief=True)) as ring:
+    with cassandra_server.Ring(tuning=cassandra_server.Tuning(is_brief=True, is_started_once=True)) as ring:
         yield ring
 
 
