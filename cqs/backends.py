@@ -32,7 +32,7 @@ from cqs.config import Config, Loaded
 from cqs.config.backend_settings import Backends
 from cqs.config.settings import Storage
 from cqs.config.values import with_home
-from cqs.errors import CannotStart, ConfigError
+from cqs.errors import CannotStart, ConfigError, CqsError
 from cqs.listen import url_elsewhere
 from cqs.service.cluster import Cluster, alone, joined
 from cqs.spawn import PrivateRedis
@@ -61,10 +61,14 @@ class CacheServers:
         wanted = config.backends
         self.spawned = PrivateRedis().watched() if _SPAWN in wanted.redis else None
         self.is_redis = bool(wanted.redis)
-        self._redis: RedisCache | None = None
-        self._bells: RedisBells | None = None
-        if wanted.redis:
-            self._redis, self._bells = _redis_of(wanted, self.spawned, rng)
+        self._redis: RedisCache | None
+        self._bells: RedisBells | None
+        try:
+            self._redis, self._bells = _redis_of(wanted, self.spawned, rng) if wanted.redis else (None, None)
+        except CqsError:
+            if self.spawned is not None:
+                self.spawned.stop()
+            raise
         self.listed = self._redis.servers.listed if self._redis is not None else None
         self.bells: Bells = self._bells or OneNode()
         self.cache: QueueCache = self._redis or MemoryCache(clock, rng, config.storage.body_memory)
@@ -78,10 +82,9 @@ class CacheServers:
             await self._redis.start()
         if self._bells is not None:
             await self._bells.start()
-        if self._redis is not None:
-            for server, report in (await self._redis.servers.reports()).items():
-                for problem in report.problems:
-                    _log.warning("redis_not_in_order", server=server, problem=problem)
+        for server, report in (await self.reports()).items():
+            for problem in report.problems:
+                _log.warning("redis_not_in_order", server=server, problem=problem)
 
     def in_trouble(self) -> int:
         """How many Redis servers can't serve their queues, or only in part."""
@@ -199,8 +202,11 @@ def place_of(config: Config) -> str:
 
 
 def folder_of(storage: Storage) -> Path:
-    """The data folder."""
-    return with_home(storage.data_dir).absolute()
+    """The data folder. Raises ConfigError if it is in a home and this user has none."""
+    try:
+        return with_home(storage.data_dir).absolute()
+    except ValueError as error:
+        raise ConfigError(f"data_dir: {storage.data_dir}: {error} Name another folder") from error
 
 
 def cassandra_options(wanted: Backends) -> Options:

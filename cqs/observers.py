@@ -14,6 +14,7 @@ from cqs import __version__
 from cqs.backends import folder_of, store_name
 from cqs.clock import Clock
 from cqs.config import Config
+from cqs.config.values import with_home
 from cqs.errors import CannotStart, ConfigError
 from cqs.journal import recorder
 from cqs.journal.journal import Journal
@@ -62,9 +63,9 @@ async def begin(journal: Journal | None, config: Config, clock: Clock, rng: rand
 
 def _rules_of(config: Config) -> JournalRules:
     wanted = config.journaling
-    folder = Path(wanted.journal_dir) if wanted.journal_dir else Path(config.storage.data_dir) / "journal"
+    folder = with_home(wanted.journal_dir).absolute() if wanted.journal_dir else folder_of(config.storage) / "journal"
     return JournalRules(
-        folder=folder.expanduser().absolute(),
+        folder=folder,
         node=wanted.journal_node or socket.gethostname(),
         sample_every=wanted.journal_sample if wanted.journal == "sampled" else 1,
         file_bytes_max=wanted.journal_file_max,

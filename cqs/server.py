@@ -141,9 +141,9 @@ async def _serve(
     clock, rng = SystemClock(), random.Random()
     config = loaded.config
     store = backends.store_of(config, clock)
-    cache = backends.CacheServers(config, clock, rng)
     journal = observers.journal_of(config, clock)
     tracing = observers.tracing_of(config)
+    cache = backends.CacheServers(config, clock, rng)
     siblings = None if slot is None else Siblings(slot.folder, slot.number)
     try:
         await store.open()

@@ -15,7 +15,6 @@ import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import wraps
-from pathlib import Path
 from typing import Any
 
 import click
@@ -103,7 +102,9 @@ def identity_command(
 
 
 def _refuse_missing(config: Config) -> None:
-    folder = Path(config.storage.data_dir).expanduser()
+    from cqs.backends import folder_of
+
+    folder = folder_of(config.storage)
     is_elsewhere = config.backends.cassandra or config.storage.is_in_memory
     if not is_elsewhere and not (folder / FILE_NAME).exists():
         raise CannotStart(

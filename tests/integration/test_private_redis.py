@@ -7,6 +7,7 @@ import errno
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -103,6 +104,20 @@ async def test_it_can_be_told_to_end_though_its_parent_blocks_the_signals(privat
     os.kill(private.pid, signal.SIGTERM)
 
     await until(lambda: not is_answering(private))
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [(["--journal", "full"], "journal:"), (["--redis", "rediss://host", "--redis-ca", "/nowhere"], "/nowhere")],
+)
+def test_a_server_that_is_refused_leaves_nothing_of_it(settings: list[str], told: str) -> None:
+    with TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "cqs", "serve", "--in-memory", "--port", "0", "--redis", "spawn", *settings]
+        done = subprocess.run(command, env=os.environ | {"TMPDIR": folder}, capture_output=True, text=True, check=False)
+
+        assert done.returncode == 2
+        assert told in done.stderr
+        assert list(Path(folder).iterdir()) == []
 
 
 def test_its_address_leads_to_it_whatever_the_folder_of_temporary_files_is_called(

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from cqs import observers
+from cqs.backends import folder_of
 from cqs.config import load
+from cqs.config.settings import Config, Journaling, Storage
 from cqs.errors import ConfigError
 from cqs.journal.rules import JournalRules
 from cqs.testing.clock import ManualClock
@@ -33,3 +35,13 @@ def test_a_server_in_memory_needs_a_directory_for_its_journal(tmp_path: Path) ->
 
     told = load({"in_memory": True, "journal": "full", "journal_dir": str(tmp_path)}, {}).config
     assert observers.journal_of(told, ManualClock()) is not None
+
+
+def test_a_folder_in_a_home_that_nobody_has_is_named() -> None:
+    homeless = Config(storage=Storage(data_dir="~nobody-of-that-name/cqs"), journaling=Journaling(journal="full"))
+    told = r"^data_dir: ~nobody-of-that-name/cqs: .*home.* Name another folder$"
+
+    with pytest.raises(ConfigError, match=told):
+        folder_of(homeless.storage)
+    with pytest.raises(ConfigError, match=told):
+        observers.journal_folder(homeless)
