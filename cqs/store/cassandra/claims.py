@@ -19,6 +19,9 @@ or taken over can't result in a second message.
     whose retry gets B's answer
 
 Within a process, calls wait for each other's appends; for those of other nodes they poll every POLL_S.
+
+Nothing is decided about a claim whose window is over: its confirmation ends soon after, and by that alone, a message
+that was found and acknowledged although its append had no answer could not be told from one that was never stored.
 """
 
 from __future__ import annotations
@@ -69,6 +72,10 @@ class Claims:
         self._pending: dict[tuple[int, Id], _Pending] = {}
         self._by_address: dict[int, _Pending] = {}
 
+    def __len__(self) -> int:
+        """How many claims of this process are pending."""
+        return len(self._by_address)
+
     async def claim(self, queue: Queue, wanted: Sequence[Wanted], window_ms: int) -> list[Claim]:
         """See `MessageStore.claim`."""
         while True:
@@ -92,12 +99,20 @@ class Claims:
         self, queue: Queue, wanted: Sequence[Wanted], claims: list[Claim], window_ms: int, asked_ms: int
     ) -> list[Claim]:
         """Dates claims from before the call, as other nodes count from the time in the row."""
+        self._forget_over()
         for wish, claim in zip(wanted, claims, strict=True):
             if claim.is_new and wish.dedup_id and wish.address not in self._by_address:
                 key = (wish.scope, wish.dedup_id)
                 pending = _Pending(queue, key, wish.address, asked_ms, window_ms)
                 self._pending[queue.storage_id, key] = self._by_address[wish.address] = pending
         return claims
+
+    def _forget_over(self) -> None:
+        while (oldest := next(iter(self._by_address.values()), None)) is not None and self._is_over(oldest):
+            self._forget(oldest)
+
+    def _is_over(self, pending: _Pending) -> bool:
+        return self._clock.now_ms() - pending.claimed_ms >= pending.window_ms
 
     def _blocker(self, storage_id: int, wanted: Sequence[Wanted]) -> _Pending | None:
         for wish in wanted:
@@ -165,6 +180,9 @@ class Claims:
             pending.settling = None
 
     async def _settle(self, pending: _Pending) -> None:
+        if self._is_over(pending):
+            self._forget(pending)
+            return
         ruling = await self._takeovers.rule(pending.queue, pending.address, pending.address)
         if ruling is Ruling.UNDECIDED:
             raise StoreUnavailable(
