@@ -33,6 +33,8 @@ class _Note(NamedTuple):
     """The number of the address's last note. Anything read before that note does not clean it."""
     telling: int
     """The number of the announcement that named it to other nodes; 0 = none."""
+    told_s: float = 0.0
+    """When it was announced."""
 
 
 class Dirt:
@@ -75,14 +77,14 @@ class Dirt:
         """Up to `limit` of the shard's dirty addresses."""
         return [address for address, _ in zip(self._by_shard.get(shard, ()), range(limit), strict=False)]
 
-    def tell(self, shard: Shard, limit: int) -> tuple[int, list[int]]:
-        """Up to `limit` of the shard's dirty addresses that have not been announced, and the number of this
-        announcement."""
+    def tell(self, shard: Shard, limit: int, now_s: float, again_s: float) -> tuple[int, list[int]]:
+        """Up to `limit` of the shard's dirty addresses that have not been announced within `again_s`, and the number of
+        this announcement."""
         held = self._by_shard.get(shard, {})
-        untold = [address for address, note in held.items() if not note.telling][:limit]
+        due = [at for at, note in held.items() if not note.telling or now_s - note.told_s >= again_s][:limit]
         self._tellings += 1
-        held.update({address: held[address]._replace(telling=self._tellings) for address in untold})
-        return self._tellings, untold
+        held.update({at: held[at]._replace(telling=self._tellings, told_s=now_s) for at in due})
+        return self._tellings, due
 
     def confirm(self, shard: Shard, number: int) -> None:
         """The addresses of this announcement are correct in the cache, except those that became dirty again since."""

@@ -7,7 +7,9 @@
     each BEAT_MS: "addresses: m …" ────────► news ───────────────────► reads m ── there: puts it; gone: removes it
     m is clean, unless dirty again ◄──────── news ◄─────────────────── "told"
 
-So messages sent through A can be received through B by the next beat, however long A stays cut off.
+So messages sent through A can be received through B by the next beat, however long A stays cut off. What is not
+confirmed is told again: the announcement may have failed, or B may have died before it heard, or acted on, it. Until
+then, A's mark stands, and a FIFO queue hands out nothing.
 """
 
 from __future__ import annotations
@@ -18,11 +20,14 @@ from cqs.errors import CacheUnavailable
 from cqs.queue import Queue
 from cqs.service import marking, repair
 from cqs.service.engine import Engine, shard_of
+from cqs.service.membership import LIFE_MS
 from cqs.store.coordination import News
 
 TELL, TOLD = "addresses", "addresses told"
 BATCH, BATCHES_MAX = 500, 20
 """Addresses per news item, and items per shard and beat."""
+AGAIN_S = LIFE_MS / 1_000
+"""A node that died before it confirmed the news is known to be dead by then."""
 
 
 async def tell(engine: Engine) -> None:
@@ -32,7 +37,7 @@ async def tell(engine: Engine) -> None:
         if not cluster.membership.is_lost_here_alone(cluster.place(shard)):
             continue
         for _ in range(BATCHES_MAX):
-            number, addresses = engine.dirt.tell(shard, BATCH)
+            number, addresses = engine.dirt.tell(shard, BATCH, cluster.leadership.now_s, AGAIN_S)
             if not addresses:
                 break
             words = " ".join(f"{address:x}" for address in addresses)
