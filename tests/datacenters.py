@@ -11,7 +11,7 @@ from cqs.queue import Queue
 from cqs.service import repair, revisibility
 from cqs.service.delete import delete
 from cqs.service.engine import shard_of
-from cqs.service.homes import COVER_MS, GRACE_MS, HOLD_MS
+from cqs.service.homes import COVER_MS, GRACE_FIFO_MS, HOLD_MS
 from tests.cluster import Town
 from tests.engine import Bench
 
@@ -61,7 +61,7 @@ async def move_to(town: Town, bench: Bench, queue: Queue) -> list[str]:
     """Sends traffic to the node until its data centre is the queue's home and its cache is filled. Returns the bodies
     received and deleted meanwhile."""
     bodies: list[str] = []
-    for _ in range((HOLD_MS + 3 * GRACE_MS) // SECOND_MS):
+    for _ in range((HOLD_MS + 2 * GRACE_FIFO_MS) // SECOND_MS):
         bodies += await drain(bench, queue)
         await pass_ms(town, SECOND_MS)
     homes = bench.engine.cluster.homes

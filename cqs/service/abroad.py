@@ -24,7 +24,8 @@ from cqs.queue import Queue
 from cqs.service import residency
 from cqs.service.engine import Engine, shard_of
 from cqs.service.entries import entries_of
-from cqs.service.homes import TAKEN, Homes
+from cqs.service.home_news import TAKEN
+from cqs.service.homes import Homes
 from cqs.store.coordination import News
 
 SENT = "addresses sent"
@@ -32,13 +33,14 @@ BATCH = 500
 LATE_MS = 60_000
 
 
-async def step(engine: Engine, news: Iterable[News]) -> None:
-    """One beat. Idempotent. Raises StoreUnavailable, OutcomeUnknown; unfinished work is done at the next beat."""
+async def step(engine: Engine, news: Iterable[News], heard_ms: int) -> None:
+    """One beat. `heard_ms`: when the news began to be read. Idempotent. Raises StoreUnavailable, OutcomeUnknown;
+    unfinished work is done at the next beat."""
     homes = engine.cluster.homes
     if homes is None:
         return
     _hear(engine, homes, news)
-    await homes.check()
+    await homes.check(heard_ms)
     await _drop_lost(engine, homes)
     await _tell(engine, homes)
     for shard in list(homes.late):

@@ -67,7 +67,7 @@ async def leave(engine: Engine) -> None:
 async def _hear(engine: Engine) -> None:
     """News is delivered only once, so it is kept until it has been applied; what fails here is retried at the next
     beat."""
-    began_s = engine.cluster.leadership.now_s
+    began_s, began_ms = engine.cluster.leadership.now_s, engine.clock.now_ms()
     heard = await engine.cluster.coordination.news()
     unheard = engine.cluster.unheard
     unheard.extend([None] if heard is None else heard)
@@ -79,5 +79,5 @@ async def _hear(engine: Engine) -> None:
     engine.cluster.heard.note_news(began_s)
     await move_news.hear(engine, known)
     await telling.hear(engine, known)
-    await abroad.step(engine, known)
+    await abroad.step(engine, known, began_ms)
     unheard.clear()

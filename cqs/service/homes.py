@@ -17,7 +17,9 @@ later write wins, and the other data centre sees it when it next reads the home.
 
 A node that has not completed a beat for AWAY_MS (it was frozen, or its Cassandra was) may have lost homes without even
 its Cassandra knowing yet, and the requests in its sockets are old. It is home to no FIFO queue until it beats again,
-plus RETURN_MS, in which Cassandra's nodes exchange what one of them missed.
+plus RETURN_MS, in which Cassandra's nodes exchange what one of them missed. So a FIFO queue's new home begins only when
+a former one whose beats are late has ended: GRACE_FIFO_MS after it was taken, or UNTOLD_MS if the node that took it may
+have died before it could tell (`cqs.service.home_news`).
 
 Remaining gaps: until replication and a beat have passed (GRACE_MS), dc2 may hand out a message that dc1 just handed
 out. A data centre that is cut off keeps serving its shards until it learns of the move. Then it marks a FIFO shard for
@@ -27,36 +29,29 @@ them. Deleted messages are not handed out, since fills carry no contents.)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from cqs import ids
 from cqs.cache.interface import Shard
 from cqs.clock import Clock
-from cqs.queue import GENERATION_BITS
+from cqs.service.home_news import Told, home_of, news_of
+from cqs.service.known_home import KnownHome, key_of, newer
 from cqs.side_by_side import side_by_side
-from cqs.store.coordination import Coordination, DirtyMark, Home, News
+from cqs.store.coordination import Coordination, DirtyMark, Home
 
 HOLD_MS = 30_000
 GRACE_MS = 3_000
-"""By then the other data centre's nodes know of the change, or hand out no FIFO messages."""
+"""By then the other data centre's nodes know of the change, unless their beats are late."""
 CHECK_MS, BELIEVED_MS = 10_000, 15_000
 """Homes in use are re-read every CHECK_MS; nothing older than BELIEVED_MS is used."""
 READS = 64
 """Homes read concurrently: a node whose beat takes too long may be taken for dead."""
 AWAY_MS, RETURN_MS = 5_000, 20_000
+GRACE_FIFO_MS, UNTOLD_MS = AWAY_MS + 2_000, BELIEVED_MS + GRACE_MS
+"""By then the other data centre's nodes hand out no FIFO messages: nor if their beats are late, nor if they were not
+told. Two seconds are for replication and for clocks."""
 COVER_MS = 600_000
-TAKEN = "home"
 _ABROAD = "abroad "
-_Key = tuple[int, int]
-
-
-@dataclass(slots=True)
-class _Known:
-    shard: Shard
-    home: Home | None
-    checked_ms: int
-    is_used: bool = True
 
 
 class Homes:
@@ -66,8 +61,9 @@ class Homes:
         self._coordination = coordination
         self._clock = clock
         self._node = f"{_ABROAD}{datacenter}/{node}"
-        self._known: dict[_Key, _Known] = {}
+        self._known: dict[tuple[int, int], KnownHome] = {}
         self._marks: dict[Shard, tuple[DirtyMark, str]] = {}
+        self._told = Told()
         self._heard_ms = clock.now_ms()
         self._returns_ms = 0
         self.datacenter = datacenter
@@ -83,14 +79,15 @@ class Homes:
     @property
     def count(self) -> int:
         """How many shards anything is known of."""
-        return len(self._known.keys() | {_key_of(shard) for shard in self._marks})
+        return len(self._known.keys() | {key_of(shard) for shard in self._marks})
 
     async def look(self, shard: Shard) -> Home | None:
         """The home as last read; reads it again if that is BELIEVED_MS ago."""
-        known = self._known.get(_key_of(shard))
+        known = self._known.get(key_of(shard))
         if known is None or self._clock.now_ms() - known.checked_ms >= BELIEVED_MS:
             known = await self._read(shard)
         known.is_used = True
+        known.shard = newer(known.shard, shard)
         return known.home
 
     async def is_here(self, shard: Shard) -> bool:
@@ -101,13 +98,14 @@ class Homes:
     async def take(self, shard: Shard) -> bool:
         """Makes this data centre the home, by a conditional write. False: another node changed the home first."""
         home = await self.look(shard)
-        taken = await self._coordination.take_home(*_key_of(shard), home)
+        taken = await self._coordination.take_home(*key_of(shard), home)
         if taken is None:
             await self._read(shard)
             return False
         self._learn(shard, taken)
         self._marks.pop(shard, None)
-        await self._coordination.announce(_news_of(taken))
+        await self._coordination.announce(news_of(taken))
+        self._told.note(taken, self._clock.now_ms())
         return True
 
     async def may_take(self, shard: Shard) -> bool:
@@ -151,7 +149,7 @@ class Homes:
         return now_ms - mark.since_ms >= GRACE_MS
 
     async def own_up(self, shard: Shard) -> None:
-        """Marks a shard that moved away if this node learned of it later than GRACE_MS."""
+        """Marks a FIFO shard that moved away if this node learned of it too late."""
         home = (await self._read(shard)).home
         if home is not None and self._clock.now_ms() - home.taken_ms >= GRACE_MS:
             await self.mark(shard)
@@ -172,13 +170,14 @@ class Homes:
         this data centre's own marks."""
         return not mark.node.startswith(_ABROAD) or ids.ms_of(mark.high_address) <= self._clock.now_ms()
 
-    async def check(self) -> None:
-        """Runs at each successful beat. Re-reads the homes in use, and forgets unused ones elsewhere; changes to homes
-        here arrive as news."""
+    async def check(self, heard_ms: int) -> None:
+        """Runs at each successful beat, which began to read the news at `heard_ms`. Re-reads the homes in use, and
+        forgets unused ones elsewhere; changes to homes here arrive as news."""
         now_ms = self._clock.now_ms()
-        if now_ms - self._heard_ms >= AWAY_MS:
+        if heard_ms - self._heard_ms >= AWAY_MS:
             self._returns_ms = now_ms + RETURN_MS
-        self._heard_ms = now_ms
+        self._heard_ms = heard_ms
+        self._told.forget_old(now_ms)
         due: list[Shard] = []
         for key, known in list(self._known.items()):
             age_ms = now_ms - known.checked_ms
@@ -193,19 +192,21 @@ class Homes:
 
     def forget(self, shard: Shard) -> None:
         """The queue was deleted."""
-        self._known.pop(_key_of(shard), None)
+        self._known.pop(key_of(shard), None)
         self._marks.pop(shard, None)
 
     def hear(self, subject: str) -> None:
         """Another data centre took a home; an older value that replicates later does not undo it."""
-        uid, number, datacenter, epoch = subject.split("/")
-        known = self._known.get((int(uid), int(number)))
-        if known is None or (known.home is not None and known.home.epoch > int(epoch)):
+        now_ms = self._clock.now_ms()
+        told = home_of(subject, now_ms)
+        self._told.note(told, now_ms)
+        known = self._known.get((told.queue_uid, told.shard))
+        if known is None or (known.home is not None and known.home.epoch > told.epoch):
             return
-        if known.home is not None and known.home.epoch < int(epoch):
-            self._learn(known.shard, Home(int(uid), int(number), datacenter, int(epoch), self._clock.now_ms()))
-        elif known.home is None or known.home.datacenter != datacenter:
-            known.checked_ms = self._clock.now_ms() - BELIEVED_MS
+        if known.home is not None and known.home.epoch < told.epoch:
+            self._learn(known.shard, told)
+        elif known.home is None or known.home.datacenter != told.datacenter:
+            known.checked_ms = now_ms - BELIEVED_MS
 
     def still_lost(self) -> list[Shard]:
         """Shards that moved away and have not come back. Each is returned once."""
@@ -213,18 +214,19 @@ class Homes:
         return [shard for shard in lost if not self.is_known_here(shard)]
 
     def is_known_here(self, shard: Shard) -> bool:
-        known = self._known.get(_key_of(shard))
+        known = self._known.get(key_of(shard))
         return known is not None and known.home is not None and known.home.datacenter == self.datacenter
 
-    async def _read(self, shard: Shard) -> _Known:
-        return self._learn(shard, await self._coordination.home(*_key_of(shard)))
+    async def _read(self, shard: Shard) -> KnownHome:
+        return self._learn(shard, await self._coordination.home(*key_of(shard)))
 
-    def _learn(self, shard: Shard, home: Home | None) -> _Known:
-        before = self._known.get(_key_of(shard))
+    def _learn(self, shard: Shard, home: Home | None) -> KnownHome:
+        before = self._known.get(key_of(shard))
         if before is not None and before.home is not None and (home is None or home.epoch < before.home.epoch):
             home = before.home
         was_here = self.is_known_here(shard)
-        known = self._known[_key_of(shard)] = _Known(shard, home, self._clock.now_ms())
+        shard = shard if before is None else newer(before.shard, shard)
+        known = self._known[key_of(shard)] = KnownHome(shard, home, self._clock.now_ms())
         if was_here and not self.is_known_here(shard):
             self.lost.append(shard)
             if shard.is_fifo:
@@ -234,14 +236,11 @@ class Homes:
     def _is_doubtful(self, shard: Shard, home: Home) -> bool:
         """Whether another data centre may serve the shard although this one is recorded as its home."""
         now_ms = self._clock.now_ms()
-        is_moving = home.epoch > 1 and now_ms - home.taken_ms < GRACE_MS
-        return is_moving or (shard.is_fifo and (now_ms - self._heard_ms >= AWAY_MS or now_ms < self._returns_ms))
+        if home.epoch > 1 and now_ms - home.taken_ms < self._grace_ms(shard, home):
+            return True
+        return shard.is_fifo and (now_ms - self._heard_ms >= AWAY_MS or now_ms < self._returns_ms)
 
-
-def _key_of(shard: Shard) -> _Key:
-    """A queue keeps its home across purges."""
-    return shard.storage_id >> GENERATION_BITS, shard.number
-
-
-def _news_of(home: Home) -> News:
-    return News(TAKEN, f"{home.queue_uid}/{home.shard}/{home.datacenter}/{home.epoch}")
+    def _grace_ms(self, shard: Shard, home: Home) -> int:
+        if not shard.is_fifo:
+            return GRACE_MS
+        return GRACE_FIFO_MS if self._told.has(home) else UNTOLD_MS
