@@ -60,6 +60,11 @@ class Dirt:
         """Whether it has too many dirty addresses to be repaired one by one."""
         return shard in self._whole
 
+    def has(self, shard: Shard, addresses: Iterable[int]) -> bool:
+        """Whether the cache may be wrong about one of these."""
+        held = self._by_shard.get(shard, {})
+        return shard in self._whole or any(address in held for address in addresses)
+
     def note(self, shard: Shard, addresses: Iterable[int]) -> None:
         """The cache did not confirm these addresses."""
         self.stand = self._last[shard] = self.stand + 1

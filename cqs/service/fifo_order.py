@@ -64,6 +64,15 @@ async def make_sure(engine: Engine, queue: Queue, addresses: Sequence[int]) -> N
             await confirm.put(engine, queue, await entries_of(engine, queue, unknown), known)
 
 
+async def make_known(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
+    """Returns when every node knows that the cache may lack these, if it may. Raises StoreUnavailable, OutcomeUnknown:
+    a message sent after them could overtake them."""
+    shard = shard_of(queue)
+    if shard not in engine.marks.own and engine.dirt.has(shard, addresses):
+        await marking.make_known(engine, shard)
+    await marking.settle(engine, shard)
+
+
 async def _unknown(engine: Engine, queue: Queue, messages: Sequence[Message]) -> list[Message]:
     """Those that the cache does not have, as far as it answers."""
     try:

@@ -45,7 +45,7 @@ from cqs.errors import (
 from cqs.ids import text_of
 from cqs.message import Attribute, Message
 from cqs.queue import DedupScope, Queue
-from cqs.service import abroad, confirm, draft_rules, fifo_order, lookup, marking
+from cqs.service import abroad, confirm, draft_rules, fifo_order, lookup
 from cqs.service.draft_rules import Draft
 from cqs.service.engine import Engine, shard_of
 from cqs.service.entries import entry_of
@@ -139,12 +139,13 @@ async def _send_fifo(engine: Engine, queue: Queue, messages: Sequence[Message]) 
         known = engine.epochs.of(shard_of(queue))
         await _append_claimed(engine, queue, fresh)
         await _publish(engine, queue, fresh, known)
-        await marking.settle(engine, shard_of(queue))
     repeats = [claim.address for claim in claims if not claim.is_new]
     if repeats:
         with after_a_write(_STORED) if fresh else nullcontext():
             await fifo_order.make_sure(engine, queue, repeats)
         engine.witness.deduplicated(queue, repeats)
+    with after_a_write(_STORED):
+        await fifo_order.make_known(engine, queue, [claim.address for claim in claims])
     return [_answer(m, claim.address, claim.sequence) for m, claim in zip(messages, claims, strict=True)]
 
 

@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator
 import pytest
 
 from cqs.cache.interface import Residency
-from cqs.errors import CacheUnavailable, OutcomeUnknown, ServiceUnavailable
+from cqs.errors import CacheUnavailable, OutcomeUnknown, ServiceUnavailable, StoreUnavailable
 from cqs.queue import Queue
 from cqs.service import queues, repair, residency, revisibility
 from cqs.service.delete import delete
 from cqs.service.engine import shard_of
-from cqs.service.marking import FRESH_S
+from cqs.service.marking import FRESH_S, LINGER_S
 from cqs.service.receive import ReceiveRequest, receive
 from cqs.service.send import Draft, send
 from cqs.store.interface import Stored
@@ -106,6 +106,44 @@ async def test_what_a_dead_node_stored_and_did_not_put_comes_before_what_is_sent
 
     assert (await town.cache.counts(shard)).ready == 2
     assert await b.bodies(queue) == ["7", "8"]
+
+
+async def test_a_repeat_that_the_cache_does_not_confirm_waits_until_every_node_knows(waited: list[int]) -> None:
+    town, a, b, queue = await two_nodes("orders.fifo")
+    town.cache.fail("put", asyncio.CancelledError())
+    with pytest.raises(asyncio.CancelledError):
+        await say(a, queue, "7")
+    town.cache.fail("put", CacheUnavailable("lost"))
+
+    await say(b, queue, "7")
+
+    assert waited == [FRESH_S * 1_000]
+
+
+@pytest.mark.parametrize("is_repeat", [False, True])
+async def test_a_message_that_no_cache_confirmed_is_not_acknowledged_before_it_is_marked(is_repeat: bool) -> None:
+    town, a, b, queue = await two_nodes("orders.fifo")
+    if is_repeat:
+        town.cache.fail("put", asyncio.CancelledError())
+        with pytest.raises(asyncio.CancelledError):
+            await say(a, queue, "7")
+    town.cache.fail("put", CacheUnavailable("lost"))
+    coordination = b.engine.cluster.coordination
+    mark_dirty = coordination.mark_dirty
+
+    async def away(*_: object) -> None:
+        raise StoreUnavailable("by the test")
+
+    coordination.mark_dirty = away  # type: ignore[method-assign, assignment]
+    with pytest.raises(OutcomeUnknown):
+        await say(b, queue, "7")
+    coordination.mark_dirty = mark_dirty  # type: ignore[method-assign]
+
+    await say(b, queue, "7")
+    await repair.step(b.engine)
+    town.clock.advance_ms(round(LINGER_S * 1_000))
+    await town.beat("b", "a")
+    assert await a.bodies(queue) == ["7"]
 
 
 async def test_what_one_data_centre_alone_may_have_is_acknowledged_when_all_have_it(

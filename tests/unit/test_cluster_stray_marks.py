@@ -34,7 +34,7 @@ async def settle(town: Town, a: Bench) -> None:
 async def test_a_mark_whose_writing_had_no_answer_is_removed_when_nothing_needs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    town, a, b, queue = await two_nodes("orders.fifo")
+    town, a, b, queue = await two_nodes()
     coordination = a.engine.cluster.coordination
     mark_dirty = coordination.mark_dirty
 
