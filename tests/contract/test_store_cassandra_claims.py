@@ -8,11 +8,15 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
+from cqs import ids
 from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.message import Message
 from cqs.queue import Queue
 from cqs.store.cassandra import CassandraStore
+from cqs.store.cassandra import statements as cql
+from cqs.store.cassandra.addresses import place_of, stamp_of
 from cqs.store.cassandra.claims import APPEND_MS_MAX
+from cqs.store.cassandra.session import Write
 from cqs.store.cassandra.takeovers import PENDING_MS
 from cqs.store.interface import Claim, Wanted
 from cqs.testing.clock import ManualClock
@@ -145,6 +149,30 @@ class TestClaimsOfSeveralNodes(OnTwoNodes):
             await store.append(queue, [message])
 
         assert await held(store, queue) == []
+
+    async def test_a_message_acknowledged_in_doubt_stays_when_its_node_stops_after_its_confirmation_has_ended(
+        self, store: CassandraStore, other: CassandraStore, queue: Queue, make: Maker, clock: ManualClock
+    ) -> None:
+        message = make.message(group="g", dedup_id="d")
+        await claim(store, queue, Wanted("", "d", message.address))
+        append = store.messages.append
+
+        async def unanswered(storage_id: int, messages: list[Message], *, confirmed_s: int) -> None:
+            await append(storage_id, messages, confirmed_s=confirmed_s)
+            raise OutcomeUnknown("made up by a test")
+
+        store.messages.append = unanswered  # type: ignore[assignment,method-assign]
+        with pytest.raises(OutcomeUnknown):
+            await store.append(queue, [message])
+        assert await store.takeovers.certain(queue, [message.address]) == {message.address}
+        clock.advance_ms(WINDOW_MS)
+        place = (queue.storage_id, ids.row_of(message.address), *place_of(message.address))
+        ended = Write(cql.DELETE_CONFIRMATION, (stamp_of(message.address) + 1, *place))
+        await store.session.write([ended])
+
+        await store.close()
+
+        assert await held(other, queue) == [message.address]
 
 
 class TestLostAnswers(OnCassandra):
