@@ -19,7 +19,7 @@ import contextlib
 from collections.abc import Iterable
 
 from cqs.cache.interface import Shard
-from cqs.errors import CacheUnavailable, ServiceUnavailable
+from cqs.errors import CacheUnavailable, OutcomeUnknown, ServiceUnavailable, StoreUnavailable
 from cqs.queue import Queue
 from cqs.service import residency
 from cqs.service.engine import Engine, shard_of
@@ -44,7 +44,8 @@ async def step(engine: Engine, news: Iterable[News], heard_ms: int) -> None:
     await _drop_lost(engine, homes)
     await _tell(engine, homes)
     for shard in list(homes.late):
-        await _put_late(engine, homes, shard)
+        with contextlib.suppress(StoreUnavailable, OutcomeUnknown):
+            await _put_late(engine, homes, shard)
 
 
 async def check_sender(engine: Engine, queue: Queue) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from cqs.errors import CacheUnavailable
+from cqs.errors import CacheUnavailable, OutcomeUnknown, StoreUnavailable
 from cqs.queue import Queue
 from cqs.service import marking, repair
 from cqs.service.engine import Engine, shard_of
@@ -56,12 +56,17 @@ async def hear(engine: Engine, news: Iterable[News]) -> None:
         if one.kind == TOLD and node == engine.cluster.name:
             engine.dirt.confirm(shard_of(queue), int(number))
         elif one.kind == TELL and engine.cluster.membership.tends(engine.cluster.place(shard_of(queue))):
-            await _make_true(engine, queue, [int(word, 16) for word in words.split()])
-            await engine.cluster.coordination.announce(News(TOLD, f"{node}/{storage_id}/{number}/"))
+            is_true = await _make_true(engine, queue, [int(word, 16) for word in words.split()])
+            if is_true:
+                await engine.cluster.coordination.announce(News(TOLD, f"{node}/{storage_id}/{number}/"))
 
 
-async def _make_true(engine: Engine, queue: Queue, addresses: Sequence[int]) -> None:
+async def _make_true(engine: Engine, queue: Queue, addresses: Sequence[int]) -> bool:
+    """False: the store does not answer for this queue. The rest of the news does not wait for it: it is told again."""
     try:
         await repair.make_true(engine, queue, addresses)
     except CacheUnavailable:
         await marking.unconfirmed(engine, shard_of(queue), addresses)
+    except (StoreUnavailable, OutcomeUnknown):
+        return False
+    return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cqs.cache.interface import Residency
+from cqs.errors import StoreUnavailable
 from cqs.service.delete import delete
 from cqs.service.engine import shard_of
 from cqs.service.homes import BELIEVED_MS, GRACE_MS, HOLD_MS
@@ -106,6 +107,18 @@ async def test_what_is_told_before_it_is_replicated_is_waited_for() -> None:
     await town.beat("a")
     assert await a.bodies(queue) == []
     town.store.read = read  # type: ignore[method-assign]
+    await town.beat("a")
+
+    assert await a.bodies(queue) == ["one"]
+
+
+async def test_what_can_t_be_read_when_it_is_told_stops_no_beat_and_is_put_later() -> None:
+    town, a, b, queue = await two()
+    await b.send(queue, "one")
+    await town.beat("b")
+    town.store.fail("read", StoreUnavailable("its partition has no quorum"))
+    await town.beat("a")
+    assert a.engine.cluster.unheard == []
     await town.beat("a")
 
     assert await a.bodies(queue) == ["one"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cqs.errors import OutcomeUnknown
+from cqs.errors import OutcomeUnknown, StoreUnavailable
 from cqs.queue import Queue
 from cqs.service.membership import LIFE_MS
 from cqs.service.send import Draft, send
@@ -67,6 +67,18 @@ async def test_news_for_a_node_that_dies_is_told_to_the_next_one() -> None:
     await pass_lives(town)
 
     assert await c.bodies(queue) == ["7"]
+    assert town.shared.marks == {}
+
+
+async def test_a_message_that_can_t_be_read_now_stops_no_beat_and_is_put_later() -> None:
+    town, _, b, _, queue = await cut_off_with_a_message()
+    town.store.fail("read", StoreUnavailable("its partition has no quorum"))
+    await town.beat("a", "b")
+    assert b.engine.cluster.unheard == []
+
+    await pass_lives(town)
+
+    assert await b.bodies(queue) == ["7"]
     assert town.shared.marks == {}
 
 
