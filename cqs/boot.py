@@ -14,10 +14,10 @@ from cqs.service import queues, tags
 from cqs.service.engine import Engine
 
 
-async def declare(engine: Engine, declared: Sequence[DeclaredQueue], default_account: str) -> None:
+async def declare(engine: Engine, declared: Sequence[DeclaredQueue]) -> None:
     """Creates or updates the declared queues, in order. Raises ConfigError, naming the queue and the reason."""
     for queue in declared:
-        key = QueueName(queue.account or default_account, queue.name)
+        key = QueueName(queue.account, queue.name)
         try:
             await _declare(engine, key, queue)
         except SqsError as error:

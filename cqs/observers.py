@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import random
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -121,5 +122,9 @@ def check_tracing(config: Config) -> None:
 
 
 def _size_of(folder: Path) -> int:
-    """Total size of the database's files, in bytes."""
-    return sum(path.stat().st_size for path in folder.glob(f"{DATABASE}*"))
+    """Total size of the database's files, in bytes. One may vanish meanwhile, as the log does when the writer ends."""
+    sizes = []
+    for path in folder.glob(f"{DATABASE}*"):
+        with suppress(FileNotFoundError):
+            sizes.append(path.stat().st_size)
+    return sum(sizes)

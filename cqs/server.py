@@ -247,4 +247,4 @@ def _reload(certificate: Certificate) -> None:
 
 async def _fill(engine: Engine, loaded: Loaded[Config]) -> None:
     await residency.open_all(engine)
-    await boot.declare(engine, loaded.queues, loaded.config.behaviour.account)
+    await boot.declare(engine, loaded.queues)

@@ -57,7 +57,7 @@ def load_schema(
     known = {setting.name: setting for setting in settings(schema)}
     path = file or environ.get(_FILE_VARIABLE)
     table = _read_file(path) if path else {}
-    queues = read_queues(table.pop("queue", []), f"file {path}", frozenset(known))
+    declared = table.pop("queue", [])
     given = _from_file(table, known, f"file {path}") | _from_environment(environ, known) | _from_flags(flags, known)
     origins = {name: given[name].origin if name in given else "default" for name in known}
     parts = {section: {} for section, _ in sections(schema)}  # type: dict[str, dict[str, Any]]
@@ -66,7 +66,8 @@ def load_schema(
             _read(setting, given[setting.name]) if setting.name in given else setting.default
         )
     built = {section: section_class(**parts[section]) for section, section_class in sections(schema)}
-    return Loaded(schema(**built), origins, queues)
+    account = parts[known["account"].section][known["account"].field] if "account" in known else ""
+    return Loaded(schema(**built), origins, read_queues(declared, f"file {path}", account, frozenset(known)))
 
 
 def _read(setting: Setting, given: Given) -> object:

@@ -57,22 +57,26 @@ KEYS = {
 
 @dataclass(frozen=True, slots=True)
 class DeclaredQueue:
-    """One `[[queue]]`. `attributes` have SQS's names; `account` "" means the configured one."""
+    """One `[[queue]]`. `attributes` have SQS's names."""
 
     name: str
     origin: str
-    account: str = ""
+    account: str
     attributes: Mapping[str, str] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
     dead_letter: str = ""
     receive_count_max: int = REDRIVE_COUNT_DEFAULT
 
 
-def read_queues(entries: object, origin: str, setting_names: frozenset[str] = frozenset()) -> tuple[DeclaredQueue, ...]:
+def read_queues(
+    entries: object, origin: str, default_account: str, setting_names: frozenset[str] = frozenset()
+) -> tuple[DeclaredQueue, ...]:
     """All declared queues, each dead-letter queue before the queues that use it. Raises ConfigError."""
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ConfigError(f"queue: ({origin}) expected [[queue]], in double brackets, with a name")
-    declared = [_read_queue(entry, number, origin, setting_names) for number, entry in enumerate(entries, 1)]
+    declared = [
+        _read_queue(entry, number, origin, default_account, setting_names) for number, entry in enumerate(entries, 1)
+    ]
     by_key: dict[tuple[str, str], DeclaredQueue] = {}
     for queue in declared:
         if (queue.account, queue.name) in by_key:
@@ -81,7 +85,9 @@ def read_queues(entries: object, origin: str, setting_names: frozenset[str] = fr
     return tuple(_in_order(declared, by_key))
 
 
-def _read_queue(entry: Mapping[str, object], number: int, origin: str, setting_names: frozenset[str]) -> DeclaredQueue:
+def _read_queue(
+    entry: Mapping[str, object], number: int, origin: str, default_account: str, setting_names: frozenset[str]
+) -> DeclaredQueue:
     name = entry.get("name")
     for key in entry:
         if key not in KEYS:
@@ -102,7 +108,13 @@ def _read_queue(entry: Mapping[str, object], number: int, origin: str, setting_n
     if not isinstance(dead_letter, str) or (dead_letter and not QUEUE_NAME.fullmatch(dead_letter)):
         raise _bad("dead_letter", name, dead_letter, origin)
     return DeclaredQueue(
-        name, origin, account, _texts("attributes", entry, origin), _texts("tags", entry, origin), dead_letter, count
+        name,
+        origin,
+        account or default_account,
+        _texts("attributes", entry, origin),
+        _texts("tags", entry, origin),
+        dead_letter,
+        count,
     )
 
 

@@ -96,7 +96,7 @@ async def _try_queues(config: Config, declared: Sequence[DeclaredQueue], clock: 
     engine = await parts.engine_of(here, store, cache, clock, rng, None)
     await residency.open_all(engine)
     await _make_absent(engine, config.behaviour.account, declared)
-    await boot.declare(engine, declared, config.behaviour.account)
+    await boot.declare(engine, declared)
 
 
 async def _make_absent(engine: Engine, account: str, declared: Sequence[DeclaredQueue]) -> None:

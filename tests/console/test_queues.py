@@ -129,9 +129,9 @@ async def test_queues_taken_away_as_toml_can_be_declared_elsewhere(desk: Desk) -
 
     page = await desk.get("/queues.toml")
 
-    declared = read_queues(tomllib.loads(page.raw.decode())["queue"], "test")
+    declared = read_queues(tomllib.loads(page.raw.decode())["queue"], "test", ACCOUNT)
     other = await make_bench()
-    await boot.declare(other.engine, declared, ACCOUNT)
+    await boot.declare(other.engine, declared)
     for queue in desk.bench.engine.registry:
         copy = other.engine.registry.find(queue.key)
         assert (copy.settings, copy.tags) == (queue.settings, queue.tags)

@@ -19,8 +19,8 @@ async def bench() -> Bench:
 
 
 async def declare(bench: Bench, text: str) -> None:
-    declared = read_queues(tomllib.loads(text)["queue"], "file q.toml")
-    await boot.declare(bench.engine, declared, ACCOUNT)
+    declared = read_queues(tomllib.loads(text)["queue"], "file q.toml", ACCOUNT)
+    await boot.declare(bench.engine, declared)
 
 
 async def test_queue_and_its_dead_letter_queue_are_made(bench: Bench) -> None:

@@ -12,16 +12,18 @@ from cqs.config.load import load
 from cqs.config.queues import KEYS, DeclaredQueue, read_queues
 from cqs.errors import ConfigError
 
+ACCOUNT = "000000000000"
+
 
 def read(text: str) -> tuple[DeclaredQueue, ...]:
-    return read_queues(tomllib.loads(text).get("queue", []), "file q.toml", frozenset({"data_dir"}))
+    return read_queues(tomllib.loads(text).get("queue", []), "file q.toml", ACCOUNT, frozenset({"data_dir"}))
 
 
 def test_attributes_become_the_texts_that_sqs_uses() -> None:
     (queue,) = read('[[queue]]\nname = "a"\nattributes = { VisibilityTimeout = 60, Policy = "{}", X = true }')
 
     assert queue.attributes == {"VisibilityTimeout": "60", "Policy": "{}", "X": "true"}
-    assert (queue.account, queue.dead_letter, queue.receive_count_max) == ("", "", 10)
+    assert (queue.account, queue.dead_letter, queue.receive_count_max) == (ACCOUNT, "", 10)
 
 
 def test_dead_letter_queues_come_first_through_any_chain() -> None:
@@ -46,6 +48,10 @@ def test_dead_letter_queue_may_exist_already_without_being_declared() -> None:
         ('[[queue]]\nnam = "a"', r"queue number 1: no such key nam .*did you mean name\?"),
         ('[[queue]]\nname = "a b"', "queue number 1: name 'a b' .*expected 1 to 80"),
         ('[[queue]]\nname = "a"\n[[queue]]\nname = "a"', "queue 'a': declared twice"),
+        (
+            f'[[queue]]\nname = "a"\n[[queue]]\nname = "a"\naccount = "{ACCOUNT}"',
+            "queue 'a': declared twice",
+        ),
         ('[[queue]]\nname = "a"\ndead-letter = "b"', "queue 'a': no such key dead-letter .*did you mean dead_letter"),
         ('[[queue]]\nname = "a"\nfifo = true', "queue 'a': no such key fifo .*expected one of name, account"),
         ('[[queue]]\nname = "a"\ndata_dir = "x"', r"queue 'a': data_dir .*write it above the first \[\[queue\]\]"),
@@ -83,10 +89,10 @@ def test_every_key_is_read_and_what_it_does_not_expect_is_refused(key: str) -> N
             "max_receive_count": 3}  # fmt: skip
     assert good.keys() == KEYS.keys()
 
-    (queue,) = read_queues([good], "file q.toml")
+    (queue,) = read_queues([good], "file q.toml", ACCOUNT)
     assert queue == DeclaredQueue("a", "file q.toml", "111122223333", {"X": "1"}, {"t": "v"}, "b", 3)
     with pytest.raises(ConfigError, match=f"{key} .*expected"):
-        read_queues([good | {key: [1.5]}], "file q.toml")
+        read_queues([good | {key: [1.5]}], "file q.toml", ACCOUNT)
 
 
 @pytest.mark.parametrize(
