@@ -78,8 +78,8 @@ def session(
     classes: str | None = None,
 ) -> SparkSession:
     """A new session, or the one that is already running; `settings` are applied on top. Workers use this interpreter;
-    another one would lack its packages. `classes`: the JVM's option about an archive of its classes; None: it maps the
-    one that is kept."""
+    another one would lack its packages. Sums wrap around: one damaged number, up to 2⁶³, must not end a job. `classes`:
+    the JVM's option about an archive of its classes; None: it maps the one that is kept."""
     wanted = dict(settings or {})
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -100,7 +100,8 @@ def session(
         wanted[_JAVA] = f"{java} {_mapped() if classes is None else classes}"
     for key, value in wanted.items():
         builder = builder.config(key, value)
-    started = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
+    builder = builder.config("spark.sql.session.timeZone", "UTC").config("spark.sql.ansi.enabled", "false")
+    started = builder.getOrCreate()
     started.sparkContext.setLogLevel("ERROR")
     return started
 

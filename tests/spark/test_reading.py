@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from cqs.events import EventName
 from cqs.journal.files import files_of
 from spark_jobs.errors import NoJournal, UnknownVersion
 from spark_jobs.gaps import GapKind
+from spark_jobs.verdict import State
 from tests.spark.golden import Golden
 
 if TYPE_CHECKING:
@@ -154,6 +156,20 @@ def test_line_whose_columns_do_not_fit_is_set_aside_whole_and_once(spark: SparkS
     )
     assert journal.integrity.is_whole
     assert journal.events.count() == 40
+
+
+@pytest.mark.parametrize("name", [b"number", b"at_ms", b"bytes"])
+def test_number_beyond_any_other_is_a_gap_and_ends_nothing(spark: SparkSession, tmp_path: Path, name: bytes) -> None:
+    from spark_jobs.audit import Rules, audit
+
+    changed, _ = play(tmp_path / "journal", 40)
+    sent = next(line for line in gzip.decompress(changed.read_bytes()).split(b"\n") if b'"sent"' in line)
+    rewritten(changed, (sent, re.sub(rb'("%s":\[)\d+' % name, rb"\g<1>%d" % (2**63 - 1), sent)))
+
+    found = audit(spark, [str(tmp_path / "journal")], str(tmp_path / "audit"), Rules(is_drained=True))
+
+    assert changed.name in {Path(gap.path).name for gap in found.integrity.gaps}
+    assert found.verdict.state is State.UNPROVEN
 
 
 def test_line_of_the_first_version_is_refused(spark: SparkSession, tmp_path: Path) -> None:
