@@ -3,7 +3,16 @@ does not reach the client.
 
 Leases are written to the store so that visibility timeouts and receive counts survive the loss of the cache. A standard
 receive does not wait for the write, so messages received in the last 20 ms before a crash may be redelivered. A FIFO
-receive waits, since order within a group depends on it.
+receive waits, since order within a group depends on it, and then asks the cache again:
+
+    node A                          Redis                       node B
+    ──────                          ─────                       ──────
+    takes m: lease 5 ──────────────► restarted empty
+    is slow to write the lease       ◄───────────────────────── fills it: the store has no lease of m
+                                     m: lease 6 ──────────────► takes m, and hands it out
+    lease 5 is in the store
+    asks: not current ◄───────────── m: lease 6
+    hands out nothing
 
 A receive with an attempt id is never given back, since its retry may hold the messages by then:
 
@@ -22,8 +31,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from cqs.cache.interface import Received
-from cqs.errors import CacheUnavailable, OutcomeUnknown, StoreUnavailable
+from cqs.cache.interface import Outcome, Received
+from cqs.errors import CacheUnavailable, OutcomeUnknown, ServiceUnavailable, StoreUnavailable
 from cqs.message import Message
 from cqs.queue import Queue
 from cqs.receipt import Receipt
@@ -42,13 +51,14 @@ class Delivery(msgspec.Struct, frozen=True, gc=False):
 async def deliver(
     engine: Engine, queue: Queue, received: list[Received], receiver_id: str, attempt_id: str
 ) -> list[Delivery]:
-    """Those of the messages just taken that still exist, with their handles. Raises StoreUnavailable, OutcomeUnknown;
-    all are given back then."""
+    """Those of the messages just taken that still exist and, in a FIFO queue, are still held, with their handles.
+    Raises StoreUnavailable, OutcomeUnknown; all are given back then."""
     try:
         messages = await _messages(engine, queue, received)
         written = [leases.of_received(one) for one in received]
         if queue.settings.is_fifo:
             await engine.store.lease(queue, written)
+            received = await _still_held(engine, queue, received, attempt_id)
         elif engine.tuning.is_leases_on:
             engine.store.lease_soon(queue, written)
     except (StoreUnavailable, OutcomeUnknown):
@@ -60,6 +70,23 @@ async def deliver(
     if present:
         engine.witness.received(queue, present, is_from_store=False, receiver_id=receiver_id)
     return [Delivery(messages[one.address], one, handle_of(engine, queue, one)) for one in present]
+
+
+async def _still_held(engine: Engine, queue: Queue, received: list[Received], attempt_id: str) -> list[Received]:
+    """Those that the cache still knows as taken by this receive. The others may be anybody's by now, and their leases
+    in the store just end. If the cache does not answer, all are given back."""
+    asked = [one for one in received if one.hidden_until_ms > one.received_ms]
+    if not asked:
+        return received
+    try:
+        outcomes = await engine.cache.fence(shard_of(queue), [one.ticket for one in asked], 0)
+    except ServiceUnavailable:
+        return []
+    except CacheUnavailable:
+        await give_back(engine, queue, received, attempt_id)
+        return []
+    lost = {one.address for one, outcome in zip(asked, outcomes, strict=True) if outcome is not Outcome.DONE}
+    return [one for one in received if one.address not in lost]
 
 
 def _with_content(received: Received, message: Message) -> Received:
