@@ -1,6 +1,7 @@
 """`python -m tests`, which is `make test`: runs all tests, in four parallel pytest processes.
 
-    FAULTS        drills on one Cassandra node at most, and other tests that wait for servers to start, die and recover
+    FAULTS        drills on one Cassandra node at most, and other tests that wait for servers to start, die and recover;
+                  then a part of Spark's, which take the longest
     WAITS         drills on several Cassandra nodes, SDKs, browsers: idle for half of their time
     SPARK         CPU-bound
     the rest      CPU-bound; its output is shown as it runs, that of the other three at the end
@@ -37,6 +38,7 @@ FAULTS = [
     "tests/integration/test_cluster.py",
     "tests/integration/test_make_test.py",
     "tests/integration/test_workers.py",
+    "tests/spark/test_stream_late.py",
 ]
 WAITS = [
     "tests/drills/test_datacenters.py",
@@ -51,7 +53,7 @@ def _ignored(paths: Sequence[str]) -> list[str]:
     return [f"--ignore={path}" for path in paths]
 
 
-RUNS = [_ignored([*FAULTS, *WAITS, *SPARK]), [*FAULTS, *_ignored(WAITS)], WAITS, SPARK]
+RUNS = [_ignored([*FAULTS, *WAITS, *SPARK]), [*FAULTS, *_ignored(WAITS)], WAITS, [*SPARK, *_ignored(FAULTS)]]
 
 
 def main(runs: Sequence[Sequence[str]] = RUNS) -> int:

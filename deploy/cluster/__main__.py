@@ -20,6 +20,7 @@ from deploy.cluster.jars import CassandraFailed
 from deploy.cluster.ports import STOP_SIGNALS, signals_held
 
 _LOOK_S = 1.0
+_AGAIN_S = 0.05
 _USAGE = "usage: python -m deploy.cluster [--two-datacenters]"
 
 
@@ -32,8 +33,7 @@ def main(arguments: list[str]) -> int:
     if arguments not in ([], ["--two-datacenters"]):
         print(_USAGE, file=sys.stderr)
         return 2
-    for number in STOP_SIGNALS:
-        signal.signal(number, _hear)
+    listen()
     try:
         jars.fetch()
         with ExitStack() as stack:
@@ -49,6 +49,22 @@ def main(arguments: list[str]) -> int:
         print(f"the cluster did not start: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def listen() -> None:
+    """From now on a stop signal raises. Where Python ignores what is raised, in a finalizer or a callback of an import,
+    it is raised again a moment later: there is no second signal."""
+    for number in STOP_SIGNALS:
+        signal.signal(number, _hear)
+    signal.signal(signal.SIGALRM, _hear)
+    sys.unraisablehook = _ignored
+
+
+def _ignored(lost: sys.UnraisableHookArgs) -> None:
+    if lost.exc_type is _Asked:
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def _hear(number: int, frame: FrameType | None) -> None:

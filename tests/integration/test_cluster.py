@@ -128,3 +128,24 @@ def test_told_to_stop_while_it_starts_it_leaves_nothing() -> None:
 
     assert (process.returncode, output, errors) == (0, "", "")
     assert [folder for folder in folders if folder.parent.exists()] == []
+
+
+def test_stop_signal_is_heard_where_python_ignores_what_is_raised() -> None:
+    program = """
+import signal, sys, time
+from deploy.cluster import __main__ as cluster
+
+class Finalized:
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+cluster.listen()
+Finalized()
+try:
+    time.sleep(600)
+except cluster._Asked:
+    print("asked")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, timeout=100)
+
+    assert (done.stdout, done.stderr) == ("asked\n", "")
