@@ -119,12 +119,15 @@ def test_told_to_stop_while_it_starts_it_leaves_nothing() -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "deploy.cluster"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
     )
-    give_up_s = time.monotonic() + START_S_MAX
-    while not (folders := folders_of(children_of(process.pid))):
-        assert time.monotonic() < give_up_s and process.poll() is None
-        time.sleep(0.05)
-    process.send_signal(signal.SIGTERM)
-    output, errors = process.communicate(timeout=STOP_S_MAX)
+    try:
+        give_up_s = time.monotonic() + START_S_MAX
+        while not (folders := folders_of(children_of(process.pid))):
+            assert time.monotonic() < give_up_s and process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        output, errors = process.communicate(timeout=STOP_S_MAX)
+    finally:
+        process.kill()
 
     assert (process.returncode, output, errors) == (0, "", "")
     assert [folder for folder in folders if folder.parent.exists()] == []
