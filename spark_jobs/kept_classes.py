@@ -35,7 +35,6 @@ END_S_MAX = 180
 def main() -> int:
     """Runs the command; returns its exit code."""
     try:
-        ARCHIVE.unlink(missing_ok=True)
         keep()
     except (JobError, OSError) as error:
         return refused(str(error))
@@ -46,9 +45,7 @@ def main() -> int:
 
 
 def keep() -> None:
-    """Writes the archive, unless there is one. Atomic. Raises JobError, OSError, and what Spark raises."""
-    if ARCHIVE.exists():
-        return
+    """Writes the archive, in place of an earlier one. Atomic. Raises JobError, OSError, and what Spark raises."""
     with tempfile.TemporaryDirectory(prefix="cqs-classes-", dir=ARCHIVE.parent) as folder:
         output = Path(folder)
         spark = session("classes", settings=SMALL, classes=written(output / "archive"))

@@ -23,6 +23,7 @@ ARCHIVE = Path(pyspark.__file__).parent / "cqs-classes"
 """The classes of Spark's JVM, if `spark_jobs.kept_classes` has kept them."""
 _SILENCE_S_MAX = 2.0
 _JAVA = "spark.driver.extraJavaOptions"
+_SILENT = "-Xlog:cds*=off"
 SMALL = {
     _JAVA: "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:MetaspaceSize=256m",
     "spark.sql.shuffle.partitions": "1",
@@ -108,11 +109,11 @@ def session(
 
 def written(path: Path) -> str:
     """The option of a JVM that writes the archive of its classes when it ends."""
-    return f'"-XX:ArchiveClassesAtExit={path}" -Xlog:cds*=off'
+    return f'"-XX:ArchiveClassesAtExit={path}" {_SILENT}'
 
 
 def _mapped() -> str:
-    return f'"-XX:SharedArchiveFile={ARCHIVE}" -Xlog:cds*=off' if ARCHIVE.exists() else ""
+    return f'"-XX:SharedArchiveFile={ARCHIVE}" {_SILENT}' if ARCHIVE.exists() else ""
 
 
 def driver_of(spark: SparkSession) -> tuple[str, str]:

@@ -66,7 +66,7 @@ def written_classes(path: Path) -> list[str]:
     return [f"-XX:ArchiveClassesAtExit={path}", _SILENT]
 
 
-def keep_classes(path: Path) -> None:
+def place_classes(path: Path) -> None:
     """Puts what a JVM wrote in its place. Atomic. Raises CassandraFailed."""
     try:
         path.rename(CLASSES)

@@ -234,6 +234,6 @@ def keep_classes() -> None:
         node.launch(ring.tuning, jars.written_classes(written))
         node.wait()
         node.stop(START_S)
-        jars.keep_classes(written)
+        jars.place_classes(written)
     finally:
         ring.stop()

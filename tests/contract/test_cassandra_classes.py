@@ -21,4 +21,4 @@ def test_every_node_maps_it(cassandra_ring: Ring) -> None:
 
 def test_java_that_wrote_nothing_is_told(tmp_path: Path) -> None:
     with pytest.raises(CassandraFailed, match="no class data sharing"):
-        jars.keep_classes(tmp_path / "archive")
+        jars.place_classes(tmp_path / "archive")
